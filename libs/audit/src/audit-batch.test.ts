@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '@tessera/kit';
 import { createLogger } from '@tessera/telemetry';
 import type { TcpProxy } from '@tessera/test-kit';
-import { auditRow } from './audit.ts';
+import { auditRow } from './audit-row.ts';
 import { purgeAudit } from './audit-purge.ts';
 import { createAuditBatch } from './audit-batch.ts';
 import type { AuditBatch } from './audit-batch.ts';

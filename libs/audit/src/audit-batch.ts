@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
 import type { Clock, Random } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
-import { auditRow, type AuditEvent, type AuditRow } from './audit.ts';
+import { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';
 import { AuditFloods } from './audit-floods.ts';
 import { auditInsert, auditRecords } from './audit-insert.ts';
 import type { Database, Statement } from '@tessera/stores';

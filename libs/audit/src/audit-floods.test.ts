@@ -1,6 +1,6 @@
 import { fakeClock } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
-import type { AuditEvent } from './audit.ts';
+import type { AuditEvent } from './audit-row.ts';
 import { AuditFloods } from './audit-floods.ts';
 
 const refusal = (fields: Partial<AuditEvent> = {}): AuditEvent => ({

@@ -1,6 +1,6 @@
 import { addressKey } from '@tessera/stores';
 import type { Clock } from '@tessera/kit';
-import type { AuditEvent } from './audit.ts';
+import type { AuditEvent } from './audit-row.ts';
 
 /** Refusals of one kind from one address in one tenant that are recorded one by one within a window. */
 const limit = 100;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '@tessera/kit';
 import { openDatabase, type OpenedDatabase } from '@tessera/stores';
 import { auditInsert, auditRecords } from './audit-insert.ts';
-import { auditRow } from './audit.ts';
+import { auditRow } from './audit-row.ts';
 
 let database: OpenedDatabase;
 beforeAll(async () => {

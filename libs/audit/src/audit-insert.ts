@@ -1,4 +1,4 @@
-import type { AuditRow } from './audit.ts';
+import type { AuditRow } from './audit-row.ts';
 
 /**
  * The `INSERT` of audit rows, also for a `WITH`. `records` is a query with one column, the record as `jsonb`; the columns

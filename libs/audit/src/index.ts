@@ -8,4 +8,4 @@
 export { createAuditBatch, type AuditBatch } from './audit-batch.ts';
 export { auditInsert, auditRecords } from './audit-insert.ts';
 export { startAuditPurge } from './audit-purge.ts';
-export { auditRow, type AuditEvent, type AuditRow } from './audit.ts';
+export { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';

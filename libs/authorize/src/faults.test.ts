@@ -3,7 +3,7 @@ import type { Database, RedisHandle } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { createWorld, password, request } from './testing/world.ts';
 import type { World } from './testing/world.ts';
-import { begin, codeOf, redemption, newPerson, signInAtPage } from './testing/person.ts';
+import { begin, codeOf, redemption, newPerson, signInAtPage } from './testing/visitor.ts';
 
 /** Stores that can be made unavailable: they throw what the handles throw when a store is unreachable. */
 const failing = { database: false, redis: false, replyOf: '' };

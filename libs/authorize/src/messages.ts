@@ -7,7 +7,7 @@ import type {
   Next as NextMessage,
   OwnPage as OwnPageMessage,
 } from '@tessera/proto-gen/authorize';
-import type { BrowserCall } from './browser.ts';
+import type { BrowserCall } from './browser-call.ts';
 import type { Next, OwnPage } from './interaction/next.ts';
 import type { OpenedSession } from './sessions/sessions.ts';
 

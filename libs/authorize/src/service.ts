@@ -10,7 +10,7 @@ import type { Codes } from './authorization/codes.ts';
 import { earlierHandlers } from './interaction/earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
 import { browserCallOf, nextOf, pageOf, redirectOf, sessionOf } from './messages.ts';
-import type { Logout } from './sessions/logout.ts';
+import type { Logout } from './sessions/end-session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';

@@ -14,4 +14,4 @@ export { buildDevice, migrations } from './wiring.ts';
 export type { DevicePeers } from './wiring.ts';
 export { deviceConfig } from './config.ts';
 export type { DeviceConfig } from './config.ts';
-export { createWebhookKeys } from './webhook/keys.ts';
+export { createWebhookKeys } from './webhook/webhook-keys.ts';

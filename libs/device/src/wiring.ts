@@ -33,7 +33,7 @@ import type { GrantStore } from './store/grant-store.ts';
 import { createMemoryGrantStore } from './store/grant-store.memory.ts';
 import { createDecisionStore } from './store/decision-store.postgres.ts';
 import { createRedisGrantStore } from './store/grant-store.redis.ts';
-import { createWebhookKeys } from './webhook/keys.ts';
+import { createWebhookKeys } from './webhook/webhook-keys.ts';
 import { createPromptMessage, createWebhookExperience } from './webhook/prompts.ts';
 
 /** The schema `device`. Run it before the service is built. */

@@ -60,7 +60,7 @@ describe('a process', () => {
     const { code, err, out } = await run({});
     expect(code).toBe(0);
     expect(openTelemetryOf(err)).toEqual(['api']);
-    expect(err).not.toContain('/traces/start.ts');
+    expect(err).not.toContain('/traces/start-traces.ts');
     expect(out).not.toContain('trace_id');
   });
 

@@ -11,9 +11,9 @@ export { limitRepeats } from './log/repeats.ts';
 export type { RepeatedWarnings } from './log/repeats.ts';
 export { firstCharacters, readsAsSecret, withoutTokens } from './log/texts.ts';
 export { createLogger, type Logger, type LoggerOptions } from './log/log.ts';
-export { expectRefusals, measureMethod, methodName } from './metrics/calls.ts';
-export { metrics } from './metrics/index.ts';
-export { measureProcess } from './metrics/process.ts';
+export { expectRefusals, measureMethod, methodName } from './metrics/call-metrics.ts';
+export { metrics } from './metrics/metrics.ts';
+export { measureProcess } from './metrics/node-metrics.ts';
 export {
   annotate,
   currentTraceparent,

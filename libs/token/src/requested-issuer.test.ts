@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testDatabase } from '@tessera/test-kit';
 import { migrations } from './wiring.ts';
-import { signedToken } from './testing/keys.ts';
+import { signedToken } from './testing/fake-keys.ts';
 import { call, caller, claimsOf, codeOf, credentialsOf, issuer, world } from './testing/world.ts';
 
 describe('the configured issuer', () => {

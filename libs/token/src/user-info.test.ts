@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
-import { signedToken } from './testing/keys.ts';
+import { signedToken } from './testing/fake-keys.ts';
 import { call, caller, claimsOf, codeOf, world, type World } from './testing/world.ts';
 
 let on: World;

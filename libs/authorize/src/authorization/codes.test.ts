@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHash } from 'node:crypto';
 import { createWorld, password, verifier } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, newPerson } from '../testing/person.ts';
+import { redemption, newPerson } from '../testing/visitor.ts';
 
 let world: World;
 const failpoints: string[] = [];

@@ -3,7 +3,7 @@ import { Status } from '@tessera/proto-gen/directory';
 import { phases } from './request.ts';
 import { challenge, createWorld, issuer, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { newPerson } from '../testing/person.ts';
+import { newPerson } from '../testing/visitor.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, password, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, newPerson } from '../testing/person.ts';
-import type { Person } from '../testing/person.ts';
+import { redemption, newPerson } from '../testing/visitor.ts';
+import type { Person } from '../testing/visitor.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { AuthorizeAudit } from '../audit.ts';
 import { interactionRequiredResponse, loginRequiredResponse } from '../authorization/request.ts';
 import type { AskedRequest } from '../authorization/request.ts';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
 import type { Finish } from './finish.ts';

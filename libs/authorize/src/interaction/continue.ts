@@ -1,5 +1,5 @@
 import type { User } from '@tessera/proto-gen/directory';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Visit } from '../store/store.ts';
 import type { Finish } from './finish.ts';

@@ -1,7 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes } from '../authorization/codes.ts';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Visit } from '../store/store.ts';
 import { createBegin, type Begin } from './begin.ts';

@@ -5,7 +5,7 @@ import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes, IssuedCode } from '../authorization/codes.ts';
 import { accessDeniedResponse, loginRequiredResponse } from '../authorization/request.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import type { Policy } from './step.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, issuer, request } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { begin, newPerson } from '../testing/person.ts';
-import type { Person } from '../testing/person.ts';
+import { begin, newPerson } from '../testing/visitor.ts';
+import type { Person } from '../testing/visitor.ts';
 
 let world: World;
 beforeAll(async () => {

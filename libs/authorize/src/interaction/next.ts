@@ -1,5 +1,5 @@
 import type { ClientRedirect } from '@tessera/oauth';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession } from '../sessions/sessions.ts';
 import type { Purpose, Visit } from '../store/store.ts';
 import type { Fields, Policy, Step } from './step.ts';

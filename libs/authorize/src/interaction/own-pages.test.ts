@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newPerson, signInAtPage } from '../testing/person.ts';
+import { newPerson, signInAtPage } from '../testing/visitor.ts';
 import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 

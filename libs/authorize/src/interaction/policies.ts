@@ -4,7 +4,7 @@ import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import { checkRequest, isRefusal } from '../authorization/request.ts';
 import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/request.ts';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import type { Policy } from './step.ts';
 

@@ -1,6 +1,6 @@
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../authorization/request.ts';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { Visit } from '../store/store.ts';
 
 /** What decides which steps a visit needs, by the current records. */

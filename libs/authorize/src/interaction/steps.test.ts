@@ -4,8 +4,8 @@ import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, newBrowserId, password, request } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { codeOf, newPerson, redemption } from '../testing/person.ts';
-import type { Person } from '../testing/person.ts';
+import { codeOf, newPerson, redemption } from '../testing/visitor.ts';
+import type { Person } from '../testing/visitor.ts';
 import type { Step } from './step.ts';
 
 /** A second factor for `acme-web`: the name of the person backwards. */

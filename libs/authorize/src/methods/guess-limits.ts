@@ -3,8 +3,8 @@ import { normalizeStart } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
-import { digest } from '../browser.ts';
-import type { BrowserCall } from '../browser.ts';
+import { digest } from '../browser-call.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { OwnCounter } from './known-browsers.ts';
 
 /** A guess at what only one person knows or has. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom, opaqueValue } from '@tessera/kit';
 import { Status } from '@tessera/proto-gen/directory';
-import { newPerson, signInAtPage } from '../testing/person.ts';
-import type { Person } from '../testing/person.ts';
+import { newPerson, signInAtPage } from '../testing/visitor.ts';
+import type { Person } from '../testing/visitor.ts';
 import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 

@@ -1,5 +1,5 @@
-import { digest, knownBrowserHash } from '../browser.ts';
-import type { BrowserCall } from '../browser.ts';
+import { digest, knownBrowserHash } from '../browser-call.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
 
 /** The counter of failed guesses that a browser has of its own for a person; undefined if it is not known for them. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { eventually } from '@tessera/test-kit';
-import { newPerson } from '../testing/person.ts';
+import { newPerson } from '../testing/visitor.ts';
 import { createWorld, issuer, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 

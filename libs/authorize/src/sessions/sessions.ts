@@ -3,8 +3,8 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
-import { knownBrowserHash } from '../browser.ts';
-import type { Browser, BrowserCall } from '../browser.ts';
+import { knownBrowserHash } from '../browser-call.ts';
+import type { Browser, BrowserCall } from '../browser-call.ts';
 import { knownBrowserLifetimeDays } from '../store/known-browsers.postgres.ts';
 import type {
   CodeStore,

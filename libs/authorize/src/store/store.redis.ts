@@ -3,7 +3,7 @@ import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
 import { create, storedMessage } from '@tessera/rpc';
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
-import { digest } from '../browser.ts';
+import { digest } from '../browser-call.ts';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
 import type { AnsweredVisit, CodePresentation, CodeStore, VisitStore, Visit, Redemption } from './store.ts';
 

@@ -17,7 +17,7 @@ import {
 } from '@tessera/test-kit';
 import type { Counter, FakeApplication } from '@tessera/test-kit';
 import type { Step } from '../interaction/step.ts';
-import { createSteps } from '../methods/steps.ts';
+import { createSteps } from '../methods/step-table.ts';
 import { buildAuthorize, migrations } from '../wiring.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';

@@ -8,7 +8,7 @@ import type { Application } from '@tessera/proto-gen/directory';
 import type { Experience } from '../approval/experience.ts';
 import type { Delivery, DeliveryStore } from '../delivery/delivery-store.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
-import type { WebhookKeys } from './keys.ts';
+import type { WebhookKeys } from './webhook-keys.ts';
 
 interface PromptDeps {
   readonly keys: WebhookKeys;

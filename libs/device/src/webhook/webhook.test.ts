@@ -13,7 +13,7 @@ import {
   startBackchannel,
   type World,
 } from '../testing/world.ts';
-import { createWebhookKeys } from './keys.ts';
+import { createWebhookKeys } from './webhook-keys.ts';
 
 const key = new Secret('a-webhook-key-of-at-least-32-characters');
 const keys = createWebhookKeys(key);

@@ -1,5 +1,5 @@
 import { introspectionScope } from '@tessera/oauth';
-import { isBuiltInScope, refuseRepeated, type Report } from '../fields/checks.ts';
+import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { DeclaredApplication } from './fields.ts';
 
 type Checked = Omit<DeclaredApplication, 'secrets'>;

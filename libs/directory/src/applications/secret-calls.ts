@@ -7,7 +7,7 @@ import { apiOwner } from '../declared/owner.ts';
 import { notFound, secretMessage } from '../messages.ts';
 import type { RecordChanges } from '../records/change-records.ts';
 import type { DirectoryStore } from '../store/store.ts';
-import { mostSecrets, secret, secretIdOf } from './secrets.ts';
+import { mostSecrets, secret, secretIdOf } from './declared-secrets.ts';
 
 export interface SecretCallsDeps {
   readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;

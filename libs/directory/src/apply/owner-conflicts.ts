@@ -1,6 +1,6 @@
 import { checkApplication } from '../applications/checks.ts';
 import { keyOf } from '../declared/positions.ts';
-import type { Report } from '../fields/checks.ts';
+import type { Report } from '../fields/field-checks.ts';
 import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
 import type { TenantState } from '../store/records.ts';
 import { checkUsers } from '../users/checks.ts';

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { SecretRecord } from '../applications/secrets.ts';
+import type { SecretRecord } from '../applications/declared-secrets.ts';
 
 /** The secrets of unknown applications are compared with this; a digest is never empty. */
 const unknown = { tenantId: '', digests: ['', ''] };

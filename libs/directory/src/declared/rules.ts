@@ -1,5 +1,5 @@
 import { checkApplication, checkSecrets } from '../applications/checks.ts';
-import { refuseRepeated, type Report } from '../fields/checks.ts';
+import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import {
   checkAudiences,
   checkResources,

@@ -1,4 +1,4 @@
-import { isBuiltInScope } from '../fields/checks.ts';
+import { isBuiltInScope } from '../fields/field-checks.ts';
 import type { TenantState } from '../store/records.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
 import type { DeclaredTenant } from './schema.ts';

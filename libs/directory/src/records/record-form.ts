@@ -8,7 +8,7 @@ import {
 import type { z } from 'zod';
 import { keyOf, type Path } from '../declared/positions.ts';
 import { sentence } from '../declared/sentences.ts';
-import type { Report } from '../fields/checks.ts';
+import type { Report } from '../fields/field-checks.ts';
 import type { StoredRecord } from '../store/records.ts';
 
 /** A record as the declared state has it, which is also the JSON of its message without the fields that the server sets. */

@@ -1,4 +1,4 @@
-import { isBuiltInScope, refuseRepeated, type Report } from '../fields/checks.ts';
+import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { ResourceRecord } from './fields.ts';
 
 /** The message for a client ID or an issuer of another tenant. */

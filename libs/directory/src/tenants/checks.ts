@@ -1,4 +1,4 @@
-import type { Report } from '../fields/checks.ts';
+import type { Report } from '../fields/field-checks.ts';
 
 /** An issuer identifies its tenant. Requests are matched by host and path, so these must differ. */
 export function checkIssuers(tenants: readonly { readonly issuer: string }[], report: Report): void {

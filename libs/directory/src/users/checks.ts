@@ -1,4 +1,4 @@
-import { refuseRepeated, type Report } from '../fields/checks.ts';
+import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { DeclaredUser } from './fields.ts';
 import { identifiersOf } from './identifiers.ts';
 

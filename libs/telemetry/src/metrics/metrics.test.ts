@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { metrics } from './index.ts';
-import { measureProcess } from './process.ts';
+import { metrics } from './metrics.ts';
+import { measureProcess } from './node-metrics.ts';
 
 describe('metrics', () => {
   it('are in the text format of Prometheus, with labels in the order of their names', async () => {

@@ -2,7 +2,7 @@ import { ExportResultCode, getNumberFromEnv } from '@opentelemetry/core';
 import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import type { Logger } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { metrics } from '../metrics/index.ts';
+import { metrics } from '../metrics/metrics.ts';
 
 const exported = metrics.counter({
   name: 'tessera_spans_exported_total',

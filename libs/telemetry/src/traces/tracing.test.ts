@@ -12,7 +12,7 @@ import { Secret } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { registerTraces } from './start.ts';
+import { registerTraces } from './start-traces.ts';
 import { annotate, currentTraceparent, readTraceparent, traced, tracedRoot, traceFields } from './tracing.ts';
 
 function collecting(spans: ReadableSpan[]): SpanProcessor {

@@ -3,7 +3,7 @@ import type { Span, SpanContext, Tracer } from '@opentelemetry/api';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
 import { sqlState } from '../log/serialize-error.ts';
-import { outcomeOf } from '../metrics/calls.ts';
+import { outcomeOf } from '../metrics/call-metrics.ts';
 import type { AttributeName, AttributeValue, Attributes } from './allow-list.ts';
 
 export type { Span, SpanContext };

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { accessTokenHash } from '@tessera/oauth';
 import { Status } from '@tessera/proto-gen/directory';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { redirectUri, verifier } from '../testing/authorize.ts';
-import { orders } from '../testing/directory.ts';
+import { redirectUri, verifier } from '../testing/fake-authorize.ts';
+import { orders } from '../testing/declared-records.ts';
 import {
   call,
   caller,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { billing, orders } from '../testing/directory.ts';
+import { billing, orders } from '../testing/declared-records.ts';
 import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
 
 let on: World;

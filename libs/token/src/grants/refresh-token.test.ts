@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
-import { orders } from '../testing/directory.ts';
+import { orders } from '../testing/declared-records.ts';
 import { claimsOf, codeOf, credentialsOf, issuer, world, type World } from '../testing/world.ts';
 import { worldThatHolds } from '../testing/held-statement.ts';
 

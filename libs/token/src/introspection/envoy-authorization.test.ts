@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Authorization, type CheckResponse } from '@tessera/proto-gen/envoy';
 import type { HeaderValueOption } from '@tessera/proto-gen/envoy-headers';
 import { local, type Principal } from '@tessera/rpc';
-import { billing, orders } from '../testing/directory.ts';
+import { billing, orders } from '../testing/declared-records.ts';
 import { asPrincipal } from '../testing/principal.ts';
 import { addUmbra, umbraIssuer, umbraService } from '../testing/umbra.ts';
 import { call, world, type World } from '../testing/world.ts';

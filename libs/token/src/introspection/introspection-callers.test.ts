@@ -3,9 +3,9 @@ import { local } from '@tessera/rpc';
 import { Status } from '@tessera/proto-gen/directory';
 import { IntrospectionService, TokenKind } from '@tessera/proto-gen/token';
 import { parseCertificateClients } from './certificate-clients.ts';
-import { billing, orders } from '../testing/directory.ts';
+import { billing, orders } from '../testing/declared-records.ts';
 import { asPrincipal } from '../testing/principal.ts';
-import { signedToken, testKey } from '../testing/keys.ts';
+import { signedToken, testKey } from '../testing/fake-keys.ts';
 import { call, caller, claimsOf, codeOf, credentialsOf, world, type World } from '../testing/world.ts';
 
 let on: World;

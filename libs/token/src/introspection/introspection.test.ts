@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { TokenKind } from '@tessera/proto-gen/token';
-import { orders } from '../testing/directory.ts';
-import { signedToken, testKey } from '../testing/keys.ts';
+import { orders } from '../testing/declared-records.ts';
+import { signedToken, testKey } from '../testing/fake-keys.ts';
 import {
   call,
   caller,

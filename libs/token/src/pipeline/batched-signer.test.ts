@@ -3,7 +3,7 @@ import { TokenType } from '@tessera/proto-gen/keys';
 import type { CallOptions } from '@tessera/rpc';
 import { describe, expect, it } from 'vitest';
 import { createSigner } from './batched-signer.ts';
-import { FakeKeys, testKey } from '../testing/keys.ts';
+import { FakeKeys, testKey } from '../testing/fake-keys.ts';
 import { claimsOf, codeOf } from '../testing/world.ts';
 
 const key = testKey('key-1');

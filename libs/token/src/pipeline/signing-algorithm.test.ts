@@ -1,7 +1,7 @@
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessTokenHash } from '@tessera/oauth';
-import { labels, orders, parcels } from '../testing/directory.ts';
+import { labels, orders, parcels } from '../testing/declared-records.ts';
 import { call, caller, issuer, world, type World } from '../testing/world.ts';
 
 let on: World;

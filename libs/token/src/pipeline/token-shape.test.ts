@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { orders, stock } from '../testing/directory.ts';
+import { orders, stock } from '../testing/declared-records.ts';
 import { call, caller, codeOf, issuer, world, type World } from '../testing/world.ts';
 
 let on: World;

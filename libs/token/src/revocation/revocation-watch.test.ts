@@ -6,7 +6,7 @@ import {
   RevocationKind,
   type WatchRevocationsResponse,
 } from '@tessera/proto-gen/token';
-import { orders } from '../testing/directory.ts';
+import { orders } from '../testing/declared-records.ts';
 import { asPrincipal } from '../testing/principal.ts';
 import { call, caller, claimsOf, codeOf, world, type World } from '../testing/world.ts';
 

@@ -1,9 +1,9 @@
 import type { Database } from '@tessera/stores';
 import { modelContract } from './contract/model.ts';
-import { raceContract } from './contract/races.ts';
+import { raceContract } from './contract/store-races.ts';
 import { recordContract } from './contract/record.ts';
 import { redemptionContract } from './contract/redemption.ts';
-import { revocationContract } from './contract/revocation.ts';
+import { revocationContract } from './contract/revoking.ts';
 import { rotationContract } from './contract/rotation.ts';
 
 /** What the stores must do on every engine, races included. */

@@ -1,7 +1,7 @@
 import { Status } from '@tessera/proto-gen/directory';
-import { redirectUri, verifier } from './authorize.ts';
-import { orders } from './directory.ts';
-import { testKey } from './keys.ts';
+import { redirectUri, verifier } from './fake-authorize.ts';
+import { orders } from './declared-records.ts';
+import { testKey } from './fake-keys.ts';
 import { call, caller, credentialsOf, type World } from './world.ts';
 
 /** The tenant `umbra` has an issuer of its own, and declares the audience of the orders API as `acme` does. */

@@ -6,9 +6,9 @@ import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { eventually, counting, fakeClock, testDatabase, testRuntime, secretOf } from '@tessera/test-kit';
 import { buildToken, migrations } from '../wiring.ts';
 import { tokenConfig } from '../config.ts';
-import { FakeAuthorize, FakeDevice, redirectUri, verifier, type FakeGrant } from './authorize.ts';
-import { orders, populatedDirectory } from './directory.ts';
-import { FakeKeys, testKey } from './keys.ts';
+import { FakeAuthorize, FakeDevice, redirectUri, verifier, type FakeGrant } from './fake-authorize.ts';
+import { orders, populatedDirectory } from './declared-records.ts';
+import { FakeKeys, testKey } from './fake-keys.ts';
 
 export const issuer = 'https://id.example';
 export const caller = { ipAddress: '192.0.2.7', issuer };

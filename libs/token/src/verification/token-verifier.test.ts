@@ -5,7 +5,7 @@ import type { CallOptions } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { fakeClock, silentLog } from '@tessera/test-kit';
 import { describe, expect, it, vi } from 'vitest';
-import { FakeKeys, signedToken, testKey, type TestKey } from '../testing/keys.ts';
+import { FakeKeys, signedToken, testKey, type TestKey } from '../testing/fake-keys.ts';
 import { codeOf } from '../testing/world.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 import { createVerificationKeys } from './verification-keys.ts';

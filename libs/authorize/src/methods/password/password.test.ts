@@ -3,7 +3,7 @@ import { Status } from '@tessera/proto-gen/directory';
 import { accountName } from '../guess-limits.ts';
 import { createWorld, password } from '../../testing/world.ts';
 import type { World } from '../../testing/world.ts';
-import { newPerson, signInAtPage } from '../../testing/person.ts';
+import { newPerson, signInAtPage } from '../../testing/visitor.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
-import type { BrowserCall } from '../../browser.ts';
+import type { BrowserCall } from '../../browser-call.ts';
 import type { Step, Verified } from '../../interaction/step.ts';
 import { longestIdentifier } from '../guess-limits.ts';
 import type { Guess, LimitGuesses } from '../guess-limits.ts';

@@ -1,7 +1,7 @@
 import { fakeClock } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import { auditRow } from './audit.ts';
+import { auditRow } from './audit-row.ts';
 
 const runtime = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
 

@@ -6,7 +6,7 @@ import {
   type SigningAlgorithmName,
 } from '@tessera/oauth';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
-import { fakePeer, throughLine, type Line } from './fake.ts';
+import { fakePeer, throughLine, type Line } from './fake-peer.ts';
 
 /** A key pair with its `kid` and its algorithm. Generated once per test file, as RSA keys are slow to generate. */
 export interface TestKey {

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
-import { metrics } from './index.ts';
+import { metrics } from './metrics.ts';
 
 const calls = metrics.counter({
   name: 'tessera_calls_total',

@@ -1,7 +1,7 @@
 import { logoutLocation, matchesRegistered } from '@tessera/oauth';
 import { isServedAt, type DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { BrowserCall } from '../browser.ts';
+import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from './sessions.ts';
 
 /** A request to sign out (contract GET /logout, OIDC RP-Initiated Logout §2); empty where a parameter is absent. */

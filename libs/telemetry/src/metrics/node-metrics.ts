@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics } from 'prom-client';
-import { metrics } from './index.ts';
+import { metrics } from './metrics.ts';
 
 /** Each sample wakes the process: at 10 ms, the default, that is half of what an idle one costs. */
 const resolutionMs = 100;

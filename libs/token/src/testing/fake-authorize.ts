@@ -9,8 +9,8 @@ import {
   DeviceAuthorizationService,
   type FinishPushRequest,
 } from '@tessera/proto-gen/device';
-import { fakePeer, throughLine, type Line } from './fake.ts';
-import { FakeNotices } from './notices.ts';
+import { fakePeer, throughLine, type Line } from './fake-peer.ts';
+import { FakeNotices } from './fake-notices.ts';
 
 export interface FakeGrant {
   readonly tenantId: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, newPerson, signInAtPage } from '../testing/person.ts';
+import { redemption, newPerson, signInAtPage } from '../testing/visitor.ts';
 
 let world: World;
 beforeAll(async () => {

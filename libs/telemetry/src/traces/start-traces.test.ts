@@ -6,9 +6,9 @@ import type { AddressInfo, Server } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLogger } from '../log/log.ts';
-import { metrics } from '../metrics/index.ts';
-import { startTracing } from './start.ts';
-import type { OtlpProtocol } from './start.ts';
+import { metrics } from '../metrics/metrics.ts';
+import { startTracing } from './start-traces.ts';
+import type { OtlpProtocol } from './start-traces.ts';
 import { tracedRoot } from './tracing.ts';
 
 interface Posted {
