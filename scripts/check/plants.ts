@@ -95,6 +95,16 @@ const rules: readonly Plant[] = [
     "import { a } from './canary-cycle-a.ts';\nexport const b = () => a;",
     /no-cycle/,
   ),
+  lint(
+    'libs/kit/src/canary-cycle-c.ts',
+    "import type { D } from './canary-cycle-d.ts';\nexport type C = D | 'c';",
+    /no-cycle/,
+  ),
+  lint(
+    'libs/kit/src/canary-cycle-d.ts',
+    "import type { C } from './canary-cycle-c.ts';\nexport type D = C | 'd';",
+    /no-cycle/,
+  ),
   lint('libs/kit/src/canary-effect.ts', "import 'node:fs';", /no-unassigned-import/),
   lint('libs/kit/src/canary-throw.ts', "export const f = () => { throw 'text'; };", /only-throw-error/),
 ];

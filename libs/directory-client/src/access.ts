@@ -1,5 +1,5 @@
 import { Status, type Application, type Tenant, type User } from '@tessera/proto-gen/directory';
-import type { ApplicationRecord } from './directory-client-types.ts';
+import type { ApplicationRecord, RequestedIssuer } from './directory-client-types.ts';
 
 /**
  * Whether an application and its tenant, a user, or a tenant are active: neither disabled nor locked. With `signedInAt`
@@ -13,13 +13,6 @@ export function isActive(
   if ('application' in record) return isActive(record.application, signedInAt) && isActive(record.tenant);
   const validFrom = 'validFrom' in record ? Number(record.validFrom) : 0;
   return record.status === Status.ACTIVE && validFrom <= signedInAt;
-}
-
-/** The issuer that a request was sent to. */
-export interface RequestedIssuer {
-  readonly issuer: string;
-  /** The tenant whose own issuer it is; empty at the shared issuer. */
-  readonly tenantId: string;
 }
 
 /** Whether a tenant is served at the issuer: a tenant that has an issuer of its own is served only there. */

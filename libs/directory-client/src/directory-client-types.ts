@@ -1,7 +1,6 @@
 import type { CallOptions, Client } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
-import type { RequestedIssuer } from './access.ts';
 import type { TenantIssuers } from './tenant-issuers.ts';
 import type {
   Application,
@@ -10,6 +9,13 @@ import type {
   User,
   WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
+
+/** The issuer that a request was sent to. */
+export interface RequestedIssuer {
+  readonly issuer: string;
+  /** The tenant whose own issuer it is; empty at the shared issuer. */
+  readonly tenantId: string;
+}
 
 /** An application and the tenant found through it. */
 export interface ApplicationRecord {

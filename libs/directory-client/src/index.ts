@@ -8,7 +8,7 @@
  *     gateway ─> tenant-issuers   the complete list, followed in the same way
  */
 export { isActive, isServedAt, mayUse } from './access.ts';
-export type { RequestedIssuer } from './access.ts';
+export type { RequestedIssuer } from './directory-client-types.ts';
 export { ClientRefusal } from './client-authentication/client-authenticator.ts';
 export { createDirectoryClient } from './client.ts';
 export { refusedClient } from './client-authentication/refused-client.ts';

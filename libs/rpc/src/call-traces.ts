@@ -1,7 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { CallerName } from './call.ts';
-import type { UnaryInvocation } from './hosts/invocation.ts';
 import type { UnaryCall } from './typed-client.ts';
 import {
   isTracing,
@@ -33,8 +32,16 @@ export function traceOriginOf(
   return parent !== undefined || outside.has(caller) ? { system, parent } : undefined;
 }
 
+interface TracedCall {
+  readonly origin: TraceOrigin | undefined;
+  readonly requestId: string;
+}
+
 /** The serving side: a span under that of the caller, be it in this process or in another. */
-export function traceServed(method: DescMethod, invoke: UnaryInvocation): UnaryInvocation {
+export function traceServed<R, C extends TracedCall, A>(
+  method: DescMethod,
+  invoke: (request: R, call: C) => Promise<A>,
+): (request: R, call: C) => Promise<A> {
   if (!isTracing()) return invoke;
   const about = described(method);
   return (request, call) => {

@@ -11,7 +11,8 @@ export { ChangeFeed, type FeedItem, type FeedStore, type Sequenced } from './fee
 export { notListening } from './feed/announcements.ts';
 export type { Database, Listening, OpenedDatabase, Queryable, Statement } from './database.ts';
 export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed/feed-table.ts';
-export { createLimiter, type LimitRule, type Limiter } from './limits/limiter.ts';
+export type { LimitRule } from './limits/counters.ts';
+export { createLimiter, type Limiter } from './limits/limiter.ts';
 export { migrate, pendingMigrations, type MigrationMode, type Migrations } from './migrations/migrate.ts';
 export { openEmbeddedDatabase } from './postgres/pglite.ts';
 export { parsePostgresUrl } from './postgres/postgres-url.ts';

@@ -5,7 +5,7 @@ import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { FakeDirectory, fakeClock, secretOf, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { RequestedIssuer } from '../access.ts';
+import type { RequestedIssuer } from '../directory-client-types.ts';
 import { createDirectoryClient } from '../client.ts';
 import { ClientRefusal } from './client-authenticator.ts';
 import type { AcceptedClients, DirectoryClient } from '../directory-client-types.ts';

@@ -10,7 +10,18 @@ import { watchRequestEnds } from './request-ends.ts';
 import { measureRequest } from './request-metrics.ts';
 import { crossOriginMethods } from '../routes.ts';
 import { endSpan } from './request-traces.ts';
-import type { Patience } from './http-server.ts';
+
+/** How long to wait for clients, in milliseconds. */
+export interface Patience {
+  /** For all headers of a request. */
+  readonly headers: number;
+  /** For all of a request, its headers included. */
+  readonly request: number;
+  /** For any activity of a client during its answer, such as reading, and for reading all that the system has not taken. */
+  readonly silence: number;
+  /** Between two checks for requests that exceeded their time. */
+  readonly interval: number;
+}
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(

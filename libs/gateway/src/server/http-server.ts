@@ -13,7 +13,7 @@ import { asOAuthError, type FailureLog } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { chooseRequestId, urlBelowIssuer, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
-import { prepareRequests } from './hooks.ts';
+import { prepareRequests, type Patience } from './hooks.ts';
 import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
 import { traceRequests } from './request-traces.ts';
@@ -35,18 +35,6 @@ export interface ServerOptions {
   readonly extensions?: readonly ((app: FastifyInstance) => void)[] | undefined;
   /** Default: ten seconds for headers and fifteen for a request. */
   readonly patience?: Patience | undefined;
-}
-
-/** How long to wait for clients, in milliseconds. */
-export interface Patience {
-  /** For all headers of a request. */
-  readonly headers: number;
-  /** For all of a request, its headers included. */
-  readonly request: number;
-  /** For any activity of a client during its answer, such as reading, and for reading all that the system has not taken. */
-  readonly silence: number;
-  /** Between two checks for requests that exceeded their time. */
-  readonly interval: number;
 }
 
 /** Node's default interval is 30 s. */

@@ -1,5 +1,13 @@
 import { boundedCache, type Clock } from '@tessera/kit';
-import type { LimitRule } from './limiter.ts';
+
+export interface LimitRule {
+  /** For example `sign-in.account`; part of the key. */
+  readonly name: string;
+  /** Attempts, or failed guesses, that are let through in one window. */
+  readonly limit: number;
+  /** The window begins with the first attempt, or the first failed guess. */
+  readonly windowSeconds: number;
+}
 
 const maxCounters = 100_000;
 

@@ -2,18 +2,9 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
 import type { Clock } from '@tessera/kit';
-import { createCounters } from './counters.ts';
+import { createCounters, type LimitRule } from './counters.ts';
 import type { RedisHandle } from '../redis/redis.ts';
 import { WaitingLines } from './waiting-lines.ts';
-
-export interface LimitRule {
-  /** For example `sign-in.account`; part of the key. */
-  readonly name: string;
-  /** Attempts, or failed guesses, that are let through in one window. */
-  readonly limit: number;
-  /** The window begins with the first attempt, or the first failed guess. */
-  readonly windowSeconds: number;
-}
 
 export interface LimitResult {
   readonly allowed: boolean;

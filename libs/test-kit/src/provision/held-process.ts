@@ -3,6 +3,14 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** A running store. */
+export interface Store {
+  readonly url: string;
+  /** Where it comes from, for people. */
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
 /** A server that lives exactly as long as the process that started it. */
 export interface HeldProcess {
   /** Waits until `probe` resolves; throws with the server's own output when it ends first or takes over a minute. */

@@ -1,14 +1,7 @@
 import { startPostgres } from './postgres/start-postgres.ts';
 import { startRedis } from './redis/start-redis.ts';
 import { databasePrefix, dropTestDatabases } from './server.ts';
-
-/** A running store. */
-export interface Store {
-  readonly url: string;
-  /** Where it comes from, for people. */
-  readonly origin: string;
-  stop(): Promise<void>;
-}
+import type { Store } from './held-process.ts';
 
 export interface Stores {
   readonly postgres: Store;

@@ -1,8 +1,7 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../held-process.ts';
+import { freePort, type Store } from '../held-process.ts';
 import { initialise, inNewDirectory, own, run } from './start-postgres.ts';
-import type { Store } from '../provide-stores.ts';
 
 /** A primary and a hot standby that follows it. The caller stops them. */
 export interface ReplicatedPostgres {

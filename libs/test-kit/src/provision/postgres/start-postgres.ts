@@ -9,8 +9,7 @@ import pg from 'pg';
 import type { CertificatePair } from '../../certificates/authority.ts';
 import { ProvisionError } from '../executable.ts';
 import { freePort, holdProcess } from '../held-process.ts';
-import type { HeldProcess, Signal } from '../held-process.ts';
-import type { Store } from '../provide-stores.ts';
+import type { HeldProcess, Signal, Store } from '../held-process.ts';
 
 type User = { readonly uid: number; readonly gid: number };
 

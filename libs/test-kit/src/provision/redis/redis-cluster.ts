@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../held-process.ts';
+import { freePort, type Store } from '../held-process.ts';
 import { startRedis } from './start-redis.ts';
 import type { RedisStore, RedisTlsFiles } from './start-redis.ts';
-import type { Store } from '../provide-stores.ts';
 
 /** Three masters that share the slots, and a replica of each where wanted. */
 export interface RedisCluster extends Store {

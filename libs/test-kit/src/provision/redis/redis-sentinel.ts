@@ -1,10 +1,9 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, holdProcess } from '../held-process.ts';
+import { freePort, holdProcess, type Store } from '../held-process.ts';
 import { ping, redisExecutable, startRedis, tlsArguments } from './start-redis.ts';
 import type { RedisTlsFiles } from './start-redis.ts';
-import type { Store } from '../provide-stores.ts';
 
 /** A master with a replica, watched by three Sentinels that replace it within about a second. */
 export interface ReplicatedRedis extends Store {

@@ -3,8 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { provideExecutable } from '../executable.ts';
-import { freePort, holdProcess } from '../held-process.ts';
-import type { Store } from '../provide-stores.ts';
+import { freePort, holdProcess, type Store } from '../held-process.ts';
 
 export function redisExecutable(): string {
   return provideExecutable({
