@@ -51,6 +51,8 @@ const boundaries: readonly Plant[] = [
   imports('libs/delivery/src/canary-room.ts', '@tessera/stores'),
   imports('libs/process/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
+  imports('libs/test-kit/src/canary-room.ts', '@tessera/rpc'),
+  imports('libs/token/src/canary-fake.ts', '@tessera/directory-client/testing'),
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
   imports('apps/cli/src/canary-other.ts', '@tessera/directory-client'),
   imports('tools/e2e/src/canary-inside.ts', '@tessera/keys'),

@@ -3,7 +3,8 @@ import { local } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { notListening } from '@tessera/stores';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { FakeDirectory, silentLog, testRuntime } from '@tessera/test-kit';
+import { FakeDirectory } from '@tessera/directory-client/testing';
+import { silentLog, testRuntime } from '@tessera/test-kit';
 import { authorizeConfig, buildAuthorize } from './index.ts';
 
 const config = authorizeConfig.parse({});

@@ -1,4 +1,5 @@
-import { FakeDirectory, silentLog } from '@tessera/test-kit';
+import { FakeDirectory } from './testing/fake-directory.ts';
+import { silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ChangeWatch } from './change-watch.ts';
 

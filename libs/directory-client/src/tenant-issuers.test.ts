@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
-import { FakeDirectory, fakeClock, silentLog } from '@tessera/test-kit';
+import { FakeDirectory } from './testing/fake-directory.ts';
+import { fakeClock, silentLog } from '@tessera/test-kit';
 import { IssuerList, watchTenantIssuers, type WatchedIssuers } from './tenant-issuers.ts';
 
 const issuer = 'https://login.acme.example';

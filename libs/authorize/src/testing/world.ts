@@ -6,16 +6,10 @@ import type { Database, RedisHandle } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import {
-  eventually,
-  FakeDirectory,
-  counting,
-  silentLog,
-  testDatabase,
-  testRuntime,
-  testRedis,
-} from '@tessera/test-kit';
-import type { Counter, FakeApplication } from '@tessera/test-kit';
+import { FakeDirectory } from '@tessera/directory-client/testing';
+import { eventually, counting, silentLog, testDatabase, testRuntime, testRedis } from '@tessera/test-kit';
+import type { FakeApplication } from '@tessera/directory-client/testing';
+import type { Counter } from '@tessera/test-kit';
 import type { Step } from '../interaction/step.ts';
 import { createSteps } from '../methods/step-table.ts';
 import { buildAuthorize, migrations } from '../wiring.ts';

@@ -12,17 +12,10 @@ import {
 } from '@tessera/proto-gen/device';
 import { ApplicationType } from '@tessera/proto-gen/directory';
 import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
-import {
-  counting,
-  FakeDirectory,
-  secretOf,
-  silentLog,
-  testDatabase,
-  testRuntime,
-  testRedis,
-  eventually,
-} from '@tessera/test-kit';
-import type { Counter, FakeApplication } from '@tessera/test-kit';
+import { FakeDirectory, secretOf } from '@tessera/directory-client/testing';
+import { counting, silentLog, testDatabase, testRuntime, testRedis, eventually } from '@tessera/test-kit';
+import type { FakeApplication } from '@tessera/directory-client/testing';
+import type { Counter } from '@tessera/test-kit';
 import { buildDevice, migrations } from '../wiring.ts';
 import { deviceConfig } from '../config.ts';
 import type { DeviceConfig } from '../config.ts';

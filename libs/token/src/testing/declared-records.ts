@@ -1,5 +1,5 @@
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import { FakeDirectory, type FakeApplication, type FakeUser } from '@tessera/test-kit';
+import { FakeDirectory, type FakeApplication, type FakeUser } from '@tessera/directory-client/testing';
 
 export const orders = 'https://orders.acme.example';
 export const billing = 'https://billing.acme.example';

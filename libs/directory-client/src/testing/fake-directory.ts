@@ -8,7 +8,7 @@ import {
   type User,
 } from '@tessera/proto-gen/directory';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
-import { silentLog } from './silent-log.ts';
+import { silentLog } from '@tessera/test-kit';
 
 /** An application with the fields that services read, and the secret it authenticates with. */
 export interface FakeApplication {
