@@ -15,6 +15,13 @@ export function port(value: string): number {
   throw new InvalidArgumentError('It must be a port.');
 }
 
+/** Reads a whole number above 0. Throws InvalidArgumentError. */
+export function wholeNumber(value: string): number {
+  const number = Number(value);
+  if (Number.isSafeInteger(number) && number > 0) return number;
+  throw new InvalidArgumentError('It must be a whole number above 0.');
+}
+
 /**
  * The value of an option with an environment variable as its fallback: the command line first, then the variable, then the
  * file that `<variable>_FILE` names. Throws CommandError when that file cannot be read.

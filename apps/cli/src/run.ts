@@ -7,6 +7,7 @@ import { Command, CommanderError } from 'commander';
 import { addClientConfig } from './client-config/client-config-command.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
 import { addOperatorCommands } from './operate/operate-commands.ts';
+import { addRecordCommands } from './records/record-commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
 
@@ -45,5 +46,6 @@ function createProgram(context: CommandContext): Command {
   addClientConfig(program, context);
   addWebhookKey(program, context);
   addOperatorCommands(program, context);
+  addRecordCommands(program, context);
   return program;
 }

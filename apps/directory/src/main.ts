@@ -39,7 +39,7 @@ await runService({
     });
     const credentials = () => rpcCredentials(config);
     const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
-    const server = await serveAdministration(built, config, { credentials, log, drainMs });
+    const server = await serveAdministration(built.routes, config, { credentials, log, drainMs });
     if (server !== undefined) lifecycle.onDrain(async () => server.drain());
   },
 });

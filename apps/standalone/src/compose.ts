@@ -21,6 +21,7 @@ export interface Composition {
   readonly gateway: GatewayService;
   readonly token: BuiltService;
   readonly directory: BuiltService;
+  readonly keys: BuiltService;
   readonly admin: Client<typeof DirectoryAdminService>;
 }
 
@@ -84,6 +85,7 @@ export function compose(
     gateway,
     token,
     directory,
+    keys,
     admin: local(DirectoryAdminService, directory, 'operator', log),
   };
 }

@@ -3,17 +3,18 @@
  *
  *     HTTP ─> gateway ─> token ─> authorize, device ─> directory, keys   direct calls, by compose
  *             with DATABASE_URL and REDIS_URL: Postgres and Redis; without: PGlite and memory
- *     introspectors ══gRPC══> token; curl ══Connect══> directory, at TESSERA_ADMIN_PORT
+ *     introspectors ══gRPC══> token; tessera, curl ══Connect══> directory, keys at TESSERA_ADMIN_PORT, or as the data directory says
  *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
  */
 import { fileURLToPath } from 'node:url';
-import { applyAtStart, serveAdministration } from '@tessera/directory';
+import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import { createRuntime, maintainSchemas, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
+import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
+import { administer } from './administer.ts';
 import { banner, notReady } from './banner.ts';
 import { allMigrations, compose } from './compose.ts';
 import { introspectionCredentials, standaloneConfig, withSecrets } from './config.ts';
@@ -32,7 +33,7 @@ await runProcess({
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
     const demo = demoClient({ issuer: () => issuer, clock: runtime.clock, random: runtime.random });
-    const { services, gateway, token, directory, admin } = compose(
+    const { services, gateway, token, directory, keys, admin } = compose(
       config,
       (service) => ({ ...runtime, log: runtime.log.child({ component: service }) }),
       {
@@ -61,20 +62,13 @@ await runProcess({
     for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
-    const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
-    const listeners = [
-      await serveIntrospection(token, config, {
-        credentials: () => introspectionCredentials(config),
-        log,
-        drainMs,
-      }),
-      await serveAdministration(directory, config, {
-        credentials: () => rpcCredentials(config),
-        log,
-        drainMs,
-      }),
-    ];
-    for (const listener of listeners) if (listener !== undefined) lifecycle.onDrain(() => listener.drain());
+    const introspection = await serveIntrospection(token, config, {
+      credentials: () => introspectionCredentials(config),
+      log,
+      drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
+    });
+    if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
+    await administer([directory, keys], config, { lifecycle, log });
     if (isDemo) await welcome(issuer, services);
   },
 });

@@ -1,6 +1,12 @@
 import { ConfigError, optionalPort } from '@tessera/process';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { serveConnect, type BuiltService, type ConnectServer, type RpcCredentials } from '@tessera/rpc';
+import {
+  declaredAccess,
+  serveConnect,
+  type CallerName,
+  type ConnectServer,
+  type Route,
+  type RpcCredentials,
+} from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { z } from 'zod';
 
@@ -14,12 +20,11 @@ export const administrationConfig = z.object({
 export type AdministrationConfig = z.infer<typeof administrationConfig>;
 
 /**
- * Serves `DirectoryAdminService` over Connect, gRPC and gRPC-web to callers with the credentials of internal calls. Undefined if no port
- * is configured.
- * @throws ConfigError if internal calls have no credentials
+ * Serves the methods that `operator` may call, over Connect, gRPC and gRPC-web. Undefined if no port is configured.
+ * @throws ConfigError if there are no credentials
  */
 export async function serveAdministration(
-  { routes }: Pick<BuiltService, 'routes'>,
+  routes: readonly Route[],
   config: AdministrationConfig,
   options: { readonly credentials: () => RpcCredentials; readonly log: Logger; readonly drainMs: number },
 ): Promise<ConnectServer | undefined> {
@@ -32,8 +37,14 @@ export async function serveAdministration(
       'TESSERA_ADMIN_PORT needs TESSERA_RPC_AUTH=token or mtls: without credentials, pages in a browser could call.',
     ]);
   }
-  const served = routes.filter(({ service }) => service.typeName === DirectoryAdminService.typeName);
+  const served = routes.map((route) => routeFor('operator', route));
   const server = await serveConnect({ routes: served }, { host, port, credentials, log, drainMs });
   log.info({ host: server.host, port: server.port }, 'serving administration');
   return server;
+}
+
+/** The route without the methods that are declared for others alone. */
+function routeFor(caller: CallerName, route: Route): Route {
+  const methods = route.service.methods.filter((method) => declaredAccess(method).callers.includes(caller));
+  return { ...route, service: { ...route.service, methods } };
 }

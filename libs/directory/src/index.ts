@@ -10,7 +10,8 @@
  *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
  *     every change ──> feed/ ──> watchers in the other services
  */
-export { administrationConfig, serveAdministration } from './administration.ts';
+export { administrationConfig, serveAdministration, type AdministrationConfig } from './administration.ts';
+export { announceAdministration, findAdministration } from './local-administration.ts';
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { buildDirectory, migrations } from './wiring.ts';

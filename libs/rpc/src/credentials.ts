@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Secret } from '@tessera/kit';
 
+import type { CallerName } from './call.ts';
 import type { CertificateFiles } from './client/channel/certificates.ts';
 
 /** PEM files of one identity and of the authorities it trusts. They are read again when they change. */
@@ -13,7 +14,7 @@ export interface CertificateFilePaths extends CertificateFiles {
 /**
  * How the two ends of an internal call prove who they are. Both ends are given the same kind.
  * - `mtls`: the caller is who its certificate names.
- * - `token`: a caller with the shared token may claim any process name; for development and meshes.
+ * - `token`: a caller with the shared token may claim any process name, unless the token belongs to one (`of`); for development and meshes.
  * - `none`: believed without proof; a server takes it on a loopback address only.
  */
 export type RpcCredentials =
@@ -22,7 +23,7 @@ export type RpcCredentials =
       /** Whose names certificates must have: `<caller>.<trust domain>`. Undefined: any domain will do. */
       readonly trustDomain?: string | undefined;
     } & CertificateFilePaths)
-  | { readonly kind: 'token'; readonly token: Secret }
+  | { readonly kind: 'token'; readonly token: Secret; readonly of?: CallerName }
   | { readonly kind: 'none' };
 
 /** How a server has its callers prove who they are. `bearer`: by access tokens alone, where a route takes them. */
@@ -30,7 +31,7 @@ export type RpcServerCredentials = RpcCredentials | { readonly kind: 'bearer' };
 
 /** Warns where a caller's name is taken on trust. */
 export function warnOfTrust(credentials: RpcServerCredentials, log: Logger): void {
-  if (credentials.kind === 'token') {
+  if (credentials.kind === 'token' && credentials.of === undefined) {
     log.warn(
       'anyone with TESSERA_RPC_TOKEN can call under the name of any process; use TESSERA_RPC_AUTH=mtls to authenticate each process',
     );

@@ -23,6 +23,9 @@ export const secrets = {
   TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
 };
 
+/** A process that runs in the checkout is not for tests. */
+const nowhere = { TESSERA_DATA_DIR: join(tmpdir(), 'tessera-is-not-here') };
+
 /** Runs a command. Resolves with its exit code and output, results and messages. */
 export async function tessera(
   words: string,
@@ -32,7 +35,7 @@ export async function tessera(
 ): Promise<{ code: number; said: string }> {
   let said = '';
   const terminal: Terminal = {
-    environment,
+    environment: { ...nowhere, ...environment },
     out: (text) => (said += text),
     say: (text) => (said += text),
     input: async () => input,

@@ -50,9 +50,8 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
     },
 
     async list(tenantId: string, page: Parameters<typeof pageRequest>[0]) {
-      const request = pageRequest(page);
-      const { records: found, next } = await store.listRecords(kind, tenantId, request);
-      return { found: found.map(messageOf), nextPageToken: pageToken(next, request) };
+      const { found, nextPageToken } = await listed(store, kind, tenantId, pageRequest(page));
+      return { found: found.map(messageOf), nextPageToken };
     },
 
     async create(
@@ -106,4 +105,18 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
       return {};
     },
   };
+}
+
+/** A page of the records of a tenant, or of tenants with `tenantId` ''. Throws NotFound for a tenant that does not exist. */
+export async function listed<K extends RecordKind>(
+  store: RecordCallsDeps['store'],
+  kind: K,
+  tenantId: string,
+  request: ReturnType<typeof pageRequest>,
+) {
+  const { records: found, next } = await store.listRecords(kind, tenantId, request);
+  const isEmpty = found.length === 0 && tenantId !== '';
+  if (isEmpty && (await store.findRecord('tenant', tenantId, tenantId)) === undefined)
+    throw notFound('The tenant');
+  return { found, nextPageToken: pageToken(next, request) };
 }

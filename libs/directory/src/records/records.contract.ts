@@ -335,6 +335,9 @@ tenants:
       expect(await pages('%', 1)).toEqual([[]]);
       const { nextPageToken: pageToken } = await admin.listUsers({ tenantId, pageSize: 1 }, call());
       const list = (fields: object) => refusal(admin.listUsers({ tenantId, ...fields }, call()));
+      expect(await list({ tenantId: 'nowhere' })).toEqual(['NotFound']);
+      expect(await refusal(admin.listRoles({ tenantId: 'nowhere' }, call()))).toEqual(['NotFound']);
+      expect((await admin.listUsers({ tenantId, search: 'nobody' }, call())).users).toEqual([]);
       expect(await list({ pageToken, search: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
       expect(await list({ pageToken: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
       expect(await list({ pageSize: -1 })).toEqual(['InvalidArgument', 'pageSize']);

@@ -7,7 +7,8 @@ import type { Passwords } from '../credentials/passwords.ts';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import { notFound } from '../messages.ts';
 import type { Outcome, RecordChanges } from '../records/change-records.ts';
-import { pageRequest, pageToken } from '../records/page-token.ts';
+import { pageRequest } from '../records/page-token.ts';
+import { listed } from '../records/record-calls.ts';
 import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
 import type { AdminStore, RecordTransaction } from '../store/store.ts';
 import { checkUser } from './checks.ts';
@@ -54,8 +55,8 @@ export function userCalls({
 
     async listUsers({ tenantId, search, ...page }) {
       const request = pageRequest({ ...page, search: normalizeIdentifier(search) });
-      const { records: users, next } = await store.listRecords('user', tenantId, request);
-      return { users: users.map(messageOf), nextPageToken: pageToken(next, request) };
+      const { found, nextPageToken } = await listed(store, 'user', tenantId, request);
+      return { users: found.map(messageOf), nextPageToken };
     },
 
     async createUser({ user: given, ...request }, context) {

@@ -18,7 +18,7 @@ type Authenticate = (presented: Presented) => AuthenticatedCaller | undefined;
 /** The authentication that the credentials of this process call for. */
 export function authenticationBy(credentials: RpcServerCredentials): Authenticate {
   if (credentials.kind === 'mtls') return authenticateByCertificate(credentials.trustDomain);
-  if (credentials.kind === 'token') return authenticateByToken(credentials.token);
+  if (credentials.kind === 'token') return authenticateByToken(credentials);
   return credentials.kind === 'none' ? authenticateByClaim : () => undefined;
 }
 
@@ -26,7 +26,8 @@ export function authenticationBy(credentials: RpcServerCredentials): Authenticat
  * Says what the credentials of this process call for. Names no value.
  * @param takesAccessTokens whether the method does
  */
-export function identityHelp({ kind }: RpcServerCredentials, takesAccessTokens: boolean): IdentityHelp {
+export function identityHelp(credentials: RpcServerCredentials, takesAccessTokens: boolean): IdentityHelp {
+  const { kind } = credentials;
   const accessToken = takesAccessTokens ? [`send "${authorizationKey}: Bearer <access token>"`] : [];
   const orAccessToken = (...others: string[]) => [...others, ...accessToken].join(', or ');
   if (kind === 'bearer') return { unauthenticated: orAccessToken(), unnamed: orAccessToken() };
@@ -36,8 +37,9 @@ export function identityHelp({ kind }: RpcServerCredentials, takesAccessTokens: 
       unnamed: orAccessToken('the certificate names no process'),
     };
   }
+  const token = kind === 'token' && credentials.of !== undefined ? 'token' : 'TESSERA_RPC_TOKEN';
   return {
-    unauthenticated: orAccessToken(`send "${authorizationKey}: Bearer <TESSERA_RPC_TOKEN>"`),
+    unauthenticated: orAccessToken(`send "${authorizationKey}: Bearer <${token}>"`),
     unnamed: orAccessToken(`send "${callerKey}: <process>"`),
   };
 }
@@ -48,12 +50,13 @@ function authenticateByClaim({ header }: Presented): AuthenticatedCaller {
   return { caller: isCallerName(claimed) ? claimed : undefined };
 }
 
-/** A caller with the shared token may claim any name. Digests are compared, in constant time. */
-function authenticateByToken(token: Secret): Authenticate {
+/** A caller with the shared token may claim any name, unless the token has one. Digests are compared, in constant time. */
+function authenticateByToken({ token, of }: RpcServerCredentials & { readonly kind: 'token' }): Authenticate {
   const expected = digest(bearerAuthorization(token));
   return (presented) => {
     if (!timingSafeEqual(digest(presented.header(authorizationKey)), expected)) return undefined;
-    return { ...authenticateByClaim(presented), bySharedToken: true };
+    const authenticated = of === undefined ? authenticateByClaim(presented) : { caller: of };
+    return { ...authenticated, bySharedToken: true };
   };
 }
 

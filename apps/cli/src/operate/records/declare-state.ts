@@ -33,7 +33,6 @@ export async function applyState(
   const [name, sources] = documentOf(file, terminal);
   const { tenants } = await withService('directory', terminal, {
     name: 'Applying',
-    instead: ' A process with embedded stores applies TESSERA_APPLY_FILE itself, at its start and at SIGHUP.',
     timeoutMs,
     run: async (clientOf, call) => {
       const options = { ...sources, ...declaring, admin: clientOf(DirectoryAdminService), call };
@@ -57,7 +56,6 @@ export async function diffState(file: string, declaring: Declaring, terminal: Te
   const [name, sources] = documentOf(file, terminal);
   const response = await withService('directory', terminal, {
     name: 'Comparing',
-    instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);

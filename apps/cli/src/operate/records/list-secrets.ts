@@ -8,7 +8,6 @@ const timeoutMs = 10_000;
 export async function listSecrets(clientId: string, terminal: Terminal): Promise<void> {
   const { secrets } = await withService('directory', terminal, {
     name: 'Listing secrets',
-    instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(DirectoryAdminService)

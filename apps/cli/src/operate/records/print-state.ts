@@ -9,7 +9,6 @@ const timeoutMs = 60_000;
 export async function printState(tenantId: string | undefined, terminal: Terminal): Promise<void> {
   const documents = await withService('directory', terminal, {
     name: 'Reading what is declared',
-    instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: (clientOf, call) =>
       documentsOf(clientOf(DirectoryAdminService).getDeclaredState({ tenantId: tenantId ?? '' }, call)).catch(

@@ -10,7 +10,8 @@ import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/t
 import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
-const nobody = 'Only their own process can open embedded stores.';
+const nobody =
+  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), or set TESSERA_DATA_DIR, TESSERA_PEER_(KEYS|DIRECTORY) or DATABASE_URL\.\n$/;
 
 /** A running `keys` process on a database, which reloads the keys often. */
 async function keysProcess(url: string): Promise<BuiltService> {
@@ -168,10 +169,7 @@ describe('tessera keys', () => {
 
   it('names the settings it needs', async () => {
     const { code, said } = await tessera('keys list', { TESSERA_KEYS_KEK });
-    expect([code, said]).toEqual([
-      1,
-      expect.stringMatching(new RegExp(`^DATABASE_URL is required\\. .*${nobody}`)),
-    ]);
+    expect([code, said]).toEqual([1, expect.stringMatching(nobody)]);
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
     expect((await tessera('keys list', { DATABASE_URL })).said).toContain('TESSERA_KEYS_KEK is missing.');
   });
@@ -369,7 +367,7 @@ describe('tessera diff', () => {
     expect((await tessera('diff -f missing.yaml', environment)).code).toBe(2);
     expect(await tessera('diff -f missing.yaml', {})).toEqual({
       code: 2,
-      said: expect.stringMatching(new RegExp(`^DATABASE_URL is required\\. .*${nobody}`)) as string,
+      said: expect.stringMatching(nobody) as string,
     });
     expect((await tessera('diff', environment)).code).toBe(2);
   });

@@ -24,7 +24,6 @@ export async function setStatus({ verb, target }: StatusChange, terminal: Termin
   const { name, status, done } = verbs[verb];
   const what = await withService('directory', terminal, {
     name,
-    instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: (clientOf, call) => set(target, status, clientOf, call),
   });

@@ -4,7 +4,6 @@ import { KeysService, KeyState } from '@tessera/proto-gen/keys';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService } from './with-service.ts';
 
-const instead = ' Only their own process can open embedded stores.';
 const timeoutMs = 10_000;
 const algorithms = [...signingAlgorithmNames];
 
@@ -19,7 +18,6 @@ const states: Readonly<Partial<Record<KeyState, string>>> = {
 export async function listKeys(tenantId: string, terminal: Terminal): Promise<void> {
   const { keys } = await withService('keys', terminal, {
     name: 'Listing the keys',
-    instead,
     timeoutMs,
     run: async (clientOf, call) => clientOf(KeysService).getPublicKeys({ tenantId, algorithms }, call),
   });
@@ -38,7 +36,6 @@ export async function rotateKeys(
 ): Promise<void> {
   const { before, after } = await withService('keys', terminal, {
     name: 'Rotating the keys',
-    instead,
     timeoutMs,
     run: async (clientOf, call) => {
       const keys = clientOf(KeysService);
@@ -80,7 +77,6 @@ export async function withdrawKey(
 ): Promise<void> {
   await withService('keys', terminal, {
     name: 'Withdrawing the key',
-    instead,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(KeysService)

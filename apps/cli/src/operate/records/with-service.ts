@@ -4,17 +4,15 @@ import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
-import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import {
+  buildDirectory,
+  directoryConfig,
+  findAdministration,
+  migrations as directoryMigrations,
+} from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import {
-  missingDatabase,
-  orExplain,
-  patiently,
-  reasonOf,
-  terminalLog,
-  withDatabase,
-} from '../schemas/with-database.ts';
+import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
 import { settings, type Environment } from '../settings.ts';
 
 /** Makes a client of what the service offers. */
@@ -24,8 +22,6 @@ export type ClientOf = RemoteService['client'];
 export interface ServiceWork<T> {
   /** Its name in messages, such as "Applying". */
   readonly name: string;
-  /** The alternative to a database, for the message if none is named. */
-  readonly instead: string;
   readonly timeoutMs: number;
   run(clientOf: ClientOf, call: CallOptions): Promise<T>;
 }
@@ -65,16 +61,19 @@ const services = {
 type ServiceName = keyof typeof services;
 
 /**
- * Works with a service: calls its processes as `operator` if `TESSERA_PEER_<NAME>` names them, otherwise builds it on the
- * database of `DATABASE_URL`, whose processes notice the changes. Throws CommandError, also if the service refuses.
+ * Works with a service: calls its processes as `operator` if `TESSERA_PEER_<NAME>` names them; otherwise builds it on the
+ * database of `DATABASE_URL`, whose processes notice the changes; otherwise calls the process with embedded stores whose data
+ * directory is `TESSERA_DATA_DIR`. Throws CommandError, also if the service refuses.
  */
 export async function withService<T>(
   name: ServiceName,
   terminal: Terminal,
   work: ServiceWork<T>,
 ): Promise<T> {
-  const isCalled = isGiven(terminal.environment, services[name].peer);
-  return isCalled ? byCall(name, terminal, work) : inDatabase(services[name], terminal, work);
+  const { environment } = terminal;
+  if (isGiven(environment, services[name].peer)) return byCall(name, terminal, work);
+  if (isGiven(environment, 'DATABASE_URL')) return inDatabase(services[name], terminal, work);
+  return besideEmbeddedStores(name, terminal, work);
 }
 
 async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
@@ -95,12 +94,38 @@ async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWor
   }
 }
 
+async function besideEmbeddedStores<T>(
+  name: ServiceName,
+  terminal: Terminal,
+  work: ServiceWork<T>,
+): Promise<T> {
+  const { TESSERA_DATA_DIR: directory } = orExplain(() => settings(processConfig, terminal.environment));
+  const found = await findAdministration(directory).catch((error: unknown) => {
+    throw new CommandError(error instanceof Error ? error.message : `${directory} cannot be read.`);
+  });
+  const remedy = `Start Tessera there (npm start), or set TESSERA_DATA_DIR, ${services[name].peer} or DATABASE_URL.`;
+  if (found === undefined)
+    throw new CommandError(`No process serves the data directory ${directory}. ${remedy}`);
+  const { target, token } = found;
+  const { connectClients } = await import('./connect-clients.ts');
+  const reached = async (clientOf: ClientOf, call: CallOptions): Promise<T> => {
+    try {
+      return await work.run(clientOf, call);
+    } catch (error) {
+      if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) throw error;
+      throw new CommandError(
+        `The process of the data directory ${directory} does not answer: ${error.rawMessage}. ${remedy}`,
+      );
+    }
+  };
+  return attempt({ ...work, run: reached }, connectClients(target, token));
+}
+
 async function inDatabase<T>(
   { migrations, configured, readyFirst }: OperatedService,
   terminal: Terminal,
   work: ServiceWork<T>,
 ): Promise<T> {
-  if (!isGiven(terminal.environment, 'DATABASE_URL')) throw missingDatabase(work.instead);
   const build = orExplain(() => configured(terminal.environment));
   return withDatabase(terminal, async (database, log) => {
     await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);

@@ -12,20 +12,17 @@ export function terminalLog({ say }: Pick<Terminal, 'say'>): Logger {
   return createLogger({ service: 'tessera', level: 'warn', format: 'text' }, { write: say });
 }
 
-/** The error for a command without a database; `instead` names the alternative. */
-export function missingDatabase(instead = ''): CommandError {
-  return new CommandError(
-    `DATABASE_URL is required. Set it, or DATABASE_URL_FILE to the path of a file that holds it.${instead}`,
-  );
-}
-
 /** Opens the database of `DATABASE_URL` for the duration of `work`. Throws CommandError. */
 export async function withDatabase<T>(
   terminal: Terminal,
   work: (database: OpenedDatabase, log: Logger) => Promise<T>,
 ): Promise<T> {
   const config = orExplain(() => settings(processConfig, terminal.environment));
-  if (config.DATABASE_URL === undefined) throw missingDatabase();
+  if (config.DATABASE_URL === undefined) {
+    throw new CommandError(
+      'DATABASE_URL is required. Set it, or DATABASE_URL_FILE to the path of a file that holds it.',
+    );
+  }
   const log = terminalLog(terminal);
   const database = await openDatabase({
     url: config.DATABASE_URL,

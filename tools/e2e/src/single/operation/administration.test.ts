@@ -1,13 +1,20 @@
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import { entryOf, ServerProcess, type Environment } from '@tessera/test-client';
+import {
+  authorizationQuery,
+  entryOf,
+  HttpClient,
+  Person,
+  ServerProcess,
+  type Environment,
+} from '@tessera/test-client';
 
 const run = promisify(execFile);
 const service = 'tessera.directory.v1.DirectoryAdminService';
@@ -116,16 +123,11 @@ it.each(processes)(
 );
 
 it('without a token or certificates there is no administration over HTTP', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  const started = async (environment: Environment) => {
-    const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
-    server.start({
-      TESSERA_DATA_DIR: join(directory, 'data'),
-      TESSERA_HTTP_PORT: String(await freePort()),
-      TESSERA_ADMIN_PORT: String(await freePort()),
-      ...environment,
-    });
+  const [[, environmentIn]] = processes.slice(1) as [(typeof processes)[number]];
+  const environment = await environmentIn('');
+  const started = async (settings: Environment) => {
+    const server = new ServerProcess('directory', entryOf('directory'));
+    server.start({ ...environment, TESSERA_ADMIN_PORT: String(await freePort()), ...settings });
     expect(await server.ended()).not.toBe(0);
     return server.output;
   };
@@ -133,4 +135,55 @@ it('without a token or certificates there is no administration over HTTP', async
   expect(await started({ TESSERA_RPC_AUTH: 'none' })).toContain(
     'TESSERA_ADMIN_PORT needs TESSERA_RPC_AUTH=token or mtls',
   );
+});
+
+it('beside embedded stores the command line works at once, and so does a person whom it adds', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
+  const TESSERA_DATA_DIR = join(directory, 'data');
+  const port = await freePort();
+  const server = new ServerProcess('standalone', entryOf('standalone'));
+  onTestFinished(async () => {
+    await server.kill();
+    await rm(directory, { recursive: true, force: true });
+  });
+  server.start({ TESSERA_DATA_DIR, TESSERA_HTTP_PORT: String(port) });
+  await eventually('it is ready', async () => server.output.includes('Tessera is ready'));
+  const announced = join(TESSERA_DATA_DIR, 'administration.json');
+  expect((await stat(announced)).mode & 0o777).toBe(0o600);
+  const tessera = async (...words: string[]) => {
+    const program = ['apps/cli/src/main.ts', ...words];
+    const environment = { PATH: process.env['PATH'] ?? '', TESSERA_DATA_DIR };
+    return (await run(process.execPath, program, { env: environment })).stdout;
+  };
+  const password = join(directory, 'password');
+  await writeFile(password, 'a passphrase for this test\n');
+  const eve = ['--tenant', 'demo', '--username', 'eve'];
+  const made = await tessera('user', 'create', ...eve, '--password-file', password, '-o', 'json');
+  expect(JSON.parse(made)).toMatchObject({ username: 'eve', owner: 'api', status: 'active' });
+  expect(await tessera('get', '--tenant', 'demo')).toMatch(/username: eve/);
+  expect(await tessera('keys', 'list')).toMatch(/active {2}RS256/);
+  const { token: credential, target } = JSON.parse(await readFile(announced, 'utf8')) as {
+    token: string;
+    target: string;
+  };
+  // Of the operator, whoever the caller says it is; and what is not the operator's is not there.
+  const url = (name: string) => `http://${target}/tessera.directory.v1.${name}`;
+  const post = (name: string, authorization: string) =>
+    fetch(url(name), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-tessera-caller': 'gateway', authorization },
+      body: JSON.stringify({ tenantId: 'demo' }),
+    });
+  expect((await post('DirectoryAdminService/GetTenant', `Bearer ${credential}`)).status).toBe(200);
+  expect((await post('DirectoryAdminService/GetTenant', 'Bearer wrong')).status).toBe(401);
+  expect((await post('DirectoryService/VerifyPassword', `Bearer ${credential}`)).status).toBe(404);
+  expect(server.output).not.toContain(credential);
+  const login = { tenant: 'demo', username: 'eve', password: 'a passphrase for this test' };
+  const person = new Person(new HttpClient(() => `http://127.0.0.1:${port}`), login);
+  const callback = `http://localhost:${port}/demo/callback`;
+  const query = { client_id: 'demo-web', redirect_uri: callback, scope: 'openid' };
+  const answer = await person.authorize(authorizationQuery(query), login);
+  expect(answer.header('location')?.split('?code=')[0]).toBe(callback);
+  expect(await server.stop()).toBe(0);
+  await expect(stat(announced)).rejects.toThrow('ENOENT');
 });

@@ -1,0 +1,84 @@
+import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
+import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+
+/** A kind of record as the command line knows it; its fields come from the message. */
+export interface Noun {
+  readonly name: 'tenant' | 'resource' | 'role' | 'user' | 'application';
+  /** `an application` */
+  readonly indefinite: string;
+  /** The field that names a record of the tenant, and its option. */
+  readonly key: string;
+  readonly keyOption: string;
+  /** The columns of a table, as the fields are called in JSON. */
+  readonly columns: readonly string[];
+}
+
+export const nouns: readonly Noun[] = [
+  {
+    name: 'tenant',
+    indefinite: 'a tenant',
+    key: 'tenantId',
+    keyOption: '--tenant <id>',
+    columns: ['tenantId', 'name', 'status', 'issuer', 'owner'],
+  },
+  {
+    name: 'resource',
+    indefinite: 'an API resource',
+    key: 'audience',
+    keyOption: '--audience <audience>',
+    columns: ['audience', 'name', 'scopes', 'tokenType', 'signingAlgorithm', 'owner'],
+  },
+  {
+    name: 'role',
+    indefinite: 'a role',
+    key: 'name',
+    keyOption: '--name <name>',
+    columns: ['name', 'owner'],
+  },
+  {
+    name: 'user',
+    indefinite: 'a person',
+    key: 'userId',
+    keyOption: '--username <identifier>',
+    columns: ['username', 'email', 'name', 'status', 'roles', 'owner', 'userId'],
+  },
+  {
+    name: 'application',
+    indefinite: 'an application',
+    key: 'clientId',
+    keyOption: '--client-id <id>',
+    columns: ['clientId', 'name', 'type', 'status', 'grantTypes', 'owner'],
+  },
+];
+
+export const verbs = ['list', 'get', 'create', 'update', 'delete'] as const;
+export type Verb = (typeof verbs)[number];
+
+/** The method of a verb; undefined where the kind has none. */
+export function methodOf({ name }: Noun, verb: Verb): DescMethod | undefined {
+  const localName = `${verb}${name[0]?.toUpperCase()}${name.slice(1)}${verb === 'list' ? 's' : ''}`;
+  return DirectoryAdminService.methods.find((method) => method.localName === localName);
+}
+
+/** The record that `get` answers. */
+export function recordOf(noun: Noun): DescMessage {
+  const method = methodOf(noun, 'get');
+  if (method === undefined) throw new Error(`there is no method that reads ${noun.indefinite}`);
+  return method.output;
+}
+
+/** The field of a request or an answer that has the record, or the records. */
+export function fieldWith(message: DescMessage, record: DescMessage): DescField {
+  const field = message.fields.find((candidate) => candidate.message?.typeName === record.typeName);
+  if (field === undefined) throw new Error(`${message.typeName} has no ${record.typeName}`);
+  return field;
+}
+
+const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime']);
+
+/** The fields of a record that people set. */
+export function settable(noun: Noun): readonly DescField[] {
+  return recordOf(noun).fields.filter(
+    ({ localName }) => !setByServer.has(localName) && localName !== noun.key,
+  );
+}

@@ -1,0 +1,73 @@
+import { Option, type Command } from 'commander';
+import { nonEmpty, wholeNumber } from '../options.ts';
+import type { CommandContext } from '../terminal.ts';
+import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
+import { formats, type Format } from './print-records.ts';
+import { recordOptions } from './record-options.ts';
+
+const descriptions: Readonly<Record<Verb, (noun: Noun) => string>> = {
+  list: ({ name }) => `list the ${name}s${name === 'tenant' ? '' : ' of a tenant'}`,
+  get: ({ indefinite }) => `show ${indefinite}`,
+  create: ({ indefinite }) => `add ${indefinite}`,
+  update: ({ indefinite }) => `change the given fields of ${indefinite}`,
+  delete: ({ indefinite }) => `delete ${indefinite}`,
+};
+
+/** Adds `list`, `get`, `create`, `update` and `delete` to the command of each kind of record. */
+export function addRecordCommands(program: Command, context: CommandContext): void {
+  for (const noun of nouns) {
+    const group =
+      program.commands.find((command) => command.name() === noun.name) ?? program.command(noun.name);
+    group.description(`manage ${noun.name}s one by one`);
+    for (const verb of verbs) if (methodOf(noun, verb) !== undefined) addVerb(group, noun, verb, context);
+  }
+}
+
+function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext): void {
+  const command = group.command(verb).description(descriptions[verb](noun));
+  if (noun.name !== 'tenant') command.requiredOption('--tenant <id>', 'the tenant', nonEmpty);
+  if (verb !== 'list' && !(verb === 'create' && noun.name === 'user')) addKey(command, noun);
+  if (verb === 'create' || verb === 'update') addFields(command, noun, verb);
+  if (verb === 'list') {
+    command
+      .option('--search <text>', 'only those whose name or identifier has this text, in any case', '')
+      .option('--limit <number>', 'at most so many', wholeNumber);
+  }
+  if (verb === 'update' || verb === 'delete') {
+    command
+      .option('--etag <etag>', 'only if the record is still this version', '')
+      .option('--take-over', 'also if the record belongs to another owner', false);
+  }
+  if (verb !== 'list' && verb !== 'get')
+    command.option('--validate-only', 'check everything, and change nothing', false);
+  if (verb !== 'delete') {
+    command.addOption(
+      new Option('-o, --output <format>', 'how to print it')
+        .choices(formats)
+        .default((verb === 'list' ? 'table' : 'yaml') satisfies Format),
+    );
+  }
+  command.action(async (options: Record<string, unknown>) => {
+    const { runVerb } = await import('./run-verb.ts');
+    await runVerb(noun, verb, options, context);
+  });
+}
+
+function addKey(command: Command, noun: Noun): void {
+  const description = noun.name === 'user' ? 'user name, e-mail address or phone number' : `the ${noun.name}`;
+  if (noun.name !== 'user') command.requiredOption(noun.keyOption, description, nonEmpty);
+  else {
+    command.option(noun.keyOption, description, nonEmpty);
+    command.option('--user-id <id>', 'in place of --username', nonEmpty);
+  }
+}
+
+function addFields(command: Command, noun: Noun, verb: 'create' | 'update'): void {
+  for (const { option } of recordOptions(noun, verb)) command.addOption(option);
+  command.option(
+    '-f, --file <path>',
+    'the record as YAML or JSON; - reads standard input. Options come first',
+  );
+  if (verb === 'update')
+    command.option('--clear <field...>', 'fields that get their default, such as email or lifetimes');
+}

@@ -1,0 +1,177 @@
+import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import { loadConfig } from '@tessera/process';
+import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { file, pepper, serving, tessera } from '../testing/run-command.ts';
+import { methodOf, nouns, settable, verbs } from './nouns.ts';
+import { printed } from './print-records.ts';
+
+const state = `tenants:
+  - id: acme
+    name: Acme
+    resources: [{ audience: orders, name: Orders, scopes: [{ name: orders.read }] }]
+    users: [{ username: ada, email: ada@acme.example }]
+`;
+
+let environment: Record<string, string>;
+beforeEach(async () => {
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
+  environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
+  const { code, said } = await tessera(`apply -f ${file(state)}`, environment);
+  if (code !== 0) throw new Error(said);
+});
+
+/** Runs a command that succeeds. Resolves with what it prints as JSON. */
+async function json(words: string, input = ''): Promise<unknown> {
+  const { code, said } = await tessera(`${words} -o json`, environment, undefined, input);
+  expect(code, said).toBe(0);
+  return JSON.parse(said);
+}
+
+const failed = async (words: string, input = '') => tessera(words, environment, undefined, input);
+
+describe('the commands for records', () => {
+  it('are there for every method of the directory that reads or changes one', () => {
+    const named = nouns.flatMap((noun) => verbs.map((verb) => methodOf(noun, verb)?.localName));
+    const standard = DirectoryAdminService.methods
+      .map(({ localName }) => localName)
+      .filter((name) => /^(get|list|create|update|delete)(?!.*Secret|DeclaredState)/.test(name));
+    expect(named.filter((name) => name !== undefined).toSorted()).toEqual(standard.toSorted());
+  });
+
+  it('add, change, list and delete an application', async () => {
+    const desk = '--tenant acme --client-id desk';
+    const made = await json(
+      `application create ${desk} --name Desk --type confidential --grant-types client_credentials --scopes orders.read`,
+    );
+    expect(made).toMatchObject({ clientId: 'desk', owner: 'api', grantTypes: ['client_credentials'] });
+    const { etag } = made as { etag: string };
+    const lifetimes = file('lifetimes: { accessToken: 60 }\nname: From the file', 'desk.yaml');
+    expect(await json(`application update ${desk} -f ${lifetimes} --name Office`)).toMatchObject({
+      name: 'Office',
+      lifetimes: { accessToken: 60 },
+      scopes: ['orders.read'],
+    });
+    expect(await failed(`application update ${desk} --name Stale --etag ${etag}`)).toMatchObject({ code: 1 });
+    const cleared = await json(`application update ${desk} --clear lifetimes scopes`);
+    expect(cleared).not.toHaveProperty('lifetimes');
+    expect(cleared).not.toHaveProperty('scopes');
+    const { said } = await tessera('application list --tenant acme', environment);
+    expect(said).toBe(
+      'CLIENT ID  NAME    TYPE          STATUS  GRANT TYPES         OWNER\n' +
+        'desk       Office  confidential  active  client_credentials  api\n',
+    );
+    expect(await failed(`application delete ${desk}`)).toEqual({
+      code: 0,
+      said: 'The application is deleted.\n',
+    });
+    expect(await failed(`application get ${desk}`)).toMatchObject({
+      code: 1,
+      said: 'There is no application desk, or no such tenant.\n',
+    });
+  });
+
+  it('take a password from a file or standard input alone, and never print it', async () => {
+    const password = file('a long passphrase of eve\nsecond line', 'password');
+    const eve = '--tenant acme --username eve';
+    const { said } = await failed(
+      `user create ${eve} --email eve@acme.example --email-verified yes --password-file ${password}`,
+    );
+    expect(parse(said)).toMatchObject({ username: 'eve', emailVerified: true });
+    expect(said).not.toContain('passphrase');
+    await json(`user update ${eve} --password-file -`, 'another long passphrase\n');
+    expect((await failed(`user update ${eve} --password-file -`, 'short\n')).said).toMatch(
+      /^user\.password: /,
+    );
+    expect((await failed(`user update ${eve} --password-file -`, '')).said).toBe(
+      'The file for --password-file has no first line.\n',
+    );
+    expect((await failed('user create --help')).said).not.toMatch(/--password <|--password-hash </);
+  });
+
+  it('name a person by what they are called or by their id, and keep the id through a change of name', async () => {
+    const ada = (await json('user get --tenant acme --username ADA@acme.example')) as { userId: string };
+    const update = `user update --tenant acme --user-id ${ada.userId} --new-username ada.l --take-over`;
+    expect(await json(update)).toMatchObject({ userId: ada.userId, username: 'ada.l' });
+    expect((await failed('user get --tenant acme --username ada')).said).toBe(
+      'There is no user ada in the tenant acme.\n',
+    );
+    expect(await failed('user get --tenant acme')).toEqual({
+      code: 2,
+      said: 'Name the person: --username or --user-id.\n',
+    });
+  });
+
+  it('change no record of another owner, unless it is taken over', async () => {
+    const update = 'user update --tenant acme --username ada --name Ada';
+    expect(await failed(update)).toEqual({
+      code: 1,
+      said: 'The user belongs to the owner "file". Change it there, or take it over.\n',
+    });
+    expect(await json(`${update} --take-over`)).toMatchObject({ name: 'Ada', owner: 'api' });
+  });
+
+  it('change nothing with --validate-only', async () => {
+    const { code, said } = await failed(
+      'user delete --tenant acme --username ada --take-over --validate-only',
+    );
+    expect([code, said]).toEqual([0, 'Nothing was changed.\n']);
+    expect((await failed('role create --tenant acme --name clerk --validate-only')).said).toMatch(
+      /Nothing was changed\.\n$/,
+    );
+    expect(await json('role list --tenant acme')).toEqual([]);
+    expect(await json('user list --tenant acme')).toHaveLength(1);
+  });
+
+  it('list page after page, as many as are asked for', async () => {
+    const users = Array.from({ length: 1005 }, (_, at) => `{ username: p${String(at).padStart(4, '0')} }`);
+    const many = file(`owner: many\ntenants: [{ id: acme, name: Acme, users: [${users.join(', ')}] }]\n`);
+    expect((await tessera(`apply --take-over -f ${many}`, environment)).code).toBe(0);
+    expect(await json('user list --tenant acme --search p')).toHaveLength(1005);
+    expect(await json('user list --tenant acme --search p --limit 1001')).toHaveLength(1001);
+    expect(await json('user list --tenant acme --search p100')).toHaveLength(5);
+  });
+
+  it('say which field is wrong', async () => {
+    const role = 'user create --tenant acme --username bob --roles clerk';
+    expect((await failed(role)).said).toBe('user.roles[0]: is not a role of the tenant\n');
+    const create = 'user create --tenant acme -f -';
+    expect((await failed(create, 'roles: clerk')).said).toMatch(/^The user is not understood: .*roles/);
+    expect((await failed(create, 'colour: blue')).said).toMatch(/^The user is not understood: .*colour/);
+    expect((await failed(create, '- clerk')).said).toBe(
+      '- has no record: write its fields, such as name: Ada.\n',
+    );
+    expect((await failed(create, 'password: "secret')).said).toMatch(/^- is neither YAML nor JSON\./);
+    expect((await failed(create, 'password: "secret')).said).not.toContain('"secret');
+    expect((await failed('user update --tenant acme --username ada --clear colour')).code).toBe(2);
+    expect((await failed('user update --tenant acme --username ada')).said).toBe(
+      'Nothing to change: give fields, --clear or --file.\n',
+    );
+    expect(await failed('user list --tenant nowhere')).toEqual({
+      code: 1,
+      said: 'The tenant is not known.\n',
+    });
+  });
+
+  it('take the fields of every kind from its message', () => {
+    const names = Object.fromEntries(
+      nouns.map((noun) => [noun.name, settable(noun).map(({ localName }) => localName)]),
+    );
+    expect(names).toMatchObject({
+      tenant: ['name', 'status', 'issuer'],
+      role: [],
+      resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm'],
+    });
+  });
+});
+
+describe('a table', () => {
+  it('has one line per record, whatever is in a name', () => {
+    const name = 'Ada\n\u001b[31mEVE\u202e';
+    expect(printed([{ name }], 'table', ['name'])).toBe('NAME\nAda\ufffd\ufffd[31mEVE\ufffd\n');
+    expect(printed([], 'table', ['clientId'])).toBe('CLIENT ID\n');
+  });
+});

@@ -1,0 +1,180 @@
+import { fromJson, toJson, type JsonObject, type Message } from '@bufbuild/protobuf';
+import { uuid } from '@tessera/kit';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import type { CallOptions } from '@tessera/rpc';
+import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { fieldWith, methodOf, recordOf, settable, type Noun, type Verb } from './nouns.ts';
+import { printed, type Format } from './print-records.ts';
+import { givenBy, recordIn, recordOptions } from './record-options.ts';
+
+/** What commander made of the options; which of them are there depends on the verb. */
+interface Options {
+  readonly tenant?: string;
+  readonly username?: string;
+  readonly userId?: string;
+  readonly search?: string;
+  readonly limit?: number;
+  readonly etag?: string;
+  readonly takeOver?: boolean;
+  readonly validateOnly?: boolean;
+  readonly output?: Format;
+  readonly file?: string;
+  readonly clear?: readonly string[];
+  readonly [name: string]: unknown;
+}
+
+/** What is asked of the directory. */
+interface Question {
+  readonly noun: Noun;
+  readonly verb: Verb;
+  readonly options: Options;
+  /** The fields that are given. */
+  readonly record: JsonObject;
+  /** One for the command: a create whose answer was lost is repeated, and happens once. */
+  readonly requestId: string;
+}
+
+/** Calls the method of the verb. */
+type Call = (request: Readonly<Record<string, unknown>>) => Promise<Message>;
+
+const timeoutMs = 10_000;
+const largestPage = 1000;
+
+/** Runs a command for records of one kind and prints the answer. Throws CommandError. */
+export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal: Terminal): Promise<void> {
+  const record =
+    verb === 'create' || verb === 'update' ? await givenFields(noun, verb, options, terminal) : {};
+  const question: Question = { noun, verb, options, record, requestId: uuid() };
+  const answer = await withService('directory', terminal, {
+    name: verb === 'list' || verb === 'get' ? 'Reading' : 'Changing the record',
+    timeoutMs,
+    run: (clientOf, call) => answerOf(question, clientOf, call),
+  });
+  const { output = 'yaml', validateOnly = false } = options;
+  if (answer !== undefined) terminal.out(printed(answer, output, noun.columns));
+  if (validateOnly) terminal.say('Nothing was changed.\n');
+  else if (answer === undefined) terminal.say(`The ${noun.name} is deleted.\n`);
+}
+
+/** The fields of the file, and over them those of the options. */
+async function givenFields(
+  noun: Noun,
+  verb: 'create' | 'update',
+  options: Options,
+  terminal: Terminal,
+): Promise<JsonObject> {
+  const record = options.file === undefined ? {} : await recordIn(options.file, terminal);
+  for (const option of recordOptions(noun, verb)) {
+    const given = givenBy(option, options);
+    if (given !== undefined) record[option.field.jsonName] = await option.valueOf(given, terminal);
+  }
+  return record;
+}
+
+/** The record or records to print; undefined if one was deleted. */
+async function answerOf(
+  { noun, verb, options, record, requestId }: Question,
+  clientOf: ClientOf,
+  callOptions: CallOptions,
+): Promise<JsonObject | readonly JsonObject[] | undefined> {
+  const call = callOf(noun, verb, clientOf, callOptions);
+  const json = (message: Message) => toJson(recordOf(noun), message) as JsonObject;
+  if (verb === 'list') return (await listed(noun, options, call)).map(json);
+  const { tenant: tenantId, validateOnly, takeOver, etag } = options;
+  if (verb === 'create') {
+    const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
+    return json(await call({ tenantId, validateOnly, requestId, ...withRecord(noun, verb, created) }));
+  }
+  const id = noun.name === 'user' ? await userIdOf(options, clientOf, callOptions) : keyIn(noun, options);
+  const found = call({
+    tenantId,
+    [noun.key]: id,
+    ...(verb !== 'get' && { validateOnly, takeOver }),
+    ...(verb === 'delete' && { etag }),
+    ...(verb === 'update' && {
+      ...withRecord(noun, verb, { ...record, [noun.key]: id, ...(etag && { etag }) }),
+      updateMask: { paths: maskOf(noun, record, options) },
+    }),
+  }).catch(orNotFound(`There is no ${noun.name} ${id}, or no such tenant.`));
+  const message = await found;
+  return verb === 'delete' ? undefined : json(message);
+}
+
+function callOf(noun: Noun, verb: Verb, clientOf: ClientOf, callOptions: CallOptions): Call {
+  const method = methodOf(noun, verb);
+  if (method === undefined) throw new Error(`there is no method to ${verb} ${noun.indefinite}`);
+  const client = clientOf(DirectoryAdminService) as unknown as Readonly<
+    Record<string, (request: object, options: CallOptions) => Promise<Message>>
+  >;
+  const known = new Set(method.input.fields.map(({ localName }) => localName));
+  return async (request) => {
+    const fields = Object.entries(request).filter(([name, value]) => value !== undefined && known.has(name));
+    return client[method.localName]?.(Object.fromEntries(fields), callOptions) as Promise<Message>;
+  };
+}
+
+/** Reads page after page. */
+async function listed(
+  noun: Noun,
+  { tenant, search, limit = Infinity }: Options,
+  call: Call,
+): Promise<Message[]> {
+  const records: Message[] = [];
+  let pageToken = '';
+  do {
+    const pageSize = Math.min(largestPage, limit - records.length);
+    const page = await call({ tenantId: tenant, search, pageSize, pageToken });
+    const { localName } = fieldWith(methodOf(noun, 'list')?.output ?? recordOf(noun), recordOf(noun));
+    const fields = page as unknown as Readonly<Record<string, unknown>>;
+    records.push(...(fields[localName] as Message[]));
+    pageToken = String(fields['nextPageToken']);
+  } while (pageToken !== '' && records.length < limit);
+  return records;
+}
+
+/** The field of a request with the record. */
+function withRecord(noun: Noun, verb: Verb, record: JsonObject): Readonly<Record<string, Message>> {
+  const schema = recordOf(noun);
+  const { localName } = fieldWith(methodOf(noun, verb)?.input ?? schema, schema);
+  try {
+    return { [localName]: fromJson(schema, record) };
+  } catch (error) {
+    throw new CommandError(`The ${noun.name} is not understood: ${explained(error)}`);
+  }
+}
+
+/** Of the library's error what concerns a person: `field tessera…UserRecord.roles: expected Array, got string`. */
+function explained(error: unknown): string {
+  const text = error instanceof Error ? error.message : 'it is not valid';
+  return text.replaceAll(/\b(field|message) tessera\.[\w.]*?(\w+)(?=[:\s]|$)/g, '$1 $2');
+}
+
+/** The fields to change, as the proto calls them. */
+function maskOf(noun: Noun, record: JsonObject, { clear = [] }: Options): string[] {
+  const fields = settable(noun);
+  const named = (name: string) => fields.find((field) => field.jsonName === name || field.name === name);
+  const unknown = clear.filter((name) => named(name) === undefined);
+  if (unknown.length > 0) throw new CommandError(`A ${noun.name} has no ${unknown.join(', ')} to clear.`, 2);
+  const names = [...Object.keys(record), ...clear].map((name) => named(name)?.name ?? name);
+  if (names.length === 0) throw new CommandError('Nothing to change: give fields, --clear or --file.', 2);
+  return names;
+}
+
+function keyIn(noun: Noun, options: Options): string {
+  const name = /--([a-z-]+)/.exec(noun.keyOption)?.[1] ?? '';
+  return String(options[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]);
+}
+
+async function userIdOf(
+  { tenant: tenantId = '', username: identifier, userId }: Options,
+  clientOf: ClientOf,
+  callOptions: CallOptions,
+): Promise<string> {
+  if (userId !== undefined) return userId;
+  if (identifier === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
+  const { user } = await clientOf(DirectoryService)
+    .findUser({ tenantId, identifier }, callOptions)
+    .catch(orNotFound(`There is no user ${identifier} in the tenant ${tenantId}.`));
+  return user?.userId ?? '';
+}
