@@ -18,7 +18,10 @@ export const areas = {
     'libs/oauth/src/request/client-authentication.ts',
     'libs/token/src/authenticate-client.ts',
   ],
-  SQL: ['libs/{authorize,device,token,keys,directory}/src/**/*.postgres.ts'],
+  SQL: [
+    'libs/{authorize,device,token,keys,directory}/src/**/*.postgres.ts',
+    'libs/audit/src/audit-insert.ts',
+  ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Area = keyof typeof areas;
