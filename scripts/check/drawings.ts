@@ -1,12 +1,34 @@
-/** The drawing on top of each library's index.ts exists, and names folders and files that do. */
+/**
+ * How a file is found: the drawing on top of each library's index.ts exists and names folders and files that do, and no two rooms
+ * have a file of the same name.
+ */
 import { basename, dirname } from 'node:path';
 import { filesMatching, readText } from './files.ts';
 import { report } from './report.ts';
 
-report(
-  filesMatching('libs/*/src/index.ts').flatMap(problemsOf),
-  'Draw in the first comment, indented by five spaces, what the library is made of and who calls whom.',
+/** Names that mean the same in every service, and in every kind of record of the directory; with those of their tests. */
+const agreed = new RegExp(
+  `^(?:${[
+    'index|main|config|wiring|service|store|audit|messages',
+    'fields|checks|desired|table.postgres|commands.postgres|read.postgres',
+    'world|budget.test',
+  ].join('|')})\\.`,
 );
+
+report(
+  [...filesMatching('libs/*/src/index.ts').flatMap(problemsOf), ...sameNames()],
+  'Draw in the first comment, indented by five spaces, what the library is made of and who calls whom. Name a file after what it does in its room.',
+);
+
+function sameNames(): string[] {
+  const files = filesMatching('{libs,apps}/*/src/**/*.ts').filter(
+    (path) => !path.startsWith('libs/proto-gen/'),
+  );
+  const byName = Object.groupBy(files, (path) => basename(path));
+  return Object.entries(byName).flatMap(([name, paths = []]) =>
+    paths.length === 1 || agreed.test(name) ? [] : [`${paths.join(', ')}: have the same name`],
+  );
+}
 
 function problemsOf(path: string): string[] {
   const [comment = ''] = /^\/\*\*[^]*?\*\//.exec(readText(path)) ?? [];

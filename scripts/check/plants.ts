@@ -193,6 +193,12 @@ const drawings: readonly Plant[] = [
     edit: (before) => before.replace('polling/', 'canary/'),
     expect: /draws canary,/,
   },
+  {
+    guard: 'drawings',
+    path: 'libs/kit/src/canary/audit-batch.ts',
+    text: 'export const canary = 1;\n',
+    expect: /have the same name/,
+  },
 ];
 
 const protos: readonly Plant[] = [
