@@ -253,6 +253,25 @@ describe('a limiter on Redis', () => {
     expect(wrong.filter(({ allowed, busy }) => !allowed && busy)).toEqual([]);
   });
 
+  it('forgets after a while the guesses of a process that died, however many others are made meanwhile', async () => {
+    const redis = await testRedis();
+    const prefix = randomUUID();
+    const limiterOf = () => createLimiter({ redis, clock: systemClock, log: silent, prefix });
+    const [died, lives] = [limiterOf(), limiterOf()];
+    const now = { wait: false };
+    for (let i = 1; i < rule.limit; i += 1) await died.beginGuess(rule, 'ada', now);
+    const [key = ''] = (await direct.call('KEYS', `*${prefix}*:begun`)) as string[];
+    const inProgress = async () => (await direct.call('ZRANGE', key, '0', '-1')) as string[];
+    // As if they had begun 29 s ago, and then 30.
+    const members = await inProgress();
+    for (const member of members) await direct.call('ZINCRBY', key, '-29000', member);
+    for (let i = 0; i < 3; i += 1) expect((await guess(lives, 'withdrawn')).allowed).toBe(true);
+    expect((await inProgress()).toSorted()).toEqual(members.toSorted());
+    for (const member of members) await direct.call('ZINCRBY', key, '-1000', member);
+    const all = Array.from({ length: rule.limit }, () => lives.beginGuess(rule, 'ada', now));
+    expect((await Promise.all(all)).filter(({ allowed }) => allowed)).toHaveLength(rule.limit);
+  });
+
   it('is stricter while Redis is unavailable, and logs it once', async () => {
     const proxy = await openTcpProxy(redisUrl());
     const written: string[] = [];

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
-import type { Clock } from '@tessera/kit';
+import { uuid, type Clock } from '@tessera/kit';
 import { createCounters, type LimitRule } from './counters.ts';
 import type { RedisHandle } from '../redis/redis.ts';
 import { WaitingLines } from './waiting-lines.ts';
@@ -52,7 +52,7 @@ export interface LimiterDeps {
 
 /** How long a guess waits for those in progress: less than the deadline of a call. */
 const patienceMs = 1_000;
-/** Guesses in progress are forgotten after this time without a new one: their process ended, and answered none of them. */
+/** A guess in progress is forgotten after this time: its process ended, and answered nothing. */
 const inProgressSeconds = 30;
 const busy: GuessResult = { allowed: false, busy: true, retryAfterSeconds: 1 };
 
@@ -81,7 +81,9 @@ const refundScript = {
 return 0`,
 };
 
-/** Failed guesses in the first key, guesses in progress in the second; returns as `consumeScript`, or -1 for busy. */
+/**
+ * Failed guesses in the first key, guesses in progress by their start in the second; returns as `consumeScript`, or -1 for busy.
+ */
 const beginScript = {
   name: 'limit.begin',
   lua: `
@@ -92,16 +94,20 @@ if failed > 0 and left < 0 then
   left = tonumber(ARGV[2])
 end
 if failed >= tonumber(ARGV[1]) then return math.max(left, 1) end
-if failed + tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[1]) then return -1 end
-redis.call('INCR', KEYS[2])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3])
+if failed + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then return -1 end
+redis.call('ZADD', KEYS[2], now, ARGV[4])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 0`,
 };
 
+/** The latest of those in progress ends, whichever it was: one that nobody ends grows old. */
 const endScript = {
   name: 'limit.end',
   lua: `
-if tonumber(redis.call('GET', KEYS[2]) or '0') > 0 then redis.call('DECR', KEYS[2]) end
+redis.call('ZPOPMAX', KEYS[2])
 if ARGV[1] == 'failed' and redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 if ARGV[1] == 'forgiven' then redis.call('DEL', KEYS[1]) end
 return 0`,
@@ -123,7 +129,7 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterDeps): Limit
     begin: redis.script(beginScript),
     end: redis.script(endScript),
   };
-  const keysOf = (name: string) => [`${prefix}:limit:${name}`, `${prefix}:limit:${name}:in-progress`];
+  const keysOf = (name: string) => [`${prefix}:limit:${name}`, `${prefix}:limit:${name}:begun`];
   const { note, unlessAway } = watchRedis(log, prefix);
 
   function hold(name: string, change: 1 | -1): void {
@@ -146,7 +152,7 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterDeps): Limit
     hold(name, 1);
     let left: number | undefined;
     try {
-      const args = [rule.limit, rule.windowSeconds * 1000, inProgressSeconds * 1000];
+      const args = [rule.limit, rule.windowSeconds * 1000, inProgressSeconds * 1000, uuid()];
       left = await unlessAway(async () => Number((await shared?.begin(keysOf(name), args)) ?? 0));
     } finally {
       hold(name, -1);
