@@ -12,7 +12,6 @@ declare module 'autocannon' {
     readonly reqsMade: number;
     /** Requests per connection. */
     responseMax: number | undefined;
-    setRequests(requests: NonNullable<Options['requests']>): void;
   }
 
   interface Options {
@@ -23,10 +22,6 @@ declare module 'autocannon' {
     readonly duration?: number;
     /** Requests, instead of a duration. */
     readonly amount?: number;
-    /** Requests a second of all connections together. */
-    readonly overallRate?: number;
-    /** Seconds until a request counts as an error. */
-    readonly timeout?: number;
     /** Milliseconds between samples, and between checks of the duration. */
     readonly sampleInt?: number;
     readonly requests?: readonly {

@@ -4,20 +4,19 @@
  *
  *     main ─> systems: compact, split, peer (oidc-provider), bare handlers; stores: Postgres, Redis
  *       └─> measure/ ─> driver/ (another process) ─> operations/ ──> a system, in turns of a second
- *             └─> CPU time per operation, with a yardstick ─> row ─> table, compare
+ *             └─> CPU time per operation, with a yardstick ─> row ─> table, targets
  *     growth/, overload/, rest   the other questions
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { comparison } from './compare.ts';
 import { restingPopulation, usualPopulation } from './declared-state.ts';
 import { describeGrowth, growth, manyIssuers, manyTenants } from './growth/growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
-import { resultFormat, type Result, type Row, type Start } from './measure/row.ts';
+import type { Result, Row, Start } from './measure/row.ts';
 import { Yardstick } from './measure/yardstick.ts';
 import { overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
@@ -42,7 +41,6 @@ function say(text: string): void {
 }
 
 async function main(options: Options): Promise<number> {
-  const before = options.compare === undefined ? undefined : await readResult(options.compare);
   const loadBefore = loadavg()[0] ?? 0;
   const directory = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   say('starting Postgres and Redis');
@@ -51,8 +49,7 @@ async function main(options: Options): Promise<number> {
   const bench: Bench = { stores, yardstick, duration: options.duration, say };
   try {
     const seed = randomBytes(16).toString('hex');
-    const population = usualPopulation;
-    const systems: SystemOptions = { stores, seed, directory, population, profile: options.profile };
+    const systems: SystemOptions = { stores, seed, directory, population: usualPopulation };
     if (options.growth) return await growthOfSystems(options, bench, systems);
     if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
     say('applying 100 tenants, 10,000 applications and 10,000 people');
@@ -60,7 +57,6 @@ async function main(options: Options): Promise<number> {
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
     const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
-      format: resultFormat,
       at: new Date().toISOString(),
       machine: { processor: cpus()[0]?.model ?? '', cores: cpus().length, node: process.versions.node },
       loadBefore,
@@ -71,7 +67,6 @@ async function main(options: Options): Promise<number> {
     process.stdout.write(`${table(result)}\n${targets(result)}`);
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
-    if (before !== undefined) process.stdout.write(`\n${comparison(result, before)}`);
     return result.rows.some(({ errors }) => errors > 0) ? 1 : 0;
   } finally {
     yardstick.stop();
@@ -93,7 +88,7 @@ async function growthOfSystems(options: Options, bench: Bench, systems: SystemOp
 }
 
 async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  const { connections, beside } = options;
+  const { beside } = options;
   let failed = false;
   for (const topology of options.topologies) {
     const running: Record<string, System> = {};
@@ -102,7 +97,7 @@ async function overloadSystems(seconds: number, options: Options, systems: Syste
       running[topology] = await startTessera(topology, systems);
       if (beside !== undefined)
         running[`${topology} of ${beside}`] = await startTessera(topology, { ...systems, root: beside });
-      await overload(running, { seconds, connections }, (line, isWrong) => {
+      await overload(running, seconds, (line, isWrong) => {
         failed ||= isWrong;
         process.stdout.write(line);
       });
@@ -159,15 +154,6 @@ async function measureSystems(
 
 function memoryOf({ processes }: System): Start['memory'] {
   return Object.fromEntries(processes.map(({ name, pid }) => [name, residentMemory(pid)]));
-}
-
-async function readResult(file: string): Promise<Result> {
-  const result = JSON.parse(await readFile(file, 'utf8')) as Partial<Result>;
-  if (result.format !== resultFormat)
-    throw new UsageError(
-      `--compare names ${file}, which is not a result of this benchmark as it is now. Measure that version again with this benchmark.`,
-    );
-  return result as Result;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

@@ -33,9 +33,8 @@ export interface SystemOptions {
   readonly population: Population;
   /** Folder of the declared state and the logs. */
   readonly directory: string;
-  /** Whether the declared state is applied at this start. */
+  /** The declared state, if it is applied at this start. */
   readonly applyFile?: string;
-  readonly profile: string | undefined;
   /** Another checkout whose code runs instead of this one's. */
   readonly root?: string;
 }
@@ -99,7 +98,7 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
 export async function applyState(options: SystemOptions): Promise<void> {
   const applyFile = join(options.directory, 'state.yaml');
   writeFileSync(applyFile, declaredState(options.seed, options.population));
-  const system = await startTessera('compact', { ...options, applyFile, profile: undefined });
+  const system = await startTessera('compact', { ...options, applyFile });
   await system.stop();
 }
 
@@ -197,15 +196,11 @@ async function start(plan: readonly Planned[], target: Target, options: SystemOp
 const readyWithinMs = 240_000;
 
 /** Logs go to a file, as they would on a server. */
-function run(planned: Planned, { directory, profile, root }: SystemOptions): ServerProcess {
+function run(planned: Planned, { directory, root }: SystemOptions): ServerProcess {
   const { name, entry, environment } = planned;
-  const profiling =
-    profile === undefined
-      ? []
-      : ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`];
   const child = new ServerProcess(name, entry, {
     root,
-    nodeOptions: [...profiling, ...(planned.arguments === undefined ? [youngGeneration] : [])],
+    nodeOptions: planned.arguments === undefined ? [youngGeneration] : [],
     arguments: planned.arguments ?? [],
     logFile: join(directory, `${name}.log`),
   });

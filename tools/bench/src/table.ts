@@ -22,8 +22,6 @@ const columns: readonly Column[] = [
   { title: '×peer', value: (row, rows) => formatRatio(ratioTo('oidc-provider', row, rows)) },
   { title: '×bare', value: (row, rows) => formatRatio(ratioTo('bare', row, rows)) },
   { title: 'op/s', value: (row) => number(row.perSecond) },
-  { title: 'p50', value: (row) => number(row.p50, 1) },
-  { title: 'p99', value: (row) => number(row.p99, 1) },
   { title: 'SQL', value: (row) => number(row.statements, 2) },
   { title: 'Redis', value: (row) => number(row.commands, 2) },
   { title: 'pg µs', value: (row) => number(row.postgres) },
@@ -49,24 +47,12 @@ export function table({ rows, starts, duration, machine }: Result): string {
     ...lines,
     '',
     `unit: one RS256 signature, ${number(signatures[0] ?? 0)} to ${number(signatures.at(-1) ?? 0)} µs during the rows; sign-in: one argon2id hash.`,
-    `CPU: median of ${duration} closed loops of a second each. p50 and p99: ms, open loop at ${rates(rows)}.`,
+    `CPU: median of ${duration} loops of a second each.`,
     `${machine.processor}, ${machine.cores} cores, Node ${machine.node}`,
     ...starts.map(describeStart),
     '',
   ].join('\n');
 }
-
-function rates(rows: readonly Row[]): string {
-  const byRate = Map.groupBy(rows, ({ rate }) => rate);
-  const groups = [...byRate].toSorted(([a], [b]) => b - a);
-  if (groups.length === 1) return `${groups[0]?.[0]}/s`;
-  return groups
-    .map(([rate, of], index) => (index === 0 ? `${rate}/s` : `${rate}/s (${names(of)})`))
-    .join(', ');
-}
-
-const names = (rows: readonly Row[]): string =>
-  [...new Set(rows.map(({ operation }) => operation))].join(', ');
 
 function describeStart({ system, startMs, memory }: Start): string {
   const each = Object.entries(memory);

@@ -1,7 +1,7 @@
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import type { CallLoad } from '../operations/operation.ts';
 import { note } from './failures.ts';
-import type { ClosedLoopResult } from './messages.ts';
+import type { LoopResult } from './messages.ts';
 
 /** A connection for calls with messages as bytes. */
 export class Caller {
@@ -39,7 +39,7 @@ export class Caller {
   }
 
   /** Keeps `inFlight` calls in flight for some seconds. */
-  async closedLoop(inFlight: number, seconds: number): Promise<ClosedLoopResult> {
+  async closedLoop(inFlight: number, seconds: number): Promise<LoopResult> {
     let operations = 0;
     let errors = 0;
     const started = performance.now();

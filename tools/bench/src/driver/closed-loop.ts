@@ -1,7 +1,7 @@
 import autocannon, { type Client } from 'autocannon';
 import type { HttpLoad } from '../operations/operation.ts';
 import { note } from './failures.ts';
-import type { ClosedLoopResult } from './messages.ts';
+import type { LoopResult } from './messages.ts';
 
 export interface ClosedLoop {
   readonly inFlight: number;
@@ -17,11 +17,7 @@ const patienceSeconds = 30;
  * Keeps `inFlight` requests in flight until the time or the requests are used up, and waits for the last responses.
  * A wrong or missing response is an error.
  */
-export async function closedLoop(
-  baseUrl: string,
-  load: HttpLoad,
-  loop: ClosedLoop,
-): Promise<ClosedLoopResult> {
+export async function closedLoop(baseUrl: string, load: HttpLoad, loop: ClosedLoop): Promise<LoopResult> {
   let errors = 0;
   const started = performance.now();
   const amount = load.limit === undefined ? undefined : Math.floor(load.limit * loop.share);

@@ -1,8 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { OperationName } from '../operations/names.ts';
+import type { OperationName } from '../operations/index.ts';
 import type { Target } from '../target.ts';
-import type { ClosedLoopResult, DriverAnswer, DriverRequest, OpenLoopResult } from './messages.ts';
+import type { DriverAnswer, DriverRequest, LoopResult } from './messages.ts';
 
 const entry = fileURLToPath(new URL('main.ts', import.meta.url));
 
@@ -18,15 +18,9 @@ export class Driver {
   }
 
   /** `share`: the share of prepared one-time values that may be used. */
-  async closedLoop(seconds: number, share: number): Promise<ClosedLoopResult> {
-    const answer = await this.#ask({ step: 'closed-loop', seconds, share });
-    if (answer.step !== 'closed-loop') throw new Error('the driver answered something else');
-    return answer;
-  }
-
-  async openLoop(seconds: number): Promise<OpenLoopResult> {
-    const answer = await this.#ask({ step: 'open-loop', seconds });
-    if (answer.step !== 'open-loop') throw new Error('the driver answered something else');
+  async loop(seconds: number, share: number): Promise<LoopResult> {
+    const answer = await this.#ask({ step: 'loop', seconds, share });
+    if (!('operations' in answer)) throw new Error('the driver answered something else');
     return answer;
   }
 
@@ -40,7 +34,7 @@ export class Driver {
       this.#child.once('exit', ended);
       this.#child.once('message', (answer: DriverAnswer) => {
         this.#child.off('exit', ended);
-        if (answer.step === 'failed') reject(new Error(answer.message));
+        if ('failed' in answer) reject(new Error(answer.failed));
         else resolve(answer);
       });
       this.#child.send(request);

@@ -4,8 +4,7 @@ import { measure, measureRest, type Bench } from '../measure/measure.ts';
 import { median } from '../measure/median.ts';
 import { residentMemory } from '../measure/processor-time.ts';
 import type { Row } from '../measure/row.ts';
-import { issueAccessTokens } from '../operations/client-credentials.ts';
-import type { OperationName } from '../operations/names.ts';
+import type { OperationName } from '../operations/index.ts';
 import type { Topology } from '../options.ts';
 import { applyState, pepperOf, startTessera, type System, type SystemOptions } from '../systems.ts';
 import { populate } from './populate.ts';
@@ -56,8 +55,6 @@ export interface Growth {
   readonly grown: readonly Grown[];
   /** Resident MiB of all processes after the load. */
   readonly memory: Compared;
-  /** Milliseconds until the first token after a start. */
-  readonly firstToken: Compared;
 }
 
 interface Compared {
@@ -110,31 +107,11 @@ export async function growth(
   } finally {
     await Promise.all(running.map((system) => system.stop()));
   }
-  const firstToken = {
-    small: await firstTokenAfterStart(topology, optionsOf('small')),
-    large: await firstTokenAfterStart(topology, optionsOf('large')),
-  };
-  return { sizes, grown, memory, firstToken };
+  return { sizes, grown, memory };
 }
 
 const memoryOf = ({ processes }: System): number =>
   processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0);
-
-/** The median of five starts. */
-async function firstTokenAfterStart(topology: Topology, options: SystemOptions): Promise<number> {
-  const waits: number[] = [];
-  for (let start = 0; start < 5; start += 1) {
-    const system = await startTessera(topology, options);
-    try {
-      const asked = performance.now();
-      await issueAccessTokens(system.target, 1);
-      waits.push(performance.now() - asked);
-    } finally {
-      await system.stop();
-    }
-  }
-  return median(waits);
-}
 
 /** Two databases with the same keys and the same state. */
 async function createDatabases(
@@ -160,7 +137,7 @@ async function createDatabases(
   return { small: urlOf(names.small), large: urlOf(names.large) };
 }
 
-export function describeGrowth({ sizes, grown, memory, firstToken }: Growth): string {
+export function describeGrowth({ sizes, grown, memory }: Growth): string {
   const { large, what } = sizes;
   const lines = grown.map(({ operation, system, small: few, large: many, ratio }) => {
     const written = ratio.toFixed(2);
@@ -173,8 +150,6 @@ export function describeGrowth({ sizes, grown, memory, firstToken }: Growth): st
   const population =
     `${large.tenants} ${what}, ${large.tenants * large.applications} applications, ` +
     `${large.tenants * large.people} people, compared with one:`;
-  const rest =
-    `memory ${memory.small.toFixed(0)} → ${memory.large.toFixed(0)} MiB, ` +
-    `first token after a start ${firstToken.small.toFixed(0)} → ${firstToken.large.toFixed(0)} ms`;
+  const rest = `memory ${memory.small.toFixed(0)} → ${memory.large.toFixed(0)} MiB`;
   return [population, ...lines, rest, ''].join('\n');
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Driver } from '../driver/driver.ts';
 import { warmUpRounds, warmUpShare } from '../operations/operation.ts';
-import { operationNamed } from '../operations/index.ts';
-import type { OperationName } from '../operations/names.ts';
+import { operationNamed, type OperationName } from '../operations/index.ts';
 import type { Stores, StoreWork } from '../stores.ts';
 import type { System } from '../systems.ts';
 import { median } from './median.ts';
@@ -63,8 +62,8 @@ interface Candidate {
 }
 
 /**
- * One operation on all systems that have it: prepare and warm up, then the closed loops that are charged, a second on each
- * system in turn, then the open loops for latencies. Of the slices of a system the median counts: on a machine that is
+ * One operation on all systems that have it: prepare and warm up, then the loops that are charged, a second on each system in
+ * turn. Of the slices of a system the median counts: on a machine that is
  * shared, a bad second is one of several, and hits every system alike.
  */
 export async function measure(
@@ -91,15 +90,13 @@ export async function measure(
         slices.push(await measureSlice(name, system, driver, bench));
       }
     }
-    const rows: Row[] = [];
-    for (const candidate of candidates) rows.push(await rowOf(name, candidate, atRest, bench));
-    return rows;
+    return candidates.map((candidate) => rowOf(name, candidate, atRest));
   } finally {
     for (const { driver } of candidates) driver.stop();
   }
 }
 
-/** What one second of closed loop cost. */
+/** What one second of the loop cost. */
 interface Slice extends YardstickReport {
   readonly operations: number;
   readonly errors: number;
@@ -118,9 +115,7 @@ async function measureSlice(
   { stores, yardstick, duration }: Bench,
 ): Promise<Slice> {
   const before = await usage(system, stores);
-  const [loop, physical] = await yardstick.during(name === 'sign-in', () =>
-    driver.closedLoop(1, 1 / duration),
-  );
+  const [loop, physical] = await yardstick.during(name === 'sign-in', () => driver.loop(1, 1 / duration));
   await sleep(restOfWorkMs);
   const after = await usage(system, stores);
   return {
@@ -138,13 +133,7 @@ async function measureSlice(
   };
 }
 
-async function rowOf(
-  operation: OperationName,
-  { system, kind, driver, slices, errors }: Candidate,
-  atRest: AtRest,
-  { duration }: Bench,
-): Promise<Row> {
-  const { rate, p50, p99, errors: late } = await driver.openLoop(duration);
+function rowOf(operation: OperationName, { system, kind, slices, errors }: Candidate, atRest: AtRest): Row {
   const operations = total(slices, (slice) => slice.operations);
   const elapsed = total(slices, (slice) => slice.elapsed);
   const store = (what: keyof StoreWork, restPerSecond = 0): number =>
@@ -159,7 +148,7 @@ async function rowOf(
     operation,
     system: kind,
     operations,
-    errors: errors + total(slices, (slice) => slice.errors) + late,
+    errors: errors + total(slices, (slice) => slice.errors),
     micros: median(seconds.map(({ micros }) => micros)),
     seconds,
     processes: Object.fromEntries(system.processes.map(({ name }, index) => [name, costOf(index)])),
@@ -171,9 +160,6 @@ async function rowOf(
     rereads: store('directoryReads'),
     commands: store('commands', atRest.commands),
     perSecond: operations / total(slices, (slice) => slice.seconds),
-    rate,
-    p50,
-    p99,
   };
 }
 
@@ -191,7 +177,7 @@ async function warmUpInTurn(candidates: readonly Candidate[]): Promise<void> {
     for (const candidate of candidates) {
       const pids = candidate.system.processes.map(({ pid }) => pid);
       const [compiling, all] = [compilingTime(pids), processorTime(pids)];
-      candidate.errors += (await candidate.driver.closedLoop(warmUp.seconds, warmUp.share)).errors;
+      candidate.errors += (await candidate.driver.loop(warmUp.seconds, warmUp.share)).errors;
       const share = (compilingTime(pids) - compiling) / (processorTime(pids) - all);
       stillCompiling ||= share >= restOfCompiling;
     }

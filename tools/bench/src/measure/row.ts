@@ -1,5 +1,5 @@
 import type { Topology } from '../options.ts';
-import type { OperationName } from '../operations/names.ts';
+import type { OperationName } from '../operations/index.ts';
 import { median } from './median.ts';
 
 /** One operation on one system. Times of processors are microseconds of user and system time per operation. */
@@ -24,15 +24,10 @@ export interface Row {
   /** Statements that reload directory records, which each process does every ten minutes. */
   readonly rereads: number;
   readonly commands: number;
-  /** In the closed loop. */
   readonly perSecond: number;
-  /** In the open loop: requests a second, and milliseconds from when a request was due. */
-  readonly rate: number;
-  readonly p50: number;
-  readonly p99: number;
 }
 
-/** One second of the closed loop. */
+/** One second of the loop. */
 export interface Second {
   readonly micros: number;
   /** The unit of the row in the same second: a signature, or for a sign-in a password hash. */
@@ -47,11 +42,7 @@ export interface Start {
   readonly memory: Readonly<Record<string, number>>;
 }
 
-/** Version of the content and method of results: different versions cannot be compared. */
-export const resultFormat = 3;
-
 export interface Result {
-  readonly format: typeof resultFormat;
   readonly at: string;
   readonly machine: { readonly processor: string; readonly cores: number; readonly node: string };
   /** Load average of the machine over one minute before the run. */

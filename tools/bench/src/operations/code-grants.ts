@@ -1,7 +1,7 @@
 import type { Client } from '../declared-state.ts';
 import { mint, mintedClient } from './minted.ts';
 import { warmUpOf } from './operation.ts';
-import type { HttpAnswer, HttpLoad, HttpRequest, Operation, Sizing } from './operation.ts';
+import type { HttpAnswer, HttpLoad, HttpRequest, Operation, Operations } from './operation.ts';
 import { basicOf, codeExchange, issueCodes, issuePersonalTokens } from './people.ts';
 import { form, member, once } from './requests.ts';
 
@@ -10,9 +10,9 @@ const exchangesPerSecond = 800;
 /** Tokens that are refreshed in turn. */
 const refreshChains = 500;
 
-function codesFor({ duration, rate }: Sizing): { limit: number; codes: number } {
+function codesFor(duration: number): { limit: number; codes: number } {
   const limit = duration * exchangesPerSecond;
-  return { limit, codes: Math.ceil(limit + warmUpOf(limit) + rate * duration * 1.3 + 100) };
+  return { limit, codes: Math.ceil(limit + warmUpOf(limit) + 100) };
 }
 
 const hasAllTokens = ({ status, text }: HttpAnswer): boolean =>
@@ -54,11 +54,8 @@ function clientOfToken(accessToken: string): string {
   return String((JSON.parse(payload) as Record<string, unknown>)['client_id']);
 }
 
-function refresh(name: 'refresh' | 'refresh-openid', request: Refresh): Operation {
+function refresh(request: Refresh): Operation {
   return {
-    name,
-    inFlight: 32,
-    rate: 100,
     async ours(target) {
       const tokens = await issuePersonalTokens(target, refreshChains);
       const clients = new Map(tokens.map(({ client }) => [client.clientId, client]));
@@ -81,24 +78,21 @@ function refresh(name: 'refresh' | 'refresh-openid', request: Refresh): Operatio
   };
 }
 
-export const codeGrants: readonly Operation[] = [
-  {
-    name: 'code-exchange',
-    inFlight: 32,
-    rate: 100,
-    async ours(target, sizing) {
-      const { limit, codes } = codesFor(sizing);
+export const codeGrants = {
+  'code-exchange': {
+    async ours(target, duration) {
+      const { limit, codes } = codesFor(duration);
       const requests = (await issueCodes(target, codes)).map(codeExchange);
       return { kind: 'http', limit, next: once(requests), accept: hasAllTokens };
     },
-    async peers(target, sizing) {
-      const { limit, codes } = codesFor(sizing);
+    async peers(target, duration) {
+      const { limit, codes } = codesFor(duration);
       const requests = (await mint(target, 'codes', codes)).map(({ value, verifier = '' }) =>
         codeExchange({ client: mintedClient, code: value, verifier }),
       );
       return { kind: 'http', limit, next: once(requests), accept: hasAllTokens };
     },
   },
-  refresh('refresh', refreshWith({ scope: 'offline_access orders.read' })),
-  refresh('refresh-openid', refreshWith({})),
-];
+  refresh: refresh(refreshWith({ scope: 'offline_access orders.read' })),
+  'refresh-openid': refresh(refreshWith({})),
+} satisfies Operations;

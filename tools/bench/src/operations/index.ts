@@ -1,19 +1,14 @@
 import { clientCredentials } from './client-credentials.ts';
 import { codeGrants } from './code-grants.ts';
 import { introspection } from './introspection.ts';
-import type { OperationName } from './names.ts';
 import type { Operation } from './operation.ts';
 import { others } from './others.ts';
 
-const operations = new Map(
-  [...clientCredentials, ...codeGrants, ...introspection, ...others].map((operation) => [
-    operation.name,
-    operation,
-  ]),
-);
+const operations = { ...clientCredentials, ...codeGrants, ...introspection, ...others };
 
-export function operationNamed(name: OperationName): Operation {
-  const operation = operations.get(name);
-  if (operation === undefined) throw new Error(`there is no operation ${name}`);
-  return operation;
-}
+export type OperationName = keyof typeof operations;
+
+/** In the order of the table. */
+export const operationNames = Object.keys(operations) as OperationName[];
+
+export const operationNamed = (name: OperationName): Operation => operations[name];

@@ -9,7 +9,7 @@ import { times } from '../driver/send.ts';
 import type { Target } from '../target.ts';
 import { es256Scope, issueAccessTokens } from './client-credentials.ts';
 import { mint, publicClientId } from './minted.ts';
-import type { CallLoad, Load, Operation } from './operation.ts';
+import type { CallLoad, Load, Operations } from './operation.ts';
 import { issuePersonalTokens } from './people.ts';
 import { cycle, form, json, okWith, turns } from './requests.ts';
 
@@ -95,31 +95,19 @@ async function batchCalls(target: Target): Promise<Load> {
   };
 }
 
-export const introspection: readonly Operation[] = [
-  {
-    name: 'introspect-access',
-    inFlight: 32,
-    rate: 200,
+export const introspection = {
+  'introspect-access': {
     ours: (target) => overHttp(target, warmTokens),
     peers: (target) => byPeer(target, 'opaque-tokens'),
     bare: byBareHandler,
   },
-  {
-    name: 'introspect-access-cold',
-    inFlight: 32,
-    rate: 200,
+  'introspect-access-cold': {
     ours: (target) => overHttp(target, coldTokens),
   },
-  {
-    name: 'introspect-access-cold-es256',
-    inFlight: 32,
-    rate: 200,
+  'introspect-access-cold-es256': {
     ours: (target) => overHttp(target, coldTokens, es256Scope),
   },
-  {
-    name: 'introspect-refresh',
-    inFlight: 32,
-    rate: 200,
+  'introspect-refresh': {
     async ours(target) {
       const tokens = await issuePersonalTokens(target, 1000);
       return cycle(
@@ -129,26 +117,20 @@ export const introspection: readonly Operation[] = [
     },
     peers: (target) => byPeer(target, 'refresh-tokens'),
   },
-  {
-    name: 'introspect-call',
+  'introspect-call': {
     inFlight: 64,
-    rate: 200,
     splitOnly: true,
     ours: (target) => singleCalls(target, warmTokens),
     bare: byEmptyCall,
   },
-  {
-    name: 'introspect-call-cold',
+  'introspect-call-cold': {
     inFlight: 64,
-    rate: 200,
     splitOnly: true,
     ours: (target) => singleCalls(target, coldTokens),
   },
-  {
-    name: 'introspect-batch',
+  'introspect-batch': {
     inFlight: 8,
-    rate: 5,
     splitOnly: true,
     ours: batchCalls,
   },
-];
+} satisfies Operations;

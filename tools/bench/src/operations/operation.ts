@@ -1,5 +1,4 @@
 import type { Answer } from '@tessera/test-client';
-import type { OperationName } from './names.ts';
 import type { Target } from '../target.ts';
 
 /** One HTTP request, ready to send. */
@@ -46,25 +45,19 @@ export const warmUpShare = 0.3;
 /** Additional requests besides the measured ones, if each can be sent once. */
 export const warmUpOf = (limit: number): number => limit * warmUpRounds * warmUpShare;
 
-export interface Sizing {
-  /** Seconds of each of the two measurements, closed and open loop. */
-  readonly duration: number;
-  /** Requests a second in the open loop. */
-  readonly rate: number;
-}
+/** Prepares what the requests need, on the running system, for loops of some seconds in all. */
+type Prepare = (target: Target, duration: number) => Promise<Load>;
 
 export interface Operation {
-  readonly name: OperationName;
-  /** Requests in flight in the closed loop. */
-  readonly inFlight: number;
-  /** Requests a second in the open loop. */
-  readonly rate: number;
-  /** Prepares what the requests need, on the running system. */
-  ours(target: Target, sizing: Sizing): Promise<Load>;
+  /** Requests in flight; 32 if absent. */
+  readonly inFlight?: number;
+  readonly ours: Prepare;
   /** The same work on the peer, if it supports it. */
-  peers?: (target: Target, sizing: Sizing) => Promise<Load>;
+  readonly peers?: Prepare;
   /** The same requests to handlers of the bare libraries, if their cost is the lower bound of a target. */
-  bare?: (target: Target, sizing: Sizing) => Promise<Load>;
+  readonly bare?: Prepare;
   /** Needs gRPC listeners, which the compact topology does not have. */
   readonly splitOnly?: boolean;
 }
+
+export type Operations = Readonly<Record<string, Operation>>;

@@ -2,7 +2,7 @@ import { activeClients, clientOf, username } from '../declared-state.ts';
 import { eachOf, send, times } from '../driver/send.ts';
 import { issueAccessTokens } from './client-credentials.ts';
 import { mint, mintedClient } from './minted.ts';
-import { warmUpOf, type HttpAnswer, type Operation } from './operation.ts';
+import { warmUpOf, type HttpAnswer, type Operation, type Operations } from './operation.ts';
 import {
   authorizationRequest,
   basicOf,
@@ -26,9 +26,6 @@ const bringsCode = ({ status, headers }: HttpAnswer): boolean =>
   (status === 302 || status === 303) && String(headers['location']).includes('code=');
 
 const userinfo: Operation = {
-  name: 'userinfo',
-  inFlight: 32,
-  rate: 200,
   async ours(target) {
     const tokens = await issuePersonalTokens(target, 1000);
     const requests = tokens.map(({ accessToken }) =>
@@ -44,9 +41,6 @@ const userinfo: Operation = {
 };
 
 const devicePoll: Operation = {
-  name: 'device-poll',
-  inFlight: 32,
-  rate: 200,
   async ours(target) {
     const clients = activeClients(target);
     const next = turns(clients);
@@ -78,9 +72,6 @@ const devicePoll: Operation = {
 const mostAsked = 10_000;
 
 const cibaStart: Operation = {
-  name: 'ciba-start',
-  inFlight: 32,
-  rate: 100,
   async ours(target) {
     // Each person in turn, so that none has too many pending requests.
     const { tenants, people, active } = target.population;
@@ -101,10 +92,7 @@ const cibaStart: Operation = {
   },
 };
 
-const document = (name: 'discovery' | 'jwks', path: string, peerPath: string, text: string): Operation => ({
-  name,
-  inFlight: 32,
-  rate: 200,
+const document = (path: string, peerPath: string, text: string): Operation => ({
   ours: async () => cycle([get(path)], okWith(text)),
   peers: async () => cycle([get(peerPath)], okWith(text)),
   bare: async () => cycle([get(path)], okWith(text)),
@@ -113,12 +101,10 @@ const document = (name: 'discovery' | 'jwks', path: string, peerPath: string, te
 const configuration = '/.well-known/openid-configuration';
 
 const signIn: Operation = {
-  name: 'sign-in',
   inFlight: 4,
-  rate: 5,
-  async ours(target, { duration, rate }) {
+  async ours(target, duration) {
     const limit = duration * signInsPerSecond;
-    const count = Math.ceil(limit + warmUpOf(limit) + rate * duration * 1.5 + 20);
+    const count = Math.ceil(limit + warmUpOf(limit) + 20);
     const forms = await eachOf(times(count), async (index) => {
       const { tenants, people, active } = target.population;
       const tenant = index % tenants;
@@ -126,16 +112,13 @@ const signIn: Operation = {
     });
     return { kind: 'http', limit, next: once(forms), accept: bringsCode };
   },
-  async bare(_target, { duration }) {
+  async bare(_target, duration) {
     const limit = duration * signInsPerSecond;
     return { ...cycle([form('/login', { password: 'a password' })], bringsCode), limit };
   },
 };
 
 const authorizeSession: Operation = {
-  name: 'authorize-session',
-  inFlight: 32,
-  rate: 100,
   async ours(target) {
     const requests = sessionRequests(target, await signInSome(target)).map(({ request }) => request);
     return cycle(requests, bringsCode);
@@ -150,12 +133,12 @@ const authorizeSession: Operation = {
   },
 };
 
-export const others: readonly Operation[] = [
+export const others = {
   userinfo,
-  devicePoll,
-  cibaStart,
-  document('discovery', configuration, configuration, '"issuer":"'),
-  document('jwks', '/.well-known/jwks.json', '/jwks', '"keys":['),
-  signIn,
-  authorizeSession,
-];
+  'device-poll': devicePoll,
+  'ciba-start': cibaStart,
+  discovery: document(configuration, configuration, '"issuer":"'),
+  jwks: document('/.well-known/jwks.json', '/jwks', '"keys":['),
+  'sign-in': signIn,
+  'authorize-session': authorizeSession,
+} satisfies Operations;

@@ -40,19 +40,17 @@ export interface Overload {
   readonly recoveredAfter: number | undefined;
 }
 
-export interface OverloadOptions {
-  /** Of each overload. */
-  readonly seconds: number;
-  readonly connections: readonly number[];
-}
+const overloads = [300, 1_000, 3_000].flatMap((connections) =>
+  [false, true].map((honoursRetryAfter) => ({ connections, honoursRetryAfter })),
+);
 
 /**
  * Overloads each system in turn, from one process of clients: first by applications that start at once, then with every number of
- * connections, with clients that ask again at once and with clients that honour `Retry-After`.
+ * connections for some seconds, with clients that ask again at once and with clients that honour `Retry-After`.
  */
 export async function overload(
   systems: Readonly<Record<string, System>>,
-  { seconds, connections }: OverloadOptions,
+  seconds: number,
   report: (line: string, isWrong: boolean) => void,
 ): Promise<void> {
   const clients = fork(entry, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -69,13 +67,10 @@ export async function overload(
       const burst = { system: name, ...(await burstOnce(runner(system), system.target)) };
       report(describeBurst(burst), isWrongBurst(burst));
     }
-    for (const count of connections) {
-      for (const honoursRetryAfter of [false, true]) {
-        for (const [name, system] of Object.entries(systems)) {
-          const load = { seconds, connections: count, honoursRetryAfter };
-          const overloaded = { system: name, ...(await overloadOnce(runner(system), load)) };
-          report(describeOverload(overloaded), isWrong(overloaded));
-        }
+    for (const load of overloads) {
+      for (const [name, system] of Object.entries(systems)) {
+        const overloaded = { system: name, ...(await overloadOnce(runner(system), { seconds, ...load })) };
+        report(describeOverload(overloaded), isWrong(overloaded));
       }
     }
   } finally {

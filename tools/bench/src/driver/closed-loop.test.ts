@@ -4,7 +4,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { cycle, get, isOk } from '../operations/requests.ts';
 import { closedLoop } from './closed-loop.ts';
 import { failures } from './failures.ts';
-import { openLoop } from './open-loop.ts';
 
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -62,24 +61,5 @@ describe('the closed loop', () => {
     const result = await closedLoop(url, load, loop);
     expect(result).toMatchObject({ operations: asked - 1, errors: 1 });
     expect(failures()).toBe('1 × no answer');
-  });
-});
-
-describe('the open loop', () => {
-  it('never reports an answer before its request', async () => {
-    const { operations, errors, p50 } = await openLoop(400, 0.5, async () => Promise.resolve(true));
-    expect(errors).toBe(0);
-    expect(operations).toBeGreaterThan(100);
-    expect(p50).toBeGreaterThanOrEqual(0);
-  });
-
-  it('counts what waits behind a slow answer from the moment it was due', async () => {
-    let asked = 0;
-    const { p99 } = await openLoop(100, 0.5, async () => {
-      asked += 1;
-      if (asked === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-      return Promise.resolve(true);
-    });
-    expect(p99).toBeGreaterThan(100);
   });
 });
