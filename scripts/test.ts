@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ProvisionError } from '../libs/test-kit/src/provision/executable.ts';
-import { provideStores } from '../libs/test-kit/src/provision/provide-stores.ts';
+import { provideStores, type Stores } from '../libs/test-kit/src/provision/provide-stores.ts';
 
 const root = dirname(import.meta.dirname);
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   const stores = await provideStores(process.env);
   try {
     process.stdout.write(`Postgres: ${stores.postgres.origin}\nRedis: ${stores.redis.origin}\n`);
-    return await runVitest({ postgres: stores.postgres.url, redis: stores.redis.url });
+    return await runVitest(stores);
   } finally {
     await stores.stop();
   }
@@ -27,7 +27,7 @@ async function main(): Promise<number> {
 const fromRoot = (argument: string): string =>
   argument === '.' ? `${relative(root, process.cwd())}/` : argument;
 
-function runVitest(urls: { postgres: string; redis: string }): Promise<number> {
+function runVitest({ postgres, redis }: Stores): Promise<number> {
   // Processes under test inherit this environment: they get the stores that their test names, never these by accident.
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env;
   const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2).map(fromRoot)], {
@@ -35,8 +35,9 @@ function runVitest(urls: { postgres: string; redis: string }): Promise<number> {
     stdio: 'inherit',
     env: {
       ...environment,
-      TESSERA_TEST_DATABASE_URL: urls.postgres,
-      TESSERA_TEST_REDIS_URL: urls.redis,
+      TESSERA_TEST_DATABASE_URL: postgres.url,
+      TESSERA_TEST_REDIS_URL: redis.url,
+      ...(postgres.statements !== undefined && { TESSERA_TEST_STATEMENTS: postgres.statements }),
       // Hundreds of processes start; compiling the same sources is half of what a start costs.
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node-compile'),
     },

@@ -12,7 +12,7 @@ export { freePort, holdProcess } from './held-process.ts';
 export type { HeldProcess, HeldProcessOptions, Store } from './held-process.ts';
 export { startNginx } from './nginx.ts';
 export type { Nginx } from './nginx.ts';
-export { startPostgres, startRestartablePostgres } from './postgres/start-postgres.ts';
+export { loggingStatements, startPostgres, startRestartablePostgres } from './postgres/start-postgres.ts';
 export type { RestartableStore } from './postgres/start-postgres.ts';
 export { startReplicatedPostgres } from './postgres/postgres-standby.ts';
 export type { ReplicatedPostgres } from './postgres/postgres-standby.ts';

