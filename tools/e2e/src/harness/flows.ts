@@ -2,12 +2,14 @@ import { expect } from 'vitest';
 import {
   type Answer,
   authorizationQuery,
+  claimsOf,
   describeFailure,
   type Dialect,
   type HttpClient,
   newPkce,
   type Person,
   postToken,
+  tokensOf,
 } from '@tessera/test-client';
 import { people, redirectUri, secrets } from './declared-state.ts';
 
@@ -109,4 +111,10 @@ export async function clientCredentials(
     scope: 'orders.read',
     ...overrides,
   });
+}
+
+/** The `aud` of the access token in an answer, or the code of its error. */
+export function audienceOf(answer: Answer): string {
+  const failure = answer.status === 200 ? undefined : answer.json()['error'];
+  return String(failure ?? claimsOf(tokensOf(answer).accessToken)['aud']);
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { expect } from 'vitest';
-import type { Received, Receiver } from '@tessera/test-kit';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { startReceiver, type Received, type Receiver } from '@tessera/test-kit';
 import { decideCiba, type DecisionWord, describeFailure } from '@tessera/test-client';
 import { people } from './declared-state.ts';
 import { askCiba } from './out-of-band.ts';
 import type { System } from './set-up.ts';
 
 /** Starts a request that bob decides: other suites use up the limit on ada's decisions per minute. */
-export async function startNotified(
+async function startNotified(
   system: System,
   receiver: Receiver,
   clientId: string,
@@ -37,5 +37,22 @@ export async function startNotified(
     },
     callback: () => receiver.got('the client is notified', mine),
     callbacks: () => receiver.received.filter(mine),
+  };
+}
+
+/** For the tests of one `describe`: a receiver that the pinged and the pushed client are declared to have, and their starts. */
+export function notifiedClients(system: () => System) {
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    await system().apply({ notificationEndpoint: receiver.url });
+  });
+  afterAll(async () => {
+    await system().apply({});
+    await receiver.close();
+  });
+  return {
+    receiver: () => receiver,
+    start: (clientId: string, scope?: string) => startNotified(system(), receiver, clientId, scope),
   };
 }

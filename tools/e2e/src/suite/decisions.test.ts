@@ -5,6 +5,7 @@ import { cibaSuite } from '../suites/decisions/ciba.ts';
 import { cibaStartsSuite } from '../suites/decisions/ciba-starts.ts';
 import { cibaPollsSuite } from '../suites/decisions/ciba-polls.ts';
 import { deviceDecisionsSuite } from '../suites/decisions/device-decisions.ts';
+import { deviceRechecksSuite } from '../suites/decisions/device-rechecks.ts';
 import { cibaDecisionsSuite } from '../suites/decisions/ciba-decisions.ts';
 import { webhookSuite } from '../suites/decisions/webhook.ts';
 import { cibaDeliverySuite } from '../suites/decisions/ciba-delivery.ts';
@@ -17,6 +18,7 @@ onSetUp((system) => {
   cibaStartsSuite(system);
   cibaPollsSuite(system);
   deviceDecisionsSuite(system);
+  deviceRechecksSuite(system);
   cibaDecisionsSuite(system);
   webhookSuite(system);
   cibaDeliverySuite(system);

@@ -9,6 +9,7 @@ import { authorizeAnswersSuite } from '../suites/authorization/authorize-answers
 import { signInSuite } from '../suites/sign-in/sign-in.ts';
 import { signInSafetySuite } from '../suites/sign-in/sign-in-safety.ts';
 import { codeFlowSuite } from '../suites/authorization/code-flow.ts';
+import { codeRedemptionSuite } from '../suites/authorization/code-redemption.ts';
 import { refreshSuite } from '../suites/tokens/refresh.ts';
 import { oneTimeValuesSuite } from '../suites/authorization/one-time-values.ts';
 import { tokensSuite } from '../suites/tokens/tokens.ts';
@@ -32,6 +33,7 @@ onSetUp((system) => {
   signInSuite(system);
   signInSafetySuite(system);
   codeFlowSuite(system);
+  codeRedemptionSuite(system);
   refreshSuite(system);
   oneTimeValuesSuite(system);
   tokensSuite(system);

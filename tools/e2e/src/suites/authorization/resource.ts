@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { billingAudience, ordersAudience } from '../../harness/declared-state.ts';
 import {
-  type Answer,
-  claimsOf,
   decideCiba,
   decideDevice,
   type Dialect,
@@ -10,7 +8,7 @@ import {
   type Person,
   tokensOf,
 } from '@tessera/test-client';
-import { authorizeQuery, clientCredentials, codeFor, redeem, refresh } from '../../harness/flows.ts';
+import { audienceOf, authorizeQuery, codeFor, redeem, refresh } from '../../harness/flows.ts';
 import { askCiba, askDevice, poll } from '../../harness/out-of-band.ts';
 import type { System } from '../../harness/set-up.ts';
 
@@ -23,11 +21,6 @@ interface Asked {
 /** Resolves with the `aud` of the access token, or with the error code. */
 type Obtain = (asked: Asked) => Promise<string>;
 
-function outcomeOf(answer: Answer): string {
-  const failure = answer.status === 200 ? undefined : answer.json()['error'];
-  return String(failure ?? claimsOf(tokensOf(answer).accessToken)['aud']);
-}
-
 /** `resource` (RFC 8707) at every place that takes it. */
 export function resourceSuite(system: () => System): void {
   let person: Person;
@@ -39,11 +32,11 @@ export function resourceSuite(system: () => System): void {
     async ({ dialect, scope, resource }) => {
       const { http } = system();
       const answer = await askDevice(http, { scope, ...named(at === 'start' ? resource : undefined) });
-      if (answer.status !== 200) return outcomeOf(answer);
+      if (answer.status !== 200) return audienceOf(answer);
       await decideDevice(person, String(answer.json()['user_code']), 'approve');
       const secret = String(answer.json()['device_code']);
       const more = named(at === 'poll' ? resource : undefined);
-      return outcomeOf(await poll(http, 'device', secret, 'acme-tv', dialect, more));
+      return audienceOf(await poll(http, 'device', secret, 'acme-tv', dialect, more));
     };
 
   const ciba =
@@ -53,11 +46,11 @@ export function resourceSuite(system: () => System): void {
       const message = `resource ${(messages += 1)}.`;
       const more = named(at === 'start' ? resource : undefined);
       const answer = await askCiba(http, { scope, binding_message: message, ...more });
-      if (answer.status !== 200) return outcomeOf(answer);
+      if (answer.status !== 200) return audienceOf(answer);
       await decideCiba(person, 'approve', message);
       const secret = String(answer.json()['auth_req_id']);
       const atPoll = named(at === 'poll' ? resource : undefined);
-      return outcomeOf(await poll(http, 'ciba', secret, 'acme-desk', dialect, atPoll));
+      return audienceOf(await poll(http, 'ciba', secret, 'acme-desk', dialect, atPoll));
     };
 
   const places: Readonly<Record<string, Obtain>> = {
@@ -67,16 +60,16 @@ export function resourceSuite(system: () => System): void {
       const error = location.searchParams.get('error');
       if (error !== null) return error;
       const code = await codeFor(person, 'acme-web', { scope, resource });
-      return outcomeOf(await redeem(system().http, code, dialect));
+      return audienceOf(await redeem(system().http, code, dialect));
     },
     'authorization code, at /token': async ({ dialect, scope, resource }) => {
       const code = await codeFor(person, 'acme-web', { scope });
-      return outcomeOf(await redeem(system().http, code, dialect, named(resource)));
+      return audienceOf(await redeem(system().http, code, dialect, named(resource)));
     },
     'refresh token': async ({ dialect, scope, resource }) => {
       const code = await codeFor(person, 'acme-web', { scope: `${scope} offline_access` });
       const { refreshToken } = tokensOf(await redeem(system().http, code, dialect));
-      return outcomeOf(await refresh(system().http, refreshToken, 'acme-web', dialect, named(resource)));
+      return audienceOf(await refresh(system().http, refreshToken, 'acme-web', dialect, named(resource)));
     },
     'device code, at the start': device('start'),
     'device code, at the poll': device('poll'),
@@ -112,20 +105,6 @@ export function resourceSuite(system: () => System): void {
           [`openid orders.read, ${billingAudience}`]: 'invalid_target',
           'openid orders.read, https://unknown.example': 'invalid_target',
         });
-      },
-    );
-
-    it.each(dialects)(
-      'client credentials, %s dialect: is the named resource or invalid_target',
-      async (dialect) => {
-        const ask = async (scope: string | undefined, resource: string | undefined, clientId = 'acme-web') =>
-          outcomeOf(await clientCredentials(system().http, clientId, dialect, { scope, resource }));
-        expect(await ask(undefined, undefined)).toBe(ordersAudience);
-        expect(await ask(undefined, ordersAudience)).toBe(ordersAudience);
-        expect(await ask('orders.read', ordersAudience)).toBe(ordersAudience);
-        expect(await ask('orders.read', billingAudience)).toBe('invalid_target');
-        expect(await ask('orders.read', 'https://unknown.example')).toBe('invalid_target');
-        expect(await ask('orders.read', billingAudience, 'acme-service')).toBe('invalid_scope');
       },
     );
   });

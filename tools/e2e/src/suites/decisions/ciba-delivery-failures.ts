@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startReceiver, type Receiver } from '@tessera/test-kit';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
 import { dialects } from '@tessera/test-client';
 import { expectError, refresh } from '../../harness/flows.ts';
 import { askCiba, poll } from '../../harness/out-of-band.ts';
-import { startNotified } from '../../harness/notified-client.ts';
+import { notifiedClients } from '../../harness/notified-client.ts';
 import type { System } from '../../harness/set-up.ts';
 
 const pinged = 'acme-pinged';
@@ -13,19 +13,7 @@ const identityScope = 'openid offline_access orders.read';
 /** Ping and push: what clients may not do, and endpoints that fail. */
 export function cibaDeliveryFailuresSuite(system: () => System): void {
   describe('CIBA clients whose notification endpoint fails', () => {
-    let receiver: Receiver;
-
-    beforeAll(async () => {
-      receiver = await startReceiver();
-      await system().apply({ notificationEndpoint: receiver.url });
-    });
-
-    afterAll(async () => {
-      await system().apply({});
-      await receiver.close();
-    });
-
-    const start = (clientId: string, scope?: string) => startNotified(system(), receiver, clientId, scope);
+    const { receiver, start } = notifiedClients(system);
 
     it('cannot poll in push mode, before or after the decision (CIBA Core section 11)', async () => {
       const { http } = system();
@@ -42,34 +30,35 @@ export function cibaDeliveryFailuresSuite(system: () => System): void {
     it('are notified again after a 500', async () => {
       for (const client of [pinged, pushed]) {
         const { decide, callback, callbacks } = await start(client);
-        receiver.answer(500);
+        receiver().answer(500);
         await decide('approve');
         await callback();
-        await receiver.got('the client is notified again', () => callbacks().length === 2);
+        await receiver().got('the client is notified again', () => callbacks().length === 2);
         const [first, second] = callbacks();
         expect(first?.body === second?.body).toBe(true);
       }
     });
 
-    it.each([401, 307])(
-      'are not notified again after status %d, and redirects are not followed (CIBA-4)',
-      async (status) => {
-        const refused = await start(pinged);
-        receiver.answer(status);
-        await refused.decide('approve');
-        await refused.callback();
-        // Longer than the first pause before another attempt.
-        await new Promise((resolve) => setTimeout(resolve, 2_500));
-        expect(refused.callbacks().map(({ path }) => path)).toEqual(['/notify']);
-      },
-    );
+    it('are not notified again after status 401 or 307, and redirects are not followed (CIBA-4)', async () => {
+      const refused = [];
+      for (const status of [401, 307]) {
+        const client = await start(pinged);
+        receiver().answer(status);
+        await client.decide('approve');
+        await client.callback();
+        refused.push(client);
+      }
+      // Longer than the first pause before another attempt.
+      await sleep(2_500);
+      for (const { callbacks } of refused) expect(callbacks().map(({ path }) => path)).toEqual(['/notify']);
+    });
 
     it('get transaction_failed and lose the tokens if they reject a push (CIBA Core section 12)', async () => {
       const { http } = system();
       const { decide, callbacks } = await start(pushed);
-      receiver.answer(401);
+      receiver().answer(401);
       await decide('approve');
-      await receiver.got('the client is notified again', () => callbacks().length === 2);
+      await receiver().got('the client is notified again', () => callbacks().length === 2);
       const [first, second] = callbacks();
       const refreshToken = String(first?.json()['refresh_token']);
       http.seen.add(refreshToken);

@@ -1,11 +1,11 @@
-import { createHash, createPublicKey, verify, type webcrypto } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startReceiver, type Receiver } from '@tessera/test-kit';
+import { createHash } from 'node:crypto';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { describe, expect, it } from 'vitest';
 import { claimsOf, dialects, tokensOf } from '@tessera/test-client';
 import { expectError, refresh } from '../../harness/flows.ts';
 import { poll } from '../../harness/out-of-band.ts';
 import { ordersAudience } from '../../harness/declared-state.ts';
-import { startNotified } from '../../harness/notified-client.ts';
+import { notifiedClients } from '../../harness/notified-client.ts';
 import type { System } from '../../harness/set-up.ts';
 
 const pinged = 'acme-pinged';
@@ -18,30 +18,7 @@ const leftHash = (token: unknown): string =>
 /** Ping and push: tokens and refusals reach the client. */
 export function cibaDeliverySuite(system: () => System): void {
   describe('CIBA clients with a notification endpoint', () => {
-    let receiver: Receiver;
-
-    beforeAll(async () => {
-      receiver = await startReceiver();
-      await system().apply({ notificationEndpoint: receiver.url });
-    });
-
-    afterAll(async () => {
-      await system().apply({});
-      await receiver.close();
-    });
-
-    const start = (clientId: string, scope?: string) => startNotified(system(), receiver, clientId, scope);
-
-    async function isSigned(token: string): Promise<boolean> {
-      const { keys } = (await system().http.ask('GET', '/.well-known/jwks.json')).json();
-      const [header = '', payload = '', signature = ''] = token.split('.');
-      const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string };
-      const key = (keys as (webcrypto.JsonWebKey & { kid: string })[]).find((one) => one.kid === kid);
-      if (key === undefined) return false;
-      const publicKey = createPublicKey({ key, format: 'jwk' });
-      const signed = Buffer.from(`${header}.${payload}`);
-      return verify('sha256', signed, publicKey, Buffer.from(signature, 'base64url'));
-    }
+    const { start } = notifiedClients(system);
 
     it.each(['approve', 'deny'] as const)(
       'receive a ping with the auth_req_id alone and then poll, after the user chose to %s (CIBA Core section 10.2)',
@@ -90,7 +67,8 @@ export function cibaDeliverySuite(system: () => System): void {
         aud: ordersAudience,
         client_id: pushed,
       });
-      expect(await isSigned(String(body['id_token']))).toBe(true);
+      const keys = createRemoteJWKSet(new URL(`${baseUrl}/.well-known/jwks.json`));
+      await jwtVerify(String(body['id_token']), keys, { algorithms: ['RS256'] });
       const claims = claimsOf(String(body['id_token']));
       expect(claims).toMatchObject({ iss: baseUrl, aud: pushed });
       expect(claims['sub']).toBe(claimsOf(String(body['access_token']))['sub']);

@@ -6,9 +6,9 @@ import type { System } from '../../harness/set-up.ts';
 
 import { audience, tenants, type Tenant, type TenantIssuers } from '../../harness/tenant-issuers.ts';
 
-/** Keys, tokens, clients and sessions of one issuer are nothing at another. */
+/** Keys, tokens and clients of one issuer are nothing at another. */
 export function tenantIssuerBorders(system: () => System, on: TenantIssuers): void {
-  const { issuers, pathOf, ask, person, other, signIn } = on;
+  const { issuers, ask, other, signIn } = on;
 
   it('no key of one issuer is published or signs at another', async () => {
     const key = async (tenant: Tenant) => {
@@ -94,47 +94,6 @@ export function tenantIssuerBorders(system: () => System, on: TenantIssuers): vo
       const start = { form: { client_id: `${tenant}-tv` } };
       expect((await ask(other(tenant), 'POST', '/device_authorization', start)).status).toBe(401);
       expect((await system().http.ask('POST', '/device_authorization', start)).status).toBe(401);
-    },
-  );
-
-  it.each(tenants)(
-    '%s: its cookies are its own, and its session is not accepted elsewhere',
-    async (tenant) => {
-      const browser = person(tenant);
-      await signIn(tenant, browser);
-      const names = [...browser.cookies.keys()];
-      expect(names.length).toBeGreaterThan(1);
-      for (const name of names) expect(name).toMatch(new RegExp(`\\.${tenant}$`));
-      // A second login needs no password.
-      const again = await browser.get(
-        `${pathOf(tenant)}/authorize?${authorizeQuery({ client_id: `${tenant}-web`, scope: 'openid' })}`,
-      );
-      expect(again.header('location')).toMatch(/^http:\/\/127\.0\.0\.1:9000\/callback\?.*code=/);
-      // The same browser, with the cookies renamed, at the other issuer.
-      const moved = person(other(tenant));
-      for (const [name, value] of browser.cookies) {
-        moved.cookies.set(name, value);
-        moved.cookies.set(name.replace(tenant, other(tenant)), value);
-      }
-      const approvals = await moved.get(`${pathOf(other(tenant))}/approvals`);
-      expect(approvals.text).toContain('name="password"');
-      const silent = authorizeQuery({ client_id: `${other(tenant)}-web`, scope: 'openid', prompt: 'none' });
-      const refused = await moved.get(`${pathOf(other(tenant))}/authorize?${silent}`);
-      expect(refused.header('location') ?? '').not.toMatch(/[?&]code=/);
-    },
-  );
-
-  it.each(tenants)(
-    "%s: another issuer's ID token is no id_token_hint, even where its user is signed in (OIDC Core §3.1.2.1)",
-    async (tenant) => {
-      const browser = person(tenant);
-      await signIn(tenant, browser);
-      const { tokens } = await signIn(other(tenant), person(other(tenant)));
-      const asked = { client_id: `${tenant}-web`, scope: 'openid', prompt: 'none' };
-      const query = authorizeQuery({ ...asked, id_token_hint: tokens.id_token });
-      const answer = await browser.get(`${pathOf(tenant)}/authorize?${query}`);
-      const { searchParams } = new URL(answer.header('location') ?? '');
-      expect([searchParams.get('error'), searchParams.get('code')]).toEqual(['invalid_request', null]);
     },
   );
 }

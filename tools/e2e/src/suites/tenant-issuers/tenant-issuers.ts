@@ -3,7 +3,9 @@ import type { SetUp, System } from '../../harness/set-up.ts';
 import { tenantIssuersOf, tenants } from '../../harness/tenant-issuers.ts';
 import { coldStartTests } from './cold-start.ts';
 import { tenantIssuerBorders } from './tenant-issuer-borders.ts';
+import { tenantIssuerDecisions } from './tenant-issuer-decisions.ts';
 import { tenantIssuerLogins } from './tenant-issuer-logins.ts';
+import { tenantIssuerSessions } from './tenant-issuer-sessions.ts';
 
 /** Tenants with issuers of their own, and others at the shared issuer. */
 export function tenantIssuersSuite(system: () => System, topology: SetUp['topology']): void {
@@ -13,7 +15,9 @@ export function tenantIssuersSuite(system: () => System, topology: SetUp['topolo
     afterAll(on.close);
 
     tenantIssuerLogins(system, on);
+    tenantIssuerDecisions(system, on);
     tenantIssuerBorders(system, on);
+    tenantIssuerSessions(on);
     coldStartTests(system, topology, () => Promise.all(tenants.map(on.askedIssuer)));
   });
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../../harness/set-up.ts';
 import { claimsOf, dialects, headerOf, tokensOf } from '@tessera/test-client';
-import { clientCredentials, expectError } from '../../harness/flows.ts';
-import { ordersAudience, secrets } from '../../harness/declared-state.ts';
+import { audienceOf, clientCredentials, expectError } from '../../harness/flows.ts';
+import { billingAudience, ordersAudience, secrets } from '../../harness/declared-state.ts';
 
 /** Client credentials. */
 export function clientCredentialsSuite(system: () => System): void {
@@ -70,6 +70,17 @@ export function clientCredentialsSuite(system: () => System): void {
       const request = { scope: 'orders.read billing.read', resource: ordersAudience };
       const tokens = tokensOf(await clientCredentials(http, 'acme-service', dialect, request));
       expect(claimsOf(tokens.accessToken)).toMatchObject({ aud: ordersAudience, scope: ['orders.read'] });
+    });
+
+    it('is for the named resource, or refused with invalid_target (RFC 8707 section 2)', async () => {
+      const ask = async (scope: string | undefined, resource: string | undefined, clientId = 'acme-web') =>
+        audienceOf(await clientCredentials(system().http, clientId, dialect, { scope, resource }));
+      expect(await ask(undefined, undefined)).toBe(ordersAudience);
+      expect(await ask(undefined, ordersAudience)).toBe(ordersAudience);
+      expect(await ask('orders.read', ordersAudience)).toBe(ordersAudience);
+      expect(await ask('orders.read', billingAudience)).toBe('invalid_target');
+      expect(await ask('orders.read', 'https://unknown.example')).toBe('invalid_target');
+      expect(await ask('orders.read', billingAudience, 'acme-service')).toBe('invalid_scope');
     });
   });
 }
