@@ -19,8 +19,8 @@ const environment = {
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // This machine has other tests to run at the same time; time-outs have their own.
   TESSERA_REDIS_COMMAND_TIMEOUT: '1500ms',
-  TESSERA_DATABASE_ACQUIRE_TIMEOUT: '1500ms',
-  TESSERA_DATABASE_STATEMENT_TIMEOUT: '1500ms',
+  TESSERA_DATABASE_ACQUIRE_TIMEOUT: '5s',
+  TESSERA_DATABASE_STATEMENT_TIMEOUT: '5s',
 };
 
 /** Starts a system for one file of suites, on the set-up of the run, and reads at the end what its processes printed. */
