@@ -72,11 +72,11 @@ export default defineConfig({
       ),
       {
         extends: true,
-        test: {
-          ...endToEnd,
-          name: 'single',
-          include: ['tools/e2e/src/single/**/*.test.ts'],
-        },
+        test: { ...endToEnd, name: 'single', include: ['tools/e2e/src/single/**/*.test.ts'] },
+      },
+      {
+        extends: true,
+        test: { ...alone, name: 'single alone', include: [`tools/e2e/src/single/${needsTheMachine}`] },
       },
     ],
   },
