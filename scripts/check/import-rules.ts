@@ -19,6 +19,8 @@ export interface ImportRule {
   readonly never?: readonly string[];
   /** Where randomness comes from instead of `node:crypto`. Tests make their own. */
   readonly randomness?: string;
+  /** Who sends HTTP requests instead. Tests send their own. */
+  readonly outside?: string;
   /** The only modules of Node that may be imported. */
   readonly node?: readonly string[];
   /** What tests may import, if not the same. */
@@ -45,7 +47,8 @@ export const importRules: readonly ImportRule[] = [
   plumbing('rpc', ['kit', ...telemetry, 'oauth', ...messages]),
   plumbing('stores', ['kit', ...telemetry, 'oauth']),
   plumbing('audit', ['oauth', 'kit', ...telemetry, 'stores']),
-  plumbing('delivery', ['kit', ...telemetry]),
+  plumbing('outbound', []),
+  plumbing('delivery', ['kit', ...telemetry, 'outbound']),
   plumbing('process', ['kit', ...telemetry, 'rpc', 'rpc/*', 'stores', 'audit', 'oauth', ...messages]),
   {
     folders: ['libs/test-kit'],
@@ -59,9 +62,10 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: [...services, 'directory-client'].map((name) => `libs/${name}`),
-    may: ['oauth', 'directory-client', 'delivery', ...processes],
+    may: ['oauth', 'directory-client', 'delivery', 'outbound', ...processes],
     message: 'Services import oauth, directory-client and the plumbing, never one another: ask by RPC.',
     randomness: 'Randomness comes from kit.random.',
+    outside: 'Only libs/outbound fetches from addresses that others chose.',
     tests: ['oauth', 'directory-client', 'directory-client/testing', ...processes],
   },
   {
@@ -118,6 +122,13 @@ function seesFromOutside(name: string, may: readonly string[]): ImportRule {
   return { folders: [`tools/${name}`], may, message: `tools/${name} sees the system from outside.` };
 }
 
+/** What of Node sends requests; `fetch` is restricted in `.oxlintrc.json`. */
+const clients = [
+  ['node:http', ['request', 'get']],
+  ['node:https', ['request', 'get']],
+  ['node:http2', ['connect']],
+] as const;
+
 const randomSources = ['randomBytes', 'randomUUID', 'randomInt', 'randomFill', 'randomFillSync', 'webcrypto'];
 
 /** The rules for oxlint. Throws if a package has no row. */
@@ -139,18 +150,21 @@ function overridesOf(rule: ImportRule): readonly object[] {
   const ofTests = sources.map((files) => `${files}/{*.test.ts,*.contract.ts,contract/**,testing/**}`);
   const all = { files: sources, rules: restriction(rule) };
   if (rule.tests === undefined) return [all];
-  const { randomness: _own, ...others } = rule;
+  const { randomness: _own, outside: _theirs, ...others } = rule;
   return [all, { files: ofTests, rules: restriction({ ...others, may: rule.tests }) }];
 }
 
-function restriction({ may, message, never = [], randomness, node }: ImportRule): object {
+function restriction({ may, message, never = [], randomness, outside, node }: ImportRule): object {
   const group = ['@tessera/**', ...never, ...may.map((name) => `!@tessera/${name}`)];
   const ofNode = node && { group: ['node:*', 'node:*/**', ...node.map((name) => `!${name}`)], message };
-  const paths = [{ name: 'node:crypto', importNames: randomSources, message: randomness }];
+  const paths = [
+    ...(randomness ? [{ name: 'node:crypto', importNames: randomSources, message: randomness }] : []),
+    ...(outside ? clients.map(([name, importNames]) => ({ name, importNames, message: outside })) : []),
+  ];
   return {
     'no-restricted-imports': [
       'error',
-      { ...(randomness && { paths }), patterns: [{ group, message }, ...(ofNode ? [ofNode] : [])] },
+      { ...(paths.length > 0 && { paths }), patterns: [{ group, message }, ...(ofNode ? [ofNode] : [])] },
     ],
   };
 }

@@ -1,5 +1,5 @@
 import { metrics, type Logger } from '@tessera/telemetry';
-import type { Message, Send, Sent } from './send.ts';
+import type { Message, Send, Sent } from '@tessera/outbound';
 
 /** When a failed delivery is tried again. */
 export interface RetryRules {

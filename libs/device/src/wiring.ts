@@ -1,5 +1,5 @@
 import { createAuditBatch } from '@tessera/audit';
-import { createSend } from '@tessera/delivery';
+import { createSend } from '@tessera/outbound';
 import { createLimiter, startPurge } from '@tessera/stores';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';

@@ -1,4 +1,4 @@
-import { createSend } from '@tessera/delivery';
+import { createSend } from '@tessera/outbound';
 import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, startPurge, type Migrations } from '@tessera/stores';
 import { createAuditBatch } from '@tessera/audit';

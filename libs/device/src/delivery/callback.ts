@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Message } from '@tessera/delivery';
+import type { Message } from '@tessera/outbound';
 import type { Encryption } from './encryption.ts';
 import type { Delivery } from './delivery-store.ts';
 

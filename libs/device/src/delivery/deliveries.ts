@@ -1,5 +1,6 @@
 import { attempt, leaseSeconds, startWorker, WakeUpSignal } from '@tessera/delivery';
-import type { Message, Send, Worker } from '@tessera/delivery';
+import type { Worker } from '@tessera/delivery';
+import type { Message, Send } from '@tessera/outbound';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { rootCall } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';

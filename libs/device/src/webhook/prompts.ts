@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Message } from '@tessera/delivery';
+import type { Message } from '@tessera/outbound';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';

@@ -1,5 +1,6 @@
 import { attempt, leaseSeconds, startWorker } from '@tessera/delivery';
-import type { Attempted, Message, Send, Worker } from '@tessera/delivery';
+import type { Attempted, Worker } from '@tessera/delivery';
+import type { Message, Send } from '@tessera/outbound';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { logoutTokenClaims } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';

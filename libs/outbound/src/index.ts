@@ -1,0 +1,9 @@
+/**
+ * The only place that sends requests to addresses that others chose: over HTTPS, to public addresses, with a time limit. It keeps
+ * nothing, tries nothing twice and knows no message.
+ *
+ *     device, token (webhooks, callbacks, logout notices) ─> delivery ─> send ──> HTTPS to the receiver
+ *                                                                        └─> public-address   before each connection
+ *     libs/delivery says when, and when again
+ */
+export { createSend, type Message, type Send, type Sent } from './send.ts';
