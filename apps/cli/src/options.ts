@@ -15,6 +15,13 @@ export function port(value: string): number {
   throw new InvalidArgumentError('It must be a port.');
 }
 
+/** Reads a time in ISO 8601 with its zone. Throws InvalidArgumentError. */
+export function moment(value: string): Date {
+  const time = new Date(value);
+  if (/T.*(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError('It must be a time in ISO 8601 with its zone.');
+}
+
 /** Reads a whole number above 0. Throws InvalidArgumentError. */
 export function wholeNumber(value: string): number {
   const number = Number(value);

@@ -244,7 +244,8 @@ describe('tessera secret list', () => {
     const [past, future] = ['2020-01-31T12:00:00Z', '2999-01-31T12:00:00Z'];
     await declare(`[{${value('old')}, expiresAt: ${past}}]`);
     const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
-    const first = `1: declared ${time}, expired ${past}, never used\n`;
+    const id = '[\\w-]+';
+    const first = `${id}: declared ${time}, expired ${past}, never used\n`;
     expect(await list('desk')).toEqual({
       code: 0,
       said: expect.stringMatching(new RegExp(`^${first}$`)) as string,
@@ -252,9 +253,9 @@ describe('tessera secret list', () => {
     await declare(`[{${value('new')}, expiresAt: ${future}}, {${value('old')}}]`);
     const used = `UPDATE directory.application_secret SET last_used_at = '2026-01-02T03:04:05.6Z' WHERE expires_at IS NOT NULL`;
     await rows(environment.DATABASE_URL, used);
-    const second = `2: declared ${time}, expires ${future}, last used 2026-01-02T03:04:05Z\n`;
+    const second = `${id}: declared ${time}, expires ${future}, last used 2026-01-02T03:04:05Z\n`;
     const { said } = await list('desk');
-    expect(said).toMatch(new RegExp(`^1: declared ${time}, never expires, never used\n${second}$`));
+    expect(said).toMatch(new RegExp(`^${id}: declared ${time}, never expires, never used\n${second}$`));
     expect(await list('tv')).toEqual({ code: 0, said: 'tv has no secrets.\n' });
     expect(await list('phone')).toEqual({ code: 1, said: 'There is no application phone.\n' });
   });
@@ -268,7 +269,7 @@ describe('tessera secret list', () => {
       said: 'acme: 3 created, 0 updated, 0 deleted\n',
     });
     expect((await tessera('secret list --client-id desk', environment)).said).toMatch(
-      /^1: declared [^ ]+Z, never expires, never used\n$/,
+      /^[\w-]+: declared [^ ]+Z, never expires, never used\n$/,
     );
     expect(await tessera('secret list --client-id phone', environment)).toEqual({
       code: 1,

@@ -126,6 +126,27 @@ describe('the commands for records', () => {
     expect(await json('user list --tenant acme')).toHaveLength(1);
   });
 
+  it('add a secret, print it once, and end it', async () => {
+    const desk = '--tenant acme --client-id desk';
+    await json(`application create ${desk} --name Desk --type confidential --grant-types client_credentials`);
+    const { code, said } = await failed(`secret create ${desk} --expires 2999-01-31T12:00:00Z`);
+    expect([code, said]).toEqual([0, expect.stringMatching(/it is not shown again\.\n[\w-]{43}\n$/)]);
+    const [line = ''] = (await failed('secret list --client-id desk')).said.split('\n');
+    const secretId = line.split(':')[0] ?? '';
+    expect(line).toContain('expires 2999-01-31T12:00:00Z');
+    expect(said).toContain(`The secret ${secretId} of desk`);
+    expect((await failed(`secret create ${desk} --expires tomorrow`)).code).toBe(2);
+    expect((await failed(`secret create --tenant acme --client-id tv`)).said).toBe(
+      'There is no application tv in the tenant acme.\n',
+    );
+    expect(await failed(`secret delete ${desk} --secret-id=${secretId}`)).toEqual({
+      code: 0,
+      said: `The secret ${secretId} of desk is deleted.\n`,
+    });
+    expect((await failed('secret list --client-id desk')).said).toBe('desk has no secrets.\n');
+    expect((await failed(`secret delete ${desk} --secret-id=${secretId}`)).code).toBe(1);
+  });
+
   it('list page after page, as many as are asked for', async () => {
     const users = Array.from({ length: 1005 }, (_, at) => `{ username: p${String(at).padStart(4, '0')} }`);
     const many = file(`owner: many\ntenants: [{ id: acme, name: Acme, users: [${users.join(', ')}] }]\n`);

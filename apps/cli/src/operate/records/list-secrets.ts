@@ -18,12 +18,13 @@ export async function listSecrets(clientId: string, terminal: Terminal): Promise
   for (const [index, secret] of secrets.entries()) terminal.out(line(index + 1, secret, terminal.now()));
 }
 
+/** Compatibility until 0.3: a directory of version 0.1 does not name them. */
 function line(number: number, secret: ApplicationSecret, now: number): string {
-  const { createdAt, expiresAt, lastUsedAt } = secret;
+  const { secretId, createdAt, expiresAt, lastUsedAt } = secret;
   const word = Number(expiresAt) * 1000 > now ? 'expires' : 'expired';
   const expiry = expiresAt === 0n ? 'never expires' : `${word} ${iso(expiresAt)}`;
   const use = lastUsedAt === 0n ? 'never used' : `last used ${iso(lastUsedAt)}`;
-  return `${number}: declared ${iso(createdAt)}, ${expiry}, ${use}\n`;
+  return `${secretId || number}: declared ${iso(createdAt)}, ${expiry}, ${use}\n`;
 }
 
 /** Seconds since the Unix epoch as ISO 8601, without a fraction. */
