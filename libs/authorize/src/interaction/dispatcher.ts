@@ -25,7 +25,7 @@ export interface Dispatcher {
   beginAtPage(from: BrowserCall, page: OwnPage): Promise<Next>;
   /** What the page of a stored visit shows. */
   show(from: BrowserCall, interactionId: string): Promise<Next>;
-  /** The form of another step than the one that is due is not judged. */
+  /** Ignores a form for a step that is not due. */
   readonly continue: Continue;
 }
 

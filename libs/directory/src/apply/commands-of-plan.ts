@@ -7,8 +7,8 @@ import { deleteUsers, putUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from './plan.ts';
 
 /**
- * The commands that carry out a plan. The order keeps every foreign key: what refers goes before what it refers to, and comes
- * after it; what is unique goes before it comes again.
+ * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after what they
+ * refer to; a unique value is freed before it is used again.
  */
 export function commandsOf({
   desired,

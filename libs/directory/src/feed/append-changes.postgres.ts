@@ -3,8 +3,8 @@ import { lockFeed } from '../store/locks.postgres.ts';
 import type { Change } from '../store/records.ts';
 
 /**
- * Appends changes that are made; they come last in their transaction, as all tenants wait for its end. The next call deletes rows
- * older than a week; a consumer that was gone for longer starts over.
+ * Appends changes to the feed and deletes those older than a week: a consumer that was gone for longer starts over. Call it late in a
+ * transaction, because from here all tenants wait for its end.
  */
 export async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
   await lockFeed(tx);

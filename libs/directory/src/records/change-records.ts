@@ -73,7 +73,7 @@ export const recordNames = {
   tenant: 'The tenant',
 } as const satisfies Record<RecordKind, string>;
 
-/** Who refers to others keeps them from changing; these refer to no record that changes `together` with them. */
+/** Users and applications share the tenant's lock: they refer only to kinds that take it alone. */
 const locks = {
   user: 'together',
   application: 'together',
@@ -95,7 +95,7 @@ export function createRecordChanges({
     tenantId: string,
     work: (records: RecordTransaction) => Promise<T>,
   ): Promise<T> {
-    // The engines cannot hold such a text.
+    // Postgres has no text with NUL.
     if (tenantId.includes('\0')) throw notFound('The tenant');
     const done = await store.changeRecord(tenantId, locks[kind], async (records) => {
       if (kind !== 'tenant' && records.tenant === undefined) throw notFound('The tenant');

@@ -6,7 +6,7 @@ import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import type { AuditRuntime } from './append-events.postgres.ts';
-import { carryOut, TakenMeanwhile } from './carry-out.postgres.ts';
+import { carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
 import type { ClaimedRecord, RecordTransaction, References, UniqueValues } from './store.ts';
@@ -27,6 +27,7 @@ export async function changeRecord<T>(
   const tenant = await findTenant(tx, tenantId);
   // A tenant with another issuer brings all of its audiences there.
   const taken = async (plan: TenantPlan) => {
+    if (!claimsValues(plan)) return [];
     const resources = plan.tenant === 'unchanged' ? putOf(plan.resources) : await readResources(tx, tenantId);
     return takenValues(tx, tenantId, valuesOf(plan, resources));
   };

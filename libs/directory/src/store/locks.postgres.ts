@@ -24,7 +24,7 @@ export async function excludeVersion01(tx: Queryable): Promise<void> {
 
 /**
  * Held from before the first row in the feed until the commit, so that the feed is in the order of the commits. It comes last, as all
- * tenants share it. Who holds it sees what all earlier writers have written.
+ * tenants share it. Its holder sees the changes of all earlier holders.
  */
 export async function lockFeed(tx: Queryable): Promise<void> {
   await tx.query({

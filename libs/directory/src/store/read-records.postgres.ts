@@ -29,7 +29,7 @@ export async function findRecord<K extends RecordKind>(
   tenantId: string,
   id: string,
 ): Promise<StoredRecord<RecordKinds[K]> | undefined> {
-  // The engines cannot hold such a text.
+  // Postgres has no text with NUL.
   if (`${tenantId}${id}`.includes('\0')) return undefined;
   const table = tables[kind];
   const { from, alias, key } = table;

@@ -2,7 +2,7 @@ import { collidesWithServedPath, redirectUriProblem } from '@tessera/oauth';
 
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Paths that requests to the issuer of another tenant or to the shared one begin with. */
+/** Of an issuer's path; the gateway looks no deeper. */
 const mostSegments = 4;
 
 /**

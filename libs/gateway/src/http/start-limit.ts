@@ -3,8 +3,8 @@ import { addressKey } from '@tessera/stores';
 import type { Gateway } from '../gateway.ts';
 
 /**
- * Counts a request, without verified credentials, that makes the services remember something for somebody who is still unknown. Throws `rate_limited` when one
- * address starts too many in a minute.
+ * Counts a request that stores state for an unauthenticated caller. Throws `rate_limited` when one address starts too many in a
+ * minute.
  */
 export async function countStart(
   what: 'authorization' | 'device_authorization' | 'backchannel_authentication',

@@ -13,7 +13,7 @@ export interface Incoming {
   readonly requestId: string;
   /** Address of the caller; '' when the connection is already gone. */
   readonly ipAddress: string;
-  /** Whether it is known which issuer the request was sent to; a request of which it is not must be refused. */
+  /** Whether it is known which issuer the request was sent to; if not, refuse the request. */
   readonly isRouted: boolean;
   /** The tenant whose own issuer the request was sent to; undefined at the shared issuer. */
   readonly tenant: TenantIssuer | undefined;

@@ -51,7 +51,7 @@ function admitName(value: string): string {
   return spanName.test(value) && cleanText(value) === value ? value : '(unnamed)';
 }
 
-/** Hands ended spans on with nothing in them but what is on the list: no other attribute, event, link or message. */
+/** Passes ended spans on with allow-listed content only: no other attribute, event, link or message. */
 export function createAllowList(next: SpanProcessor): SpanProcessor {
   return {
     onStart: (span, parent) => next.onStart(span, parent),

@@ -31,9 +31,9 @@ export interface DecisionCall {
 }
 
 /**
- * Decides what a form says, as `person`, and lets the next page say how that ended. Where their sign-in no longer counts for
- * the application nothing is decided: they are shown the form of `signIn`. Throws `access_denied` for a form that is not this
- * browser's own, `invalid_request` for no or another decision than before.
+ * Submits the decision of a form for `person` and keeps the outcome for the next page. If their sign-in no longer counts for the
+ * application, nothing is decided: they are shown the form of `signIn`. Throws `access_denied` for a form that is not this browser's
+ * own, `invalid_request` if the decision is missing or differs from an earlier one.
  */
 export async function decideFromForm(
   context: PageContext,

@@ -113,7 +113,7 @@ function askForTenant(context: PageContext, userCode: string, entered: string): 
   return sendTenantForm(context, {
     path: '/device',
     purpose: 'connect your device',
-    lead: 'Many wrong codes were entered, so sign in before yours is checked. Your administrator knows the name.',
+    lead: 'Too many wrong codes were entered. Sign in to continue; your administrator can tell you the name of your organization.',
     typed: entered,
     fields: [
       { name: 'user_code', value: userCode },

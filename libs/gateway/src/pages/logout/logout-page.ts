@@ -136,7 +136,7 @@ async function readLogout(
   return { ...asked, hint: { clientId: answer.clientId, sessionId: answer.sessionId, sub: answer.sub } };
 }
 
-/** Anybody holds an ID token of some session: only one of this browser's own speaks for its person. */
+/** Anyone may hold an ID token of some session: only one of this browser's own speaks for its person. */
 async function mustAsk({ app, request, gateway }: PageContext, { hint }: LogoutRequest): Promise<boolean> {
   if (readCookie(app, request, 'session') === '') return false;
   const site = request.headers['sec-fetch-site'];

@@ -28,7 +28,7 @@ export const signIn: PageHandler = async (context) => {
   const place = placeOf(form.get('interaction') ?? '');
   checkForm(app, request, form, place.purpose, gateway);
   const answer = await continueSignIn(context, place, form);
-  if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in led nowhere.');
+  if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in could not be completed.');
   return answer;
 };
 

@@ -70,7 +70,7 @@ export function signInToPage(given: {
   };
 }
 
-/** Shows the first page of a sign-in, to `person` as one who must sign in again. `error` is what their sign-in was too old for. */
+/** Shows the first page of a sign-in. `person`: who must sign in again; `error`: why their sign-in is too old. */
 export async function sendSignIn(
   context: PageContext,
   place: PlaceOfPage,

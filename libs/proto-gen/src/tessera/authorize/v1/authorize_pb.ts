@@ -1638,7 +1638,8 @@ export const AuthorizeService: GenService<{
     output: typeof EndSessionResponseSchema;
   },
   /**
-   * RedeemCode takes a code once. Only `token` may call it, after it authenticated the client.
+   * RedeemCode returns the grant of a code, while it lives, to the client that presents it rightly; the redemption marker of `token` lets
+   * one exchange through. Call it after authenticating the client.
    *
    * @generated from rpc tessera.authorize.v1.AuthorizeService.RedeemCode
    */
