@@ -1,10 +1,10 @@
 import { refusedClient, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { AuditBatch } from '@tessera/audit';
-import type { CallContext } from '@tessera/rpc';
+import { create, type CallContext } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tessera/oauth';
 import { metrics } from '@tessera/telemetry';
-import type { ExchangeRequest } from '@tessera/proto-gen/token';
+import { ExchangeRequestSchema, type ExchangeRequest } from '@tessera/proto-gen/token';
 import { auditDenied, auditReasonOf, oauthError } from '../audit.ts';
 import { invalidClient } from '../authenticate-client.ts';
 import { issuerOf, requestedAt } from '../requested-issuer.ts';
@@ -40,17 +40,6 @@ export interface TokenResponse {
 
 /** The part of a call's context that an exchange needs. */
 export type ExchangeContext = Pick<CallContext, 'requestId' | 'signal' | 'onward'>;
-
-const emptyRequest = {
-  scope: '',
-  resource: '',
-  code: '',
-  codeVerifier: '',
-  redirectUri: '',
-  refreshToken: '',
-  deviceCode: '',
-  authReqId: '',
-} as const;
 
 /** The token endpoint (RFC 6749 §3.2): nine phases, in this order for every grant type. Throws `OAuthError`. */
 export async function exchange(
@@ -98,7 +87,7 @@ export async function exchangeForPush(
     if (client?.tenant.tenantId !== tenantId || !deps.directory.isActive(client)) {
       throw invalidClient('application_inactive');
     }
-    const request = { ...emptyRequest, grantType };
+    const request = create(ExchangeRequestSchema, { grantType });
     const current = newExchange(deps, { request, client, issuer, ipAddress }, context);
     return redeemGrant(deps, grant, current, enter);
   });
