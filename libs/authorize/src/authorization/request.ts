@@ -1,4 +1,5 @@
 import {
+  authorizationParameters,
   authorizationResponse,
   checkAuthorizationParameters,
   checkUnsupportedParameters,
@@ -103,24 +104,6 @@ export const phases: readonly Phase[] = [
   /* 11 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5
 ];
 
-/** The parameters that are read; no others are stored. */
-const knownParameters = [
-  'client_id',
-  'redirect_uri',
-  'response_type',
-  'response_mode',
-  'scope',
-  'state',
-  'code_challenge',
-  'code_challenge_method',
-  'nonce',
-  'login_hint',
-  'resource',
-  'prompt',
-  'max_age',
-  'claims',
-] as const;
-
 /** Runs every phase. Throws if the directory fails; returns a refusal if the request is invalid. */
 export async function checkRequest(
   { parameters, issuer, hintedUserId, idTokenHintIsInvalid = false }: AskedRequest,
@@ -157,10 +140,10 @@ function errorResponse(form: Form, issuer: string, error: OAuthError): ClientRed
   return authorizationResponse(redirectUri, { outcome: { error }, responseMode, state, issuer });
 }
 
-/** The parameters to save while a person signs in. */
+/** The parameters to save while a person signs in; no others are. */
 export function parametersToSave(parameters: Readonly<Record<string, string>>): Record<string, string> {
   const saved: Record<string, string> = {};
-  for (const name of knownParameters) {
+  for (const name of authorizationParameters) {
     const value = parameter(parameters, name);
     if (value !== undefined) saved[name] = value;
   }

@@ -92,6 +92,15 @@ const longestParameters: Readonly<Record<string, number>> = {
   max_age: 16,
 };
 
+/** The parameters that are read, and stored while a user signs in. */
+export const authorizationParameters: readonly string[] = [
+  ...Object.keys(longestParameters),
+  // Their values are a few words.
+  'response_type',
+  'response_mode',
+  'code_challenge_method',
+];
+
 function checkLengths(parameters: RequestParameters): void {
   for (const [name, longest] of Object.entries(longestParameters)) {
     if ((parameter(parameters, name)?.length ?? 0) > longest) {
