@@ -1,13 +1,13 @@
 import type { Scenario } from '../scenario.ts';
 import { autoscaling } from './autoscaling.ts';
 import { eviction } from './eviction.ts';
-import { install } from './install.ts';
+import { install } from './releases/install.ts';
 import { kill } from './kill.ts';
 import { networkPolicies } from './network-policies.ts';
-import { reinstall } from './reinstall.ts';
+import { reinstall } from './releases/reinstall.ts';
 import { restore } from './restore.ts';
-import { rollback } from './rollback.ts';
-import { rollingUpgrade } from './rolling-upgrade.ts';
+import { rollback } from './releases/rollback.ts';
+import { rollingUpgrade } from './releases/rolling-upgrade.ts';
 import { secretRotation } from './secret-rotation.ts';
 import { taintedNode } from './tainted-node.ts';
 import { tenantIssuer } from './tenant-issuer.ts';

@@ -6,9 +6,9 @@ import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { filesMatching, readText } from './files.ts';
+import { filesMatching, readText } from '../files.ts';
 import { plants } from './plants.ts';
-import { report } from './report.ts';
+import { report } from '../report.ts';
 
 interface Project {
   readonly targets: Readonly<
@@ -76,7 +76,7 @@ try {
   const silent = await Promise.all(guards.map((guard) => asleep(guard, copy)));
   report(
     [...unwatched.map((name) => `${name}: has no canary`), ...silent.flat()],
-    'Each guard must name its planted violation: mend the guard, or its canary in scripts/check/plants.ts.',
+    'Each guard must name its planted violation: mend the guard, or its canary in scripts/check/canaries/plants.ts.',
   );
 } finally {
   rmSync(copy, { recursive: true });

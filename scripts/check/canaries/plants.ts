@@ -1,4 +1,4 @@
-import { importRules, services } from './import-rules.ts';
+import { importRules, services } from '../import-rules.ts';
 
 /** The violations that the canaries plant, at least one for each guard. */
 export interface Plant {

@@ -1,4 +1,4 @@
-import type { Scenario } from '../scenario.ts';
+import type { Scenario } from '../../scenario.ts';
 
 /** The release was installed before the load began; `helm test` asks it from inside the cluster. */
 export const install: Scenario = {

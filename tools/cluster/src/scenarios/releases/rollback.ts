@@ -1,5 +1,5 @@
-import { until } from '../kubernetes.ts';
-import { check, type Scenario, type Stage } from '../scenario.ts';
+import { until } from '../../kubernetes.ts';
+import { check, type Scenario, type Stage } from '../../scenario.ts';
 
 /**
  * An autoscaler sets the number of replicas by its limits alone, without metrics. `helm rollback` between revisions that it

@@ -1,4 +1,4 @@
-import type { Scenario } from '../scenario.ts';
+import type { Scenario } from '../../scenario.ts';
 
 /** Every pod is replaced: by the newer image if an older one was installed, else by the same with another annotation. */
 export const rollingUpgrade: Scenario = {
