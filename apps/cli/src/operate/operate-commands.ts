@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/flow-options.ts';
-import { moment, nonEmpty } from '../options.ts';
+import { nonEmpty } from '../options.ts';
+import { addSecrets } from './secret-commands.ts';
 import type { Declaring } from './records/declare-state.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { smoke } from './smoke.ts';
@@ -268,43 +268,4 @@ function addStatus(program: Command, context: CommandContext): void {
       identifier: username,
     }),
   );
-}
-
-function addSecrets(secret: Command, context: CommandContext): void {
-  secret
-    .command('new')
-    .description('print a new client secret, 32 random bytes as base64url')
-    .action(() => context.out(`${randomBytes(32).toString('base64url')}\n`));
-  secret
-    .command('list')
-    .description('show when each secret of an application was declared, expires and was last used')
-    .requiredOption('--client-id <id>', 'the application', nonEmpty)
-    .action(async ({ clientId }: { clientId: string }) => {
-      const { listSecrets } = await import('./records/list-secrets.ts');
-      await listSecrets(clientId, context);
-    });
-  const ofApplication = (command: Command) =>
-    command
-      .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-      .requiredOption('--client-id <id>', 'the application', nonEmpty)
-      .option('--take-over', 'also if the application belongs to another owner', false);
-  ofApplication(secret.command('create'))
-    .description('add a secret to a confidential application, and print it this once')
-    .option('--expires <time>', 'in ISO 8601, such as 2027-01-31T12:00:00Z; default: never', moment)
-    .addHelpText(
-      'after',
-      '\nAn application has at most two: move its clients to the new one, then delete the other.',
-    )
-    .action(async (options: { tenant: string; clientId: string; takeOver: boolean; expires?: Date }) => {
-      const { createSecret } = await import('./records/change-secrets.ts');
-      await createSecret(options, context);
-    });
-  ofApplication(secret.command('delete'))
-    .description('end a secret of an application')
-    // Some begin with a dash.
-    .requiredOption('--secret-id <id>', 'as tessera secret list names it: --secret-id=<id>', nonEmpty)
-    .action(async (options: { tenant: string; clientId: string; takeOver: boolean; secretId: string }) => {
-      const { deleteSecret } = await import('./records/change-secrets.ts');
-      await deleteSecret(options, context);
-    });
 }

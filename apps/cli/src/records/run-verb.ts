@@ -1,5 +1,6 @@
 import { fromJson, toJson, type JsonObject, type Message } from '@bufbuild/protobuf';
 import { uuid } from '@tessera/kit';
+import { Option } from 'commander';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import type { CallOptions } from '@tessera/rpc';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
@@ -162,8 +163,7 @@ function maskOf(noun: Noun, record: JsonObject, { clear = [] }: Options): string
 }
 
 function keyIn(noun: Noun, options: Options): string {
-  const name = /--([a-z-]+)/.exec(noun.keyOption)?.[1] ?? '';
-  return String(options[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]);
+  return String(options[new Option(noun.keyOption).attributeName()]);
 }
 
 async function userIdOf(

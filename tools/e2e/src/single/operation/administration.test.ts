@@ -166,7 +166,7 @@ it('beside embedded stores the command line works at once, and so does a person 
     token: string;
     target: string;
   };
-  // Of the operator, whoever the caller says it is; and what is not the operator's is not there.
+  // The token belongs to the operator, whatever name the caller claims; methods for other callers are not served.
   const url = (name: string) => `http://${target}/tessera.directory.v1.${name}`;
   const post = (name: string, authorization: string) =>
     fetch(url(name), {
