@@ -1,30 +1,25 @@
 import { Code, ConnectError, invalidFields, type CallContext, type Handlers } from '@tessera/rpc';
 import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
-import { applicationCalls } from './applications/application-calls.ts';
-import { secretCalls, type SecretCallsDeps } from './applications/secret-calls.ts';
 import { applyDeclaredState, planDeclaredState, type ApplyDeps } from './apply/apply.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { OwnerConflictError } from './apply/owner-conflicts.ts';
+import type { PepperCheck } from './credentials/pepper-check.ts';
 import { owner as ownerSchema } from './declared/owner.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
-import { notFound } from './messages.ts';
+import { notFound, secretMessage } from './messages.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { EventBase } from './apply/plan-events.ts';
-import { createRecordChanges } from './records/change-records.ts';
-import type { StatusTarget } from './store/store.ts';
-import { resourceCalls } from './resources/resource-calls.ts';
-import { roleCalls } from './roles/role-calls.ts';
-import { tenantCalls } from './tenants/tenant-calls.ts';
-import { userCalls } from './users/user-calls.ts';
+import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 export function directoryAdminHandlers(
-  deps: ApplyDeps & Omit<SecretCallsDeps, 'records'>,
+  deps: ApplyDeps & {
+    readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
+    readonly pepperCheck: PepperCheck;
+  },
 ): Handlers<typeof DirectoryAdminService> {
-  const records = createRecordChanges(deps);
-
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await deps.store.setStatus(target, event);
     if (result === 'unknown') throw notFound(`The ${target.kind}`);
@@ -97,12 +92,11 @@ export function directoryAdminHandlers(
       return setStatus({ kind: 'tenant', tenantId, status: name }, audit(event, tenantId, context));
     },
 
-    ...userCalls({ ...deps, records }),
-    ...tenantCalls({ ...deps, records }),
-    ...resourceCalls({ ...deps, records }),
-    ...roleCalls({ ...deps, records }),
-    ...applicationCalls({ ...deps, records }),
-    ...secretCalls({ ...deps, records }),
+    async listApplicationSecrets({ clientId }) {
+      const found = await deps.directoryStore.listSecrets(clientId);
+      if (found === undefined) throw notFound('The application');
+      return { secrets: found.map(secretMessage) };
+    },
   };
 }
 

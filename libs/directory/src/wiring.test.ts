@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { loadConfig } from '@tessera/process';
 import { declaredAccess, local, rootCall, type BuiltService, type CallerName } from '@tessera/rpc';
 import { type Database } from '@tessera/stores';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { counting, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -695,32 +700,43 @@ describe('callers', () => {
       setApplicationStatus: ['operator'],
       setTenantStatus: ['operator'],
       listApplicationSecrets: ['operator'],
-      getUser: ['operator'],
-      listUsers: ['operator'],
-      createUser: ['operator'],
-      updateUser: ['operator'],
-      deleteUser: ['operator'],
-      getApplication: ['operator'],
-      listApplications: ['operator'],
-      createApplication: ['operator'],
-      updateApplication: ['operator'],
-      deleteApplication: ['operator'],
-      getResource: ['operator'],
-      listResources: ['operator'],
-      createResource: ['operator'],
-      updateResource: ['operator'],
-      deleteResource: ['operator'],
-      getRole: ['operator'],
-      listRoles: ['operator'],
-      createRole: ['operator'],
-      deleteRole: ['operator'],
-      getTenant: ['operator'],
-      listTenants: ['operator'],
-      createTenant: ['operator'],
-      updateTenant: ['operator'],
-      deleteTenant: ['operator'],
-      createApplicationSecret: ['operator'],
-      deleteApplicationSecret: ['operator'],
+    },
+    TenantsService: {
+      get: ['operator', 'admin'],
+      list: ['operator', 'admin'],
+      create: ['operator', 'admin'],
+      update: ['operator', 'admin'],
+      delete: ['operator', 'admin'],
+    },
+    ResourcesService: {
+      get: ['operator', 'admin'],
+      list: ['operator', 'admin'],
+      create: ['operator', 'admin'],
+      update: ['operator', 'admin'],
+      delete: ['operator', 'admin'],
+    },
+    RolesService: {
+      get: ['operator', 'admin'],
+      list: ['operator', 'admin'],
+      create: ['operator', 'admin'],
+      delete: ['operator', 'admin'],
+    },
+    UsersService: {
+      get: ['operator', 'admin'],
+      list: ['operator', 'admin'],
+      create: ['operator', 'admin'],
+      update: ['operator', 'admin'],
+      delete: ['operator', 'admin'],
+    },
+    ApplicationsService: {
+      get: ['operator', 'admin'],
+      list: ['operator', 'admin'],
+      create: ['operator', 'admin'],
+      update: ['operator', 'admin'],
+      delete: ['operator', 'admin'],
+      listSecrets: ['operator', 'admin'],
+      createSecret: ['operator', 'admin'],
+      deleteSecret: ['operator', 'admin'],
     },
   };
   const everyone = Object.keys({
@@ -730,10 +746,19 @@ describe('callers', () => {
     device: true,
     keys: true,
     directory: true,
+    admin: true,
     operator: true,
     introspector: true,
   } satisfies Record<CallerName, true>) as CallerName[];
-  const services = [DirectoryService, DirectoryAdminService];
+  const services = [
+    DirectoryService,
+    DirectoryAdminService,
+    TenantsService,
+    ResourcesService,
+    RolesService,
+    UsersService,
+    ApplicationsService,
+  ];
   const methods = services.flatMap((service) => service.methods);
 
   it('may call only the methods that are listed for them here (TEN-5)', () => {

@@ -14,6 +14,7 @@ import { createPasswordSignIn } from './credentials/password-sign-in.ts';
 import { Passwords } from './credentials/passwords.ts';
 import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
+import { recordRoutes } from './records/record-routes.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
 import { createDirectoryStore } from './store/store.postgres.ts';
@@ -54,7 +55,8 @@ export function buildDirectory(
   const passwords = new Passwords({ hashQueue, random });
   const adminStore = createAdminStore(database, runtime);
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
-  const admin = directoryAdminHandlers({
+  const adminDeps = {
+    database,
     store: adminStore,
     directoryStore: store,
     secrets,
@@ -65,7 +67,7 @@ export function buildDirectory(
     newUserId: () => opaqueValue('usr_', random, 16),
     newSecret: () => opaqueValue('', random),
     onChange: () => feed.poke(),
-  });
+  };
   return {
     name: 'directory',
     routes: [
@@ -73,7 +75,8 @@ export function buildDirectory(
         DirectoryService,
         directoryHandlers({ store, changes, feed, secrets, pepperCheck, secretUses, signIns }),
       ),
-      route(DirectoryAdminService, admin),
+      route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
+      ...recordRoutes(adminDeps),
     ],
     async ready() {
       await pepperCheck.require();

@@ -7,7 +7,7 @@ import type {
 } from '@bufbuild/protobuf';
 import type { CallOptions, Client } from '@connectrpc/connect';
 
-/** The processes that may call one another. `operator` is the command line and the admin API. */
+/** The processes that may call one another. `operator` is the command line. */
 export const callerNames = [
   'gateway',
   'authorize',
@@ -15,6 +15,7 @@ export const callerNames = [
   'device',
   'keys',
   'directory',
+  'admin',
   'operator',
   'introspector',
 ] as const;

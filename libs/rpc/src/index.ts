@@ -14,7 +14,7 @@ import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-c
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
 
 export { create } from '@bufbuild/protobuf';
-export type { DescMessage, JsonValue, MessageShape } from '@bufbuild/protobuf';
+export type { DescMessage, DescService, JsonValue, MessageShape } from '@bufbuild/protobuf';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';
 export type {

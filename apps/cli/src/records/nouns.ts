@@ -1,9 +1,14 @@
-import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 
 /** A kind of record as the command line knows it; its fields come from the message. */
 export interface Noun {
   readonly name: 'tenant' | 'resource' | 'role' | 'user' | 'application';
+  readonly service: DescService;
   /** `an application` */
   readonly indefinite: string;
   /** The field that names a record of the tenant, and its option. */
@@ -16,6 +21,7 @@ export interface Noun {
 export const nouns: readonly Noun[] = [
   {
     name: 'tenant',
+    service: TenantsService,
     indefinite: 'a tenant',
     key: 'tenantId',
     keyOption: '--tenant <id>',
@@ -23,6 +29,7 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'resource',
+    service: ResourcesService,
     indefinite: 'an API resource',
     key: 'audience',
     keyOption: '--audience <audience>',
@@ -30,6 +37,7 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'role',
+    service: RolesService,
     indefinite: 'a role',
     key: 'name',
     keyOption: '--name <name>',
@@ -37,6 +45,7 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'user',
+    service: UsersService,
     indefinite: 'a person',
     key: 'userId',
     keyOption: '--username <identifier>',
@@ -44,6 +53,7 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'application',
+    service: ApplicationsService,
     indefinite: 'an application',
     key: 'clientId',
     keyOption: '--client-id <id>',
@@ -55,9 +65,8 @@ export const verbs = ['list', 'get', 'create', 'update', 'delete'] as const;
 export type Verb = (typeof verbs)[number];
 
 /** The method of a verb; undefined where the kind has none. */
-export function methodOf({ name }: Noun, verb: Verb): DescMethod | undefined {
-  const localName = `${verb}${name[0]?.toUpperCase()}${name.slice(1)}${verb === 'list' ? 's' : ''}`;
-  return DirectoryAdminService.methods.find((method) => method.localName === localName);
+export function methodOf({ service }: Noun, verb: Verb): DescMethod | undefined {
+  return service.methods.find(({ localName }) => localName === verb);
 }
 
 /** The record that `get` answers. */

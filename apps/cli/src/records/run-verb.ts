@@ -1,7 +1,7 @@
 import { fromJson, toJson, type JsonObject, type Message } from '@bufbuild/protobuf';
 import { uuid } from '@tessera/kit';
 import { Option } from 'commander';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import type { CallOptions } from '@tessera/rpc';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
@@ -105,7 +105,7 @@ async function answerOf(
 function callOf(noun: Noun, verb: Verb, clientOf: ClientOf, callOptions: CallOptions): Call {
   const method = methodOf(noun, verb);
   if (method === undefined) throw new Error(`there is no method to ${verb} ${noun.indefinite}`);
-  const client = clientOf(DirectoryAdminService) as unknown as Readonly<
+  const client = clientOf(noun.service) as unknown as Readonly<
     Record<string, (request: object, options: CallOptions) => Promise<Message>>
   >;
   const known = new Set(method.input.fields.map(({ localName }) => localName));
@@ -145,7 +145,7 @@ function withRecord(noun: Noun, verb: Verb, record: JsonObject): Readonly<Record
   }
 }
 
-/** Of the library's error what concerns a person: `field tessera…UserRecord.roles: expected Array, got string`. */
+/** Of the library's error what concerns a person: `field tessera…User.roles: expected Array, got string`. */
 function explained(error: unknown): string {
   const text = error instanceof Error ? error.message : 'it is not valid';
   return text.replaceAll(/\b(field|message) tessera\.[\w.]*?(\w+)(?=[:\s]|$)/g, '$1 $2');

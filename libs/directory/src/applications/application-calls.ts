@@ -1,23 +1,22 @@
 import type { Handlers } from '@tessera/rpc';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { ApplicationRecordSchema } from '@tessera/proto-gen/records';
+import { ApplicationSchema, type ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { apiOwner } from '../declared/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
 import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
+import { readResources } from '../resources/read.postgres.ts';
+import { readRoles } from '../roles/read.postgres.ts';
 import { checkApplication } from './checks.ts';
 import { applicationFields, applicationWithoutSecrets } from './fields.ts';
+import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
 
-type ApplicationCalls =
-  'getApplication' | 'listApplications' | 'createApplication' | 'updateApplication' | 'deleteApplication';
+const form = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));
 
-const form = recordForm(ApplicationRecordSchema, 'application', Object.keys(applicationFields));
-
-/** The calls that read and change one application, but for its secrets. */
+/** The calls that read and change one application and its secrets. */
 export function applicationCalls(
-  deps: RecordCallsDeps,
-): Pick<Handlers<typeof DirectoryAdminService>, ApplicationCalls> {
+  deps: RecordCallsDeps & SecretCallsDeps,
+): Handlers<typeof ApplicationsService> {
   const calls = recordCalls(
     {
       kind: 'application',
@@ -26,8 +25,8 @@ export function applicationCalls(
       messageOf: (outcome) => form.messageOf(valuesOf(applicationFields, outcome.record), outcome),
       async desired(entry, present, around) {
         const declared = form.parse(applicationWithoutSecrets, entry);
-        const resources = await around.resources();
-        const roles = await around.roles();
+        const resources = await readResources(around.tx, around.tenantId);
+        const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
         const secrets = present?.secrets ?? [];
         form.check((report) => {
           checkApplication(declared, { resources, roles }, report);
@@ -42,18 +41,18 @@ export function applicationCalls(
     deps,
   );
   return {
-    getApplication: async ({ tenantId, clientId }) => calls.get(tenantId, clientId),
-    async listApplications({ tenantId, ...page }) {
+    get: async ({ tenantId, clientId }) => calls.get(tenantId, clientId),
+    async list({ tenantId, ...page }) {
       const { found: applications, nextPageToken } = await calls.list(tenantId, page);
       return { applications, nextPageToken };
     },
-    createApplication: async ({ application, ...request }, context) =>
+    create: async ({ application, ...request }, context) =>
       calls.create(application, { ...request, id: application?.clientId ?? '' }, context),
-    async updateApplication({ application, ...request }, context) {
+    async update({ application, ...request }, context) {
       const { clientId: id = '', etag = '' } = application ?? {};
       return calls.update(application, { ...request, id, etag }, context);
     },
-    deleteApplication: async ({ clientId: id, ...request }, context) =>
-      calls.delete({ ...request, id }, context),
+    delete: async ({ clientId: id, ...request }, context) => calls.delete({ ...request, id }, context),
+    ...secretCalls(deps),
   };
 }

@@ -1,40 +1,44 @@
 import { Code, ConnectError, invalidFields, type Handlers } from '@tessera/rpc';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { Database } from '@tessera/stores';
+import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { PepperCheck } from '../credentials/pepper-check.ts';
 import { sentence } from '../declared/sentences.ts';
 import { apiOwner } from '../declared/owner.ts';
-import { notFound, secretMessage } from '../messages.ts';
+import { notFound, seconds } from '../messages.ts';
 import type { RecordChanges } from '../records/change-records.ts';
-import type { DirectoryStore } from '../store/store.ts';
+import { findRecord } from '../store/read-records.postgres.ts';
+import type { ListedSecret } from '../store/store.ts';
 import { mostSecrets, secret, secretIdOf } from './declared-secrets.ts';
+import { listSecrets } from './read.postgres.ts';
 
 export interface SecretCallsDeps {
-  readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
+  readonly database: Database;
   readonly records: RecordChanges;
   readonly secrets: ClientSecrets;
   readonly pepperCheck: PepperCheck;
   readonly newSecret: () => string;
 }
 
-type SecretCalls = 'listApplicationSecrets' | 'createApplicationSecret' | 'deleteApplicationSecret';
+type SecretCalls = 'listSecrets' | 'createSecret' | 'deleteSecret';
 
 /** The calls that read and change the secrets of one application. Their values are never stored. */
 export function secretCalls({
-  directoryStore,
+  database,
   records,
   secrets,
   pepperCheck,
   newSecret,
-}: SecretCallsDeps): Pick<Handlers<typeof DirectoryAdminService>, SecretCalls> {
+}: SecretCallsDeps): Pick<Handlers<typeof ApplicationsService>, SecretCalls> {
   return {
-    async listApplicationSecrets({ clientId }) {
-      const found = await directoryStore.listSecrets(clientId);
+    async listSecrets({ tenantId, clientId }) {
+      const application = await findRecord(database, 'application', tenantId, clientId);
+      const found = application && (await listSecrets(database, clientId));
       if (found === undefined) throw notFound('The application');
-      return { secrets: found.map(secretMessage) };
+      return { secrets: found.map(messageOf) };
     },
 
-    async createApplicationSecret({ clientId, value: given, expireTime, requestId, ...request }, context) {
+    async createSecret({ clientId, value: given, expireTime, requestId, ...request }, context) {
       await pepperCheck.require();
       const value = given === '' ? newSecret() : given;
       const expiresAt = expireTime && new Date(Number(expireTime.seconds) * 1000).toISOString();
@@ -68,7 +72,7 @@ export function secretCalls({
       return { ...answered, etag };
     },
 
-    async deleteApplicationSecret({ clientId, secretId, ...request }, context) {
+    async deleteSecret({ clientId, secretId, ...request }, context) {
       const { etag = '' } = await records.update(
         'application',
         {
@@ -85,6 +89,20 @@ export function secretCalls({
       return { etag };
     },
   };
+}
+
+/** Never with the digest. */
+function messageOf({ secretId, createdAt, expiresAt, lastUsedAt }: ListedSecret) {
+  return {
+    secretId,
+    createTime: timestamp(createdAt),
+    ...(expiresAt !== undefined && { expireTime: timestamp(expiresAt) }),
+    ...(lastUsedAt !== undefined && { lastUseTime: timestamp(lastUsedAt) }),
+  };
+}
+
+function timestamp(milliseconds: number) {
+  return { seconds: seconds(milliseconds), nanos: 0 };
 }
 
 function parse(entry: { readonly value: string; readonly expiresAt: string | undefined }) {

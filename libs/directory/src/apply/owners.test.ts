@@ -20,12 +20,13 @@ interface Options {
 
 /** A directory, and a tenant whose identifier stands for `{id}` in documents. */
 function start() {
-  const { admin } = startDirectory(database);
+  const { api, admin } = startDirectory(database);
   const tenantId = `t${(count += 1)}`;
   const text = (document: string) => document.replaceAll('{id}', tenantId);
   const apply = async (document: string, options: Options = {}) =>
     admin.apply({ document: text(document), fileName: 'state.yaml', ...options }, call());
   return {
+    api,
     admin,
     tenantId,
     apply,
@@ -42,7 +43,7 @@ function start() {
     /** Everything of the tenant, as rows with their versions. */
     rows: async () => rows(tenantId),
     people: async () => {
-      const { users } = await admin.listUsers({ tenantId }, call());
+      const { users } = await api.users.list({ tenantId }, call());
       return users.map(({ username, owner, userId }) => ({ username, owner, userId }));
     },
   };
@@ -245,9 +246,9 @@ tenants: [{ id: '{id}', resources: [{ audience: 'https://orders.{id}.example', n
   });
 
   it('api keeps its records from files, and files keep theirs', async () => {
-    const { admin, tenantId, apply, refusal, people } = start();
+    const { api, tenantId, apply, refusal, people } = start();
     await apply(platform);
-    await admin.createUser({ tenantId, user: { username: 'mallory' } }, call());
+    await api.users.create({ tenantId, user: { username: 'mallory' } }, call());
     expect((await apply(platform)).tenants[0]).toMatchObject({ unchanged: true });
     expect(await people()).toHaveLength(3);
     const declared = platform.replace(

@@ -1,13 +1,16 @@
 import type { CallContext, DescMessage, MessageShape } from '@tessera/rpc';
+import type { Database, Queryable } from '@tessera/stores';
 import { notFound } from '../messages.ts';
 import type { RecordKind, RecordKinds } from '../store/records.ts';
-import type { AdminStore, RecordTransaction } from '../store/store.ts';
+import { findRecord, listRecords } from '../store/read-records.postgres.ts';
+import type { RecordTransaction } from '../store/store.ts';
 import { recordNames, type Outcome, type RecordChanges } from './change-records.ts';
 import { pageRequest, pageToken } from './page-token.ts';
 import { updatedEntry, type Entry, type RecordForm } from './record-form.ts';
 
 export interface RecordCallsDeps {
-  readonly store: Pick<AdminStore, 'findRecord' | 'listRecords'>;
+  /** For the functions in the read files of the kinds. */
+  readonly database: Database;
   readonly records: RecordChanges;
 }
 
@@ -40,17 +43,17 @@ interface ChangeIntent extends Intent {
 /** The standard methods of a kind, without the names of their fields. */
 export function recordCalls<K extends RecordKind, D extends DescMessage>(
   { kind, form, entryOf, messageOf, desired }: Noun<K, D>,
-  { store, records }: RecordCallsDeps,
+  { database, records }: RecordCallsDeps,
 ) {
   return {
     async get(tenantId: string, id: string) {
-      const found = await store.findRecord(kind, tenantId, id);
+      const found = await findRecord(database, kind, tenantId, id);
       if (found === undefined) throw notFound(recordNames[kind]);
       return messageOf(found);
     },
 
     async list(tenantId: string, page: Parameters<typeof pageRequest>[0]) {
-      const { found, nextPageToken } = await listed(store, kind, tenantId, pageRequest(page));
+      const { found, nextPageToken } = await listed(database, kind, tenantId, pageRequest(page));
       return { found: found.map(messageOf), nextPageToken };
     },
 
@@ -109,14 +112,14 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
 
 /** A page of the records of a tenant, or of tenants with `tenantId` ''. Throws NotFound for a tenant that does not exist. */
 export async function listed<K extends RecordKind>(
-  store: RecordCallsDeps['store'],
+  database: Queryable,
   kind: K,
   tenantId: string,
   request: ReturnType<typeof pageRequest>,
 ) {
-  const { records: found, next } = await store.listRecords(kind, tenantId, request);
+  const { records: found, next } = await listRecords(database, kind, tenantId, request);
   const isEmpty = found.length === 0 && tenantId !== '';
-  if (isEmpty && (await store.findRecord('tenant', tenantId, tenantId)) === undefined)
+  if (isEmpty && (await findRecord(database, 'tenant', tenantId, tenantId)) === undefined)
     throw notFound('The tenant');
   return { found, nextPageToken: pageToken(next, request) };
 }

@@ -1,11 +1,9 @@
 import { Code, ConnectError, create, fieldViolations } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import {
-  ApplicationRecordSchema,
-  ResourceRecordSchema,
-  TenantRecordSchema,
-  UserRecordSchema,
-} from '@tessera/proto-gen/records';
+import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
+import { ResourceSchema } from '@tessera/proto-gen/admin-resources';
+import { TenantSchema } from '@tessera/proto-gen/admin-tenants';
+import { UserSchema } from '@tessera/proto-gen/admin-users';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { applicationFields } from '../applications/fields.ts';
 import { resourceFields } from '../resources/fields.ts';
@@ -65,10 +63,10 @@ tenants:
 
   describe(`people, one by one, on ${engine}`, () => {
     it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
-      const { admin, as, tenantId, seen } = await tenant();
+      const { api, as, tenantId, seen } = await tenant();
       const before = (await seen()).length;
       const password = 'correct horse battery';
-      const created = await admin.createUser(
+      const created = await api.users.create(
         {
           tenantId,
           user: {
@@ -100,10 +98,10 @@ tenants:
       });
       expect(created.createTime).toBeDefined();
       const { userId } = created;
-      expect(await admin.getUser({ tenantId, userId }, call())).toEqual(created);
+      expect(await api.users.get({ tenantId, userId }, call())).toEqual(created);
       const signedIn = { tenantId, identifier: 'eve', password };
       expect((await as('authorize').verifyPassword(signedIn, call())).user?.userId).toBe(userId);
-      const updated = await admin.updateUser(
+      const updated = await api.users.update(
         {
           tenantId,
           user: { userId, etag: created.etag, email: 'e@acme.example', address: { locality: 'Malmö' } },
@@ -118,11 +116,11 @@ tenants:
         roles: ['clerk'],
       });
       expect(updated.etag).not.toBe(created.etag);
-      const { users } = await admin.listUsers({ tenantId }, call());
+      const { users } = await api.users.list({ tenantId }, call());
       expect(users.map(({ username }) => username)).toEqual(['ada', 'eve']);
       expect(users[1]).toEqual(updated);
-      await admin.deleteUser({ tenantId, userId, etag: updated.etag }, call());
-      expect(await refusal(admin.getUser({ tenantId, userId }, call()))).toEqual(['NotFound']);
+      await api.users.delete({ tenantId, userId, etag: updated.etag }, call());
+      expect(await refusal(api.users.get({ tenantId, userId }, call()))).toEqual(['NotFound']);
       expect((await seen()).slice(before).toSorted()).toEqual([
         'audit user.created',
         'audit user.deleted',
@@ -134,13 +132,13 @@ tenants:
     });
 
     it('are changed once by two updates with one etag', async () => {
-      const { admin, tenantId, seen } = await tenant();
-      const { userId, ...created } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      const { api, tenantId, seen } = await tenant();
+      const { userId, ...created } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
       let { etag } = created;
       for (let round = 0; round < 20; round += 1) {
         const before = (await seen()).length;
         const updates = ['one', 'two'].map((name) =>
-          admin.updateUser({ tenantId, user: { userId, etag, name: `${name} ${round}` } }, call()),
+          api.users.update({ tenantId, user: { userId, etag, name: `${name} ${round}` } }, call()),
         );
         const results = await Promise.allSettled(updates);
         const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -149,62 +147,62 @@ tenants:
           reason: { code: Code.Aborted },
         });
         expect((await seen()).slice(before)).toHaveLength(2);
-        expect(await admin.getUser({ tenantId, userId }, call())).toEqual(won[0]);
+        expect(await api.users.get({ tenantId, userId }, call())).toEqual(won[0]);
         etag = won[0]?.etag ?? '';
       }
-      expect(await refusal(admin.deleteUser({ tenantId, userId, etag: 'another' }, call()))).toEqual([
+      expect(await refusal(api.users.delete({ tenantId, userId, etag: 'another' }, call()))).toEqual([
         'Aborted',
       ]);
     });
 
     it('are created once by a create that is repeated, at the same time or later', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       const request = { tenantId, user: { username: 'eve' }, requestId: 'a-uuid' };
       const answers = await Promise.all(
-        Array.from({ length: 5 }, async () => admin.createUser(request, call())),
+        Array.from({ length: 5 }, async () => api.users.create(request, call())),
       );
-      answers.push(await admin.createUser(request, call()));
+      answers.push(await api.users.create(request, call()));
       expect(new Set(answers.map(({ userId }) => userId)).size).toBe(1);
-      const { userId } = await admin.updateUser(
+      const { userId } = await api.users.update(
         { tenantId, user: { userId: answers[0]?.userId ?? '', name: 'Eve' } },
         call(),
       );
-      expect(await admin.createUser(request, call())).toMatchObject({ userId, name: 'Eve' });
+      expect(await api.users.create(request, call())).toMatchObject({ userId, name: 'Eve' });
       const other = { ...request, user: { username: 'bob' } };
-      expect(await refusal(admin.createUser(other, call()))).toEqual(['InvalidArgument', 'requestId']);
+      expect(await refusal(api.users.create(other, call()))).toEqual(['InvalidArgument', 'requestId']);
       await database.query({
         name: 'test.age_request',
         text: `UPDATE directory.create_request SET created_at = created_at - interval '25 hours' WHERE tenant_id = $1`,
         values: [tenantId],
       });
-      expect(await admin.createUser(other, call())).toMatchObject({ username: 'bob' });
+      expect(await api.users.create(other, call())).toMatchObject({ username: 'bob' });
     });
 
     it('are not created by a create that fails, so that its repeat is the first', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       const request = { tenantId, user: { username: 'eve', email: 'ADA@acme.example' }, requestId: 'a-uuid' };
-      expect(await refusal(admin.createUser(request, call()))).toEqual(['AlreadyExists', 'user.email']);
+      expect(await refusal(api.users.create(request, call()))).toEqual(['AlreadyExists', 'user.email']);
       const corrected = { ...request, user: { username: 'eve' } };
-      expect(await admin.createUser(corrected, call())).toMatchObject({ username: 'eve' });
+      expect(await api.users.create(corrected, call())).toMatchObject({ username: 'eve' });
     });
 
     it('share no identifier, even if they are created at the same time', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       const creates = ['a', 'b', 'c', 'd'].map((username) =>
-        admin.createUser({ tenantId, user: { username, email: 'one@acme.example' } }, call()),
+        api.users.create({ tenantId, user: { username, email: 'one@acme.example' } }, call()),
       );
       const results = await Promise.allSettled(creates);
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       for (const result of results)
         if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: Code.AlreadyExists });
-      expect((await admin.listUsers({ tenantId }, call())).users).toHaveLength(2);
+      expect((await api.users.list({ tenantId }, call())).users).toHaveLength(2);
     });
 
     it('keep every rule of the declared state; the fields that break one are named', async () => {
-      const { admin, tenantId, seen } = await tenant();
+      const { api, tenantId, seen } = await tenant();
       const before = await seen();
-      const createUser = (user: Parameters<typeof admin.createUser>[0]['user']) =>
-        refusal(admin.createUser({ tenantId, user }, call()));
+      const createUser = (user: Parameters<typeof api.users.create>[0]['user']) =>
+        refusal(api.users.create({ tenantId, user }, call()));
       expect(await createUser(undefined)).toEqual(['InvalidArgument', 'user']);
       expect(await createUser({ email: 'nobody', phoneNumber: '070' })).toEqual([
         'InvalidArgument',
@@ -225,75 +223,75 @@ tenants:
         'user.attributes.team',
       ]);
       expect(
-        await refusal(admin.createUser({ tenantId: 'nobody', user: { username: 'eve' } }, call())),
+        await refusal(api.users.create({ tenantId: 'nobody', user: { username: 'eve' } }, call())),
       ).toEqual(['NotFound']);
       expect(await seen()).toEqual(before);
     });
 
     it('are only checked if that is asked for', async () => {
-      const { admin, tenantId, seen } = await tenant();
-      const { userId } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      const { api, tenantId, seen } = await tenant();
+      const { userId } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
       const before = await seen();
       const validateOnly = true;
       const user = { username: 'bob', password: 'correct horse battery' };
-      const checked = await admin.createUser({ tenantId, user, requestId: 'x', validateOnly }, call());
+      const checked = await api.users.create({ tenantId, user, requestId: 'x', validateOnly }, call());
       expect(checked).toMatchObject({ username: 'bob', etag: '' });
       expect(
-        await admin.updateUser({ tenantId, user: { userId, name: 'Eve' }, validateOnly }, call()),
+        await api.users.update({ tenantId, user: { userId, name: 'Eve' }, validateOnly }, call()),
       ).toMatchObject({ name: 'Eve' });
-      await admin.deleteUser({ tenantId, userId, validateOnly }, call());
+      await api.users.delete({ tenantId, userId, validateOnly }, call());
       const taken = { tenantId, user: { userId, email: 'ada@acme.example' }, validateOnly };
-      expect(await refusal(admin.updateUser(taken, call()))).toEqual(['AlreadyExists', 'user.email']);
+      expect(await refusal(api.users.update(taken, call()))).toEqual(['AlreadyExists', 'user.email']);
       expect(await seen()).toEqual(before);
-      expect(await admin.getUser({ tenantId, userId }, call())).toMatchObject({ name: '' });
+      expect(await api.users.get({ tenantId, userId }, call())).toMatchObject({ name: '' });
     });
 
     it('of a file are changed by others only if they take them over', async () => {
-      const { admin, tenantId } = await tenant();
-      const [ada] = (await admin.listUsers({ tenantId, search: 'ADA' }, call())).users;
+      const { api, tenantId } = await tenant();
+      const [ada] = (await api.users.list({ tenantId, search: 'ADA' }, call())).users;
       const user = { userId: ada?.userId ?? '', name: 'Ada' };
-      const refused = admin.updateUser({ tenantId, user }, call());
+      const refused = api.users.update({ tenantId, user }, call());
       await expect(refused).rejects.toMatchObject({
         code: Code.FailedPrecondition,
         rawMessage: expect.stringContaining('owner "file"'),
       });
-      expect(await refusal(admin.deleteUser({ tenantId, userId: user.userId }, call()))).toEqual([
+      expect(await refusal(api.users.delete({ tenantId, userId: user.userId }, call()))).toEqual([
         'FailedPrecondition',
       ]);
-      expect(await admin.updateUser({ tenantId, user, takeOver: true }, call())).toMatchObject({
+      expect(await api.users.update({ tenantId, user, takeOver: true }, call())).toMatchObject({
         ...user,
         owner: 'api',
       });
-      expect(await admin.updateUser({ tenantId, user: { ...user, name: 'A' } }, call())).toMatchObject({
+      expect(await api.users.update({ tenantId, user: { ...user, name: 'A' } }, call())).toMatchObject({
         name: 'A',
       });
     });
 
     it('lose their sessions with a new password or status, and with nothing else', async () => {
-      const { admin, as, tenantId } = await tenant();
+      const { api, as, tenantId } = await tenant();
       const user = { username: 'eve', password: 'correct horse battery' };
-      const { userId } = await admin.createUser({ tenantId, user }, call());
+      const { userId } = await api.users.create({ tenantId, user }, call());
       const validFrom = async () => (await as('token').getUser({ tenantId, userId }, call())).user?.validFrom;
-      await admin.updateUser({ tenantId, user: { userId, name: 'Eve', roles: ['manager'] } }, call());
+      await api.users.update({ tenantId, user: { userId, name: 'Eve', roles: ['manager'] } }, call());
       expect(await validFrom()).toBe(0n);
-      await admin.updateUser({ tenantId, user: { userId, password: 'another horse battery' } }, call());
+      await api.users.update({ tenantId, user: { userId, password: 'another horse battery' } }, call());
       const first = await validFrom();
       expect(first).toBeGreaterThan(0n);
-      await admin.updateUser({ tenantId, user: { userId, status: 'disabled' } }, call());
+      await api.users.update({ tenantId, user: { userId, status: 'disabled' } }, call());
       expect(await validFrom()).toBeGreaterThan(first ?? 0n);
     });
 
     it('are changed field by field as the mask says, or as a whole', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       const user = {
         username: 'eve',
         name: 'Eve',
         email: 'eve@acme.example',
         attributes: { a: '1', b: '2' },
       };
-      const { userId } = await admin.createUser({ tenantId, user }, call());
+      const { userId } = await api.users.create({ tenantId, user }, call());
       const update = async (fields: object, ...paths: string[]) =>
-        admin.updateUser({ tenantId, user: { userId, ...fields }, updateMask: { paths } }, call());
+        api.users.update({ tenantId, user: { userId, ...fields }, updateMask: { paths } }, call());
       expect(await update({ attributes: { a: '3', c: '4' } }, 'attributes.a')).toMatchObject({
         attributes: { a: '3', b: '2' },
       });
@@ -308,9 +306,9 @@ tenants:
     });
 
     it('are listed page by page, each once, and found by what their identifiers begin with', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       for (const name of ['bea', 'Ben', 'cleo', 'dan', 'Åsa'])
-        await admin.createUser(
+        await api.users.create(
           { tenantId, user: { username: name, email: `b.${name.toLowerCase()}@acme.example` } },
           call(),
         );
@@ -318,7 +316,7 @@ tenants:
         const found: string[][] = [];
         let pageToken = '';
         do {
-          const page = await admin.listUsers({ tenantId, search, pageSize, pageToken }, call());
+          const page = await api.users.list({ tenantId, search, pageSize, pageToken }, call());
           found.push(page.users.map(({ username }) => username));
           pageToken = page.nextPageToken;
         } while (pageToken !== '');
@@ -333,11 +331,11 @@ tenants:
       );
       expect(await pages('be', 1)).toEqual([['bea'], ['Ben']]);
       expect(await pages('%', 1)).toEqual([[]]);
-      const { nextPageToken: pageToken } = await admin.listUsers({ tenantId, pageSize: 1 }, call());
-      const list = (fields: object) => refusal(admin.listUsers({ tenantId, ...fields }, call()));
+      const { nextPageToken: pageToken } = await api.users.list({ tenantId, pageSize: 1 }, call());
+      const list = (fields: object) => refusal(api.users.list({ tenantId, ...fields }, call()));
       expect(await list({ tenantId: 'nowhere' })).toEqual(['NotFound']);
-      expect(await refusal(admin.listRoles({ tenantId: 'nowhere' }, call()))).toEqual(['NotFound']);
-      expect((await admin.listUsers({ tenantId, search: 'nobody' }, call())).users).toEqual([]);
+      expect(await refusal(api.roles.list({ tenantId: 'nowhere' }, call()))).toEqual(['NotFound']);
+      expect((await api.users.list({ tenantId, search: 'nobody' }, call())).users).toEqual([]);
       expect(await list({ pageToken, search: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
       expect(await list({ pageToken: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
       expect(await list({ pageSize: -1 })).toEqual(['InvalidArgument', 'pageSize']);
@@ -345,24 +343,24 @@ tenants:
 
     it('of one tenant are not found by another', async () => {
       const [one, two] = [await tenant(), await tenant()];
-      const { userId } = await one.admin.createUser(
+      const { userId } = await one.api.users.create(
         { tenantId: one.tenantId, user: { username: 'eve' } },
         call(),
       );
-      const { admin, tenantId } = two;
-      expect(await refusal(admin.getUser({ tenantId, userId }, call()))).toEqual(['NotFound']);
-      expect(await refusal(admin.updateUser({ tenantId, user: { userId, name: 'x' } }, call()))).toEqual([
+      const { api, tenantId } = two;
+      expect(await refusal(api.users.get({ tenantId, userId }, call()))).toEqual(['NotFound']);
+      expect(await refusal(api.users.update({ tenantId, user: { userId, name: 'x' } }, call()))).toEqual([
         'NotFound',
       ]);
-      expect(await refusal(admin.deleteUser({ tenantId, userId, takeOver: true }, call()))).toEqual([
+      expect(await refusal(api.users.delete({ tenantId, userId, takeOver: true }, call()))).toEqual([
         'NotFound',
       ]);
     });
 
     it('ignore what requests say of fields that only the server sets', async () => {
-      const { admin, tenantId } = await tenant();
-      const user = create(UserRecordSchema, { username: 'eve', userId: 'usr_mine', owner: 'file' });
-      const created = await admin.createUser({ tenantId, user }, call());
+      const { api, tenantId } = await tenant();
+      const user = create(UserSchema, { username: 'eve', userId: 'usr_mine', owner: 'file' });
+      const created = await api.users.create({ tenantId, user }, call());
       expect(created.owner).toBe('api');
       expect(created.userId).not.toBe('usr_mine');
     });
@@ -380,7 +378,7 @@ tenants:
     });
 
     it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
-      const { admin, as, tenantId, seen } = await tenant();
+      const { api, as, tenantId, seen } = await tenant();
       const before = (await seen()).length;
       const application = web(tenantId, {
         lifetimes: { accessToken: 60 },
@@ -388,11 +386,11 @@ tenants:
         claims: { groups: { roles: true, targets: ['idToken'] } },
         pkce: 'optional',
       });
-      const created = await admin.createApplication({ tenantId, application }, call());
+      const created = await api.applications.create({ tenantId, application }, call());
       expect(created).toMatchObject({ ...application, owner: 'api', status: 'active' });
       const { clientId } = created;
-      expect(await admin.getApplication({ tenantId, clientId }, call())).toEqual(created);
-      const updated = await admin.updateApplication(
+      expect(await api.applications.get({ tenantId, clientId }, call())).toEqual(created);
+      const updated = await api.applications.update(
         {
           tenantId,
           application: {
@@ -412,18 +410,18 @@ tenants:
       });
       const found = await as('token').getApplication({ clientId }, call());
       expect(found.application).toMatchObject({ lifetimes: { idToken: 30 }, pkceOptional: true });
-      const { applications } = await admin.listApplications({ tenantId }, call());
+      const { applications } = await api.applications.list({ tenantId }, call());
       expect(applications).toHaveLength(2);
       expect(applications[0]).toEqual(updated);
       const search = async (text: string) =>
-        (await admin.listApplications({ tenantId, search: text }, call())).applications.map(
+        (await api.applications.list({ tenantId, search: text }, call())).applications.map(
           ({ name }) => name,
         );
       expect(await search('pi CLIENT')).toEqual(['API client']);
       expect(await search('-WEB')).toEqual(['Web']);
       expect(await search('%')).toEqual([]);
-      await admin.deleteApplication({ tenantId, clientId, etag: updated.etag }, call());
-      expect(await refusal(admin.getApplication({ tenantId, clientId }, call()))).toEqual(['NotFound']);
+      await api.applications.delete({ tenantId, clientId, etag: updated.etag }, call());
+      expect(await refusal(api.applications.get({ tenantId, clientId }, call()))).toEqual(['NotFound']);
       expect((await seen()).slice(before).toSorted()).toEqual([
         'audit client.created',
         'audit client.deleted',
@@ -436,40 +434,40 @@ tenants:
     });
 
     it('get secrets, of which two serve a rotation', async () => {
-      const { admin, as, tenantId, seen } = await tenant();
-      const { clientId } = await admin.createApplication({ tenantId, application: web(tenantId) }, call());
+      const { api, as, tenantId, seen } = await tenant();
+      const { clientId } = await api.applications.create({ tenantId, application: web(tenantId) }, call());
       const before = (await seen()).length;
       const verify = async (clientSecret: string) =>
         (await as('token').verifyApplicationSecret({ clientId, clientSecret }, call())).verified;
-      const first = await admin.createApplicationSecret({ tenantId, clientId, requestId: 'first' }, call());
+      const first = await api.applications.createSecret({ tenantId, clientId, requestId: 'first' }, call());
       expect(await verify(first.value)).toBe(true);
-      const again = await admin.createApplicationSecret({ tenantId, clientId, requestId: 'first' }, call());
+      const again = await api.applications.createSecret({ tenantId, clientId, requestId: 'first' }, call());
       expect(again).toMatchObject({ secretId: first.secretId, value: '' });
       const value = 'a-value-of-at-least-32-characters';
       const expireTime = { seconds: 4_000_000_000n, nanos: 0 };
       const { etag } = first;
-      const second = await admin.createApplicationSecret(
+      const second = await api.applications.createSecret(
         { tenantId, clientId, value, expireTime, etag, requestId: 'second' },
         call(),
       );
       expect(second.value).toBe(value);
       const repeated = { tenantId, clientId, value, etag, requestId: 'second' };
-      expect(await admin.createApplicationSecret(repeated, call())).toMatchObject({
+      expect(await api.applications.createSecret(repeated, call())).toMatchObject({
         secretId: second.secretId,
       });
       const add = (fields: object) =>
-        refusal(admin.createApplicationSecret({ tenantId, clientId, ...fields }, call()));
+        refusal(api.applications.createSecret({ tenantId, clientId, ...fields }, call()));
       expect(await add({})).toEqual(['FailedPrecondition']);
       expect(await add({ value: 'short' })).toEqual(['InvalidArgument', 'value']);
-      const { secrets } = await admin.listApplicationSecrets({ clientId }, call());
-      expect(secrets.map(({ secretId, expiresAt }) => [secretId, expiresAt])).toEqual([
+      const { secrets } = await api.applications.listSecrets({ tenantId, clientId }, call());
+      expect(secrets.map(({ secretId, expireTime }) => [secretId, expireTime?.seconds ?? 0n])).toEqual([
         [first.secretId, 0n],
         [second.secretId, 4_000_000_000n],
       ]);
       const { secretId } = first;
-      await admin.deleteApplicationSecret({ tenantId, clientId, secretId, etag: second.etag }, call());
+      await api.applications.deleteSecret({ tenantId, clientId, secretId, etag: second.etag }, call());
       expect([await verify(first.value), await verify(value)]).toEqual([false, true]);
-      expect(await refusal(admin.deleteApplicationSecret({ tenantId, clientId, secretId }, call()))).toEqual([
+      expect(await refusal(api.applications.deleteSecret({ tenantId, clientId, secretId }, call()))).toEqual([
         'NotFound',
       ]);
       expect((await seen()).slice(before)).toEqual([
@@ -482,28 +480,28 @@ tenants:
       ]);
       const spa = `${tenantId}-web`;
       expect(
-        await refusal(admin.createApplicationSecret({ tenantId, clientId: spa, takeOver: true }, call())),
+        await refusal(api.applications.createSecret({ tenantId, clientId: spa, takeOver: true }, call())),
       ).toEqual(['FailedPrecondition']);
     });
 
     it('get one secret from two creates of the last one at the same time', async () => {
-      const { admin, tenantId } = await tenant();
-      const { clientId } = await admin.createApplication({ tenantId, application: web(tenantId) }, call());
-      await admin.createApplicationSecret({ tenantId, clientId }, call());
+      const { api, tenantId } = await tenant();
+      const { clientId } = await api.applications.create({ tenantId, application: web(tenantId) }, call());
+      await api.applications.createSecret({ tenantId, clientId }, call());
       const creates = ['one', 'two'].map(async () =>
-        admin.createApplicationSecret({ tenantId, clientId }, call()),
+        api.applications.createSecret({ tenantId, clientId }, call()),
       );
       const results = await Promise.allSettled(creates);
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-      expect((await admin.listApplicationSecrets({ clientId }, call())).secrets).toHaveLength(2);
+      expect((await api.applications.listSecrets({ tenantId, clientId }, call())).secrets).toHaveLength(2);
     });
 
     it('keep every rule of the declared state; the fields that break one are named', async () => {
-      const { admin, tenantId, seen } = await tenant();
+      const { api, tenantId, seen } = await tenant();
       const other = await tenant();
       const before = await seen();
       const createApplication = (fields: object) =>
-        refusal(admin.createApplication({ tenantId, application: web(tenantId, fields) }, call()));
+        refusal(api.applications.create({ tenantId, application: web(tenantId, fields) }, call()));
       expect(await createApplication({ name: '', scopes: ['nothing'], allowedRoles: ['boss'] })).toEqual([
         'InvalidArgument',
         'application.name',
@@ -521,19 +519,19 @@ tenants:
       expect(await createApplication({ clientId: `${other.tenantId}-web` })).toEqual(['AlreadyExists']);
       expect(await seen()).toEqual(before);
       const clientId = `${other.tenantId}-web`;
-      expect(await refusal(admin.getApplication({ tenantId, clientId }, call()))).toEqual(['NotFound']);
-      expect(await refusal(admin.deleteApplication({ tenantId, clientId, takeOver: true }, call()))).toEqual([
+      expect(await refusal(api.applications.get({ tenantId, clientId }, call()))).toEqual(['NotFound']);
+      expect(await refusal(api.applications.delete({ tenantId, clientId, takeOver: true }, call()))).toEqual([
         'NotFound',
       ]);
     });
 
     it('with secrets cannot become public', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       const application = web(tenantId, { grantTypes: ['device_code'] });
-      const { clientId } = await admin.createApplication({ tenantId, application }, call());
-      await admin.createApplicationSecret({ tenantId, clientId }, call());
+      const { clientId } = await api.applications.create({ tenantId, application }, call());
+      await api.applications.createSecret({ tenantId, clientId }, call());
       const toPublic = { tenantId, application: { clientId, type: 'public' } };
-      expect(await refusal(admin.updateApplication(toPublic, call()))).toEqual([
+      expect(await refusal(api.applications.update(toPublic, call()))).toEqual([
         'InvalidArgument',
         'application.type',
       ]);
@@ -542,8 +540,8 @@ tenants:
     it('of one client ID are created in one tenant, even at the same time', async () => {
       const tenants = [await tenant(), await tenant(), await tenant()];
       const clientId = `${engine}-one-for-all-${count}`;
-      const creates = tenants.map(({ admin, tenantId }) =>
-        admin.createApplication({ tenantId, application: web(tenantId, { clientId }) }, call()),
+      const creates = tenants.map(({ api, tenantId }) =>
+        api.applications.create({ tenantId, application: web(tenantId, { clientId }) }, call()),
       );
       const results = await Promise.allSettled(creates);
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -554,7 +552,7 @@ tenants:
 
   describe(`resources and roles, one by one, on ${engine}`, () => {
     it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
-      const { admin, tenantId, seen } = await tenant();
+      const { api, tenantId, seen } = await tenant();
       const before = (await seen()).length;
       const audience = `https://orders.${tenantId}.example`;
       const resource = {
@@ -563,11 +561,11 @@ tenants:
         scopes: [{ name: 'orders.read', description: 'See' }, { name: 'orders.write' }],
         tokenType: 'JWT',
       };
-      const created = await admin.createResource({ tenantId, resource, requestId: 'once' }, call());
+      const created = await api.resources.create({ tenantId, resource, requestId: 'once' }, call());
       expect(created).toMatchObject({ ...resource, owner: 'api', scopeFormat: 'array', shared: false });
-      expect(await admin.createResource({ tenantId, resource, requestId: 'once' }, call())).toEqual(created);
-      expect(await admin.getResource({ tenantId, audience }, call())).toEqual(created);
-      const updated = await admin.updateResource(
+      expect(await api.resources.create({ tenantId, resource, requestId: 'once' }, call())).toEqual(created);
+      expect(await api.resources.get({ tenantId, audience }, call())).toEqual(created);
+      const updated = await api.resources.update(
         {
           tenantId,
           resource: {
@@ -582,35 +580,35 @@ tenants:
       );
       expect(updated).toMatchObject({ name: 'Orders', tokenType: 'JWT', signingAlgorithm: 'ES256' });
       expect(updated.scopes.map(({ name }) => name)).toEqual(['orders.read']);
-      const { resources } = await admin.listResources({ tenantId, search: 'orders' }, call());
+      const { resources } = await api.resources.list({ tenantId, search: 'orders' }, call());
       expect(resources).toEqual([updated]);
       const stale = { tenantId, audience, etag: created.etag };
-      expect(await refusal(admin.deleteResource(stale, call()))).toEqual(['Aborted']);
-      await admin.deleteResource({ ...stale, etag: updated.etag }, call());
-      const role = await admin.createRole({ tenantId, role: { name: 'boss' } }, call());
+      expect(await refusal(api.resources.delete(stale, call()))).toEqual(['Aborted']);
+      await api.resources.delete({ ...stale, etag: updated.etag }, call());
+      const role = await api.roles.create({ tenantId, role: { name: 'boss' } }, call());
       expect(role).toMatchObject({ name: 'boss', owner: 'api' });
-      expect(await admin.getRole({ tenantId, name: 'boss' }, call())).toEqual(role);
-      const { roles } = await admin.listRoles({ tenantId }, call());
+      expect(await api.roles.get({ tenantId, name: 'boss' }, call())).toEqual(role);
+      const { roles } = await api.roles.list({ tenantId }, call());
       expect(roles.map(({ name, owner }) => `${name} ${owner}`)).toEqual([
         'boss api',
         'clerk file',
         'manager file',
       ]);
-      expect(await refusal(admin.createRole({ tenantId, role: { name: 'boss' } }, call()))).toEqual([
+      expect(await refusal(api.roles.create({ tenantId, role: { name: 'boss' } }, call()))).toEqual([
         'AlreadyExists',
       ]);
-      await admin.deleteRole({ tenantId, name: 'boss', etag: role.etag }, call());
+      await api.roles.delete({ tenantId, name: 'boss', etag: role.etag }, call());
       const added = (await seen()).slice(before);
       expect(added.filter((line) => line === 'audit config.changed')).toHaveLength(5);
       expect(added.filter((line) => line === 'change tenant false')).toHaveLength(5);
     });
 
     it('keep every rule of the declared state; the fields that break one are named', async () => {
-      const [{ admin, tenantId, seen }, other] = [await tenant(), await tenant()];
+      const [{ api, tenantId, seen }, other] = [await tenant(), await tenant()];
       const before = await seen();
       const createResource = (fields: object) =>
         refusal(
-          admin.createResource(
+          api.resources.create(
             { tenantId, resource: { audience: 'https://x.example', name: 'X', ...fields } },
             call(),
           ),
@@ -635,7 +633,7 @@ tenants:
       expect(await createResource({ audience: `https://api.${other.tenantId}.example` })).toEqual([
         'AlreadyExists',
       ]);
-      expect(await refusal(admin.createRole({ tenantId, role: {} }, call()))).toEqual([
+      expect(await refusal(api.roles.create({ tenantId, role: {} }, call()))).toEqual([
         'InvalidArgument',
         'role.name',
       ]);
@@ -643,7 +641,7 @@ tenants:
     });
 
     it('stay while others refer to them', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       const audience = `https://api.${tenantId}.example`;
       const takeOver = true;
       const application = {
@@ -652,27 +650,27 @@ tenants:
         type: 'public',
         grantTypes: ['device_code'],
       };
-      await admin.createApplication(
+      await api.applications.create(
         { tenantId, application: { ...application, scopes: ['read'], allowedRoles: ['manager'] } },
         call(),
       );
-      await admin.createUser({ tenantId, user: { username: 'eve', roles: ['clerk'] } }, call());
+      await api.users.create({ tenantId, user: { username: 'eve', roles: ['clerk'] } }, call());
       const refused = ['FailedPrecondition'];
-      expect(await refusal(admin.deleteResource({ tenantId, audience, takeOver }, call()))).toEqual(refused);
+      expect(await refusal(api.resources.delete({ tenantId, audience, takeOver }, call()))).toEqual(refused);
       const fewer = { tenantId, resource: { audience }, updateMask: { paths: ['scopes'] }, takeOver };
-      expect(await refusal(admin.updateResource(fewer, call()))).toEqual(refused);
-      await expect(admin.deleteRole({ tenantId, name: 'manager', takeOver }, call())).rejects.toMatchObject({
+      expect(await refusal(api.resources.update(fewer, call()))).toEqual(refused);
+      await expect(api.roles.delete({ tenantId, name: 'manager', takeOver }, call())).rejects.toMatchObject({
         code: Code.FailedPrecondition,
         rawMessage: `The role is used by application ${tenantId}-tv.`,
       });
-      expect(await refusal(admin.deleteRole({ tenantId, name: 'clerk', takeOver }, call()))).toEqual(refused);
-      expect(await refusal(admin.deleteRole({ tenantId, name: 'clerk' }, call()))).toEqual(refused);
+      expect(await refusal(api.roles.delete({ tenantId, name: 'clerk', takeOver }, call()))).toEqual(refused);
+      expect(await refusal(api.roles.delete({ tenantId, name: 'clerk' }, call()))).toEqual(refused);
     });
 
     it('are not given to a record while they are deleted', async () => {
-      const { admin, tenantId } = await tenant();
+      const { api, tenantId } = await tenant();
       for (let round = 0; round < 10; round += 1) {
-        await admin.createRole({ tenantId, role: { name: 'boss' } }, call());
+        await api.roles.create({ tenantId, role: { name: 'boss' } }, call());
         const user = { username: `eve${round}`, roles: ['boss'] };
         const application = {
           clientId: `${tenantId}-tv${round}`,
@@ -682,52 +680,52 @@ tenants:
           allowedRoles: ['boss'],
         };
         const [deleted, created, registered] = await Promise.allSettled([
-          admin.deleteRole({ tenantId, name: 'boss' }, call()),
-          admin.createUser({ tenantId, user }, call()),
-          admin.createApplication({ tenantId, application }, call()),
+          api.roles.delete({ tenantId, name: 'boss' }, call()),
+          api.users.create({ tenantId, user }, call()),
+          api.applications.create({ tenantId, application }, call()),
         ]);
         const users = [created, registered].filter(({ status }) => status === 'fulfilled');
         expect(deleted.status).toBe(users.length === 0 ? 'fulfilled' : 'rejected');
         if (created.status === 'fulfilled')
-          await admin.deleteUser({ tenantId, userId: created.value.userId }, call());
+          await api.users.delete({ tenantId, userId: created.value.userId }, call());
         if (registered.status === 'fulfilled')
-          await admin.deleteApplication({ tenantId, clientId: registered.value.clientId }, call());
-        if (deleted.status === 'rejected') await admin.deleteRole({ tenantId, name: 'boss' }, call());
+          await api.applications.delete({ tenantId, clientId: registered.value.clientId }, call());
+        if (deleted.status === 'rejected') await api.roles.delete({ tenantId, name: 'boss' }, call());
       }
     });
   });
 
   describe(`tenants, one by one, on ${engine}`, () => {
     it('are created, read, listed, changed and, if they are empty, deleted', async () => {
-      const { admin } = startDirectory(database);
+      const { api } = startDirectory(database);
       const tenantId = `${engine}-new`;
-      const created = await admin.createTenant(
+      const created = await api.tenants.create(
         { tenantId, tenant: { name: 'New' }, requestId: 'once' },
         call(),
       );
       expect(created).toMatchObject({ tenantId, name: 'New', status: 'active', owner: 'api', issuer: '' });
       const repeat = { tenantId, tenant: { name: 'New' }, requestId: 'once' };
-      expect(await admin.createTenant(repeat, call())).toEqual(created);
-      expect(await refusal(admin.createTenant({ ...repeat, requestId: '' }, call()))).toEqual([
+      expect(await api.tenants.create(repeat, call())).toEqual(created);
+      expect(await refusal(api.tenants.create({ ...repeat, requestId: '' }, call()))).toEqual([
         'AlreadyExists',
       ]);
-      expect(await admin.getTenant({ tenantId }, call())).toEqual(created);
+      expect(await api.tenants.get({ tenantId }, call())).toEqual(created);
       const issuer = `https://login.${tenantId}.example`;
-      const updated = await admin.updateTenant(
+      const updated = await api.tenants.update(
         { tenantId, tenant: { etag: created.etag, issuer, status: 'disabled' } },
         call(),
       );
       expect(updated).toMatchObject({ name: 'New', issuer, status: 'disabled' });
-      const { tenants } = await admin.listTenants({ search: tenantId.toUpperCase() }, call());
+      const { tenants } = await api.tenants.list({ search: tenantId.toUpperCase() }, call());
       expect(tenants).toEqual([updated]);
-      const { userId } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
-      expect(await refusal(admin.deleteTenant({ tenantId }, call()))).toEqual(['FailedPrecondition']);
-      await admin.deleteUser({ tenantId, userId }, call());
-      expect(await refusal(admin.deleteTenant({ tenantId, etag: created.etag }, call()))).toEqual([
+      const { userId } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
+      expect(await refusal(api.tenants.delete({ tenantId }, call()))).toEqual(['FailedPrecondition']);
+      await api.users.delete({ tenantId, userId }, call());
+      expect(await refusal(api.tenants.delete({ tenantId, etag: created.etag }, call()))).toEqual([
         'Aborted',
       ]);
-      await admin.deleteTenant({ tenantId }, call());
-      expect(await refusal(admin.getTenant({ tenantId }, call()))).toEqual(['NotFound']);
+      await api.tenants.delete({ tenantId }, call());
+      expect(await refusal(api.tenants.get({ tenantId }, call()))).toEqual(['NotFound']);
       const seen = await traces(database, tenantId);
       for (const event of ['tenant.created', 'tenant.suspended', 'tenant.deleted'])
         expect(seen.filter((line) => line === `audit ${event}`)).toHaveLength(1);
@@ -735,20 +733,20 @@ tenants:
     });
 
     it('made again under an identifier get back nothing that was issued before', async () => {
-      const { admin, as } = startDirectory(database);
+      const { api, as } = startDirectory(database);
       const tenantId = `${engine}-again`;
-      await admin.createTenant({ tenantId, tenant: { name: 'New' } }, call());
-      await admin.deleteTenant({ tenantId }, call());
-      await admin.createTenant({ tenantId, tenant: { name: 'New' } }, call());
-      const { userId } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      await api.tenants.create({ tenantId, tenant: { name: 'New' } }, call());
+      await api.tenants.delete({ tenantId }, call());
+      await api.tenants.create({ tenantId, tenant: { name: 'New' } }, call());
+      const { userId } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
       expect((await as('token').getUser({ tenantId, userId }, call())).user?.validFrom).toBeGreaterThan(0n);
     });
 
     it('keep every rule of the declared state; the fields that break one are named', async () => {
-      const { admin } = startDirectory(database);
+      const { api } = startDirectory(database);
       const { tenantId: other } = await tenant();
       const createTenant = (tenantId: string, fields: object) =>
-        refusal(admin.createTenant({ tenantId, tenant: { name: 'New', ...fields } }, call()));
+        refusal(api.tenants.create({ tenantId, tenant: { name: 'New', ...fields } }, call()));
       expect(await createTenant('A B', { name: '' })).toEqual([
         'InvalidArgument',
         'tenant.tenantId',
@@ -759,24 +757,24 @@ tenants:
         'tenant.issuer',
       ]);
       const issuer = `https://${engine}.example`;
-      await admin.updateTenant({ tenantId: other, tenant: { issuer }, takeOver: true }, call());
+      await api.tenants.update({ tenantId: other, tenant: { issuer }, takeOver: true }, call());
       expect(await createTenant(`${engine}-bad`, { issuer })).toEqual(['AlreadyExists']);
     });
 
     it('of an own issuer return to the shared one only with audiences that no tenant there has', async () => {
       const [one, two] = [await tenant(), await tenant()];
-      const { admin } = one;
+      const { api } = one;
       const audience = `https://api.${two.tenantId}.example`;
       const move = (issuer: string) =>
-        admin.updateTenant(
+        api.tenants.update(
           { tenantId: one.tenantId, tenant: { issuer }, updateMask: { paths: ['issuer'] }, takeOver: true },
           call(),
         );
       await move(`https://${one.tenantId}.example`);
       const resource = { audience, name: 'Same' };
-      await admin.createResource({ tenantId: one.tenantId, resource }, call());
+      await api.resources.create({ tenantId: one.tenantId, resource }, call());
       expect(await refusal(move(''))).toEqual(['AlreadyExists']);
-      await admin.deleteResource({ tenantId: one.tenantId, audience }, call());
+      await api.resources.delete({ tenantId: one.tenantId, audience }, call());
       expect(await move('')).toMatchObject({ issuer: '' });
     });
   });
@@ -786,16 +784,10 @@ tenants:
       const server = ['etag', 'owner', 'createTime', 'updateTime'];
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
         schema.fields.map(({ jsonName }) => jsonName).toSorted();
-      expect(namesOf(UserRecordSchema)).toEqual([...Object.keys(user.shape), 'userId', ...server].toSorted());
-      expect(namesOf(ResourceRecordSchema)).toEqual(
-        [...Object.keys(resourceFields), 'etag', 'owner'].toSorted(),
-      );
-      expect(namesOf(TenantRecordSchema)).toEqual(
-        [...Object.keys(tenantFields), 'tenantId', ...server].toSorted(),
-      );
-      expect(namesOf(ApplicationRecordSchema)).toEqual(
-        [...Object.keys(applicationFields), ...server].toSorted(),
-      );
+      expect(namesOf(UserSchema)).toEqual([...Object.keys(user.shape), 'userId', ...server].toSorted());
+      expect(namesOf(ResourceSchema)).toEqual([...Object.keys(resourceFields), 'etag', 'owner'].toSorted());
+      expect(namesOf(TenantSchema)).toEqual([...Object.keys(tenantFields), 'tenantId', ...server].toSorted());
+      expect(namesOf(ApplicationSchema)).toEqual([...Object.keys(applicationFields), ...server].toSorted());
     });
   });
 }

@@ -1,22 +1,19 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { ResourceRecordSchema } from '@tessera/proto-gen/records';
+import { ResourceSchema, type ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { apiOwner } from '../declared/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
+import { usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { checkResources, jwtAudienceAsClientId } from './checks.ts';
 import { resource, resourceFields, type ResourceRecord } from './fields.ts';
+import { readResources } from './read.postgres.ts';
 
-type ResourceCalls = 'getResource' | 'listResources' | 'createResource' | 'updateResource' | 'deleteResource';
-
-const form = recordForm(ResourceRecordSchema, 'resource', Object.keys(resourceFields));
+const form = recordForm(ResourceSchema, 'resource', Object.keys(resourceFields));
 
 /** The calls that read and change one API resource with its scopes. */
-export function resourceCalls(
-  deps: RecordCallsDeps,
-): Pick<Handlers<typeof DirectoryAdminService>, ResourceCalls> {
+export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesService> {
   const calls = recordCalls(
     {
       kind: 'resource',
@@ -26,7 +23,9 @@ export function resourceCalls(
       async desired(entry, present, around) {
         const declared = form.parse(resource, entry);
         const after = { ...desiredOf(resourceFields, declared, present), owner: apiOwner };
-        const others = (await around.resources()).filter(({ audience }) => audience !== after.audience);
+        const others = (await readResources(around.tx, around.tenantId)).filter(
+          ({ audience }) => audience !== after.audience,
+        );
         const isClientId =
           after.tokenType === 'JWT' && (await around.find('application', after.audience)) !== undefined;
         form.check((report) => {
@@ -40,18 +39,18 @@ export function resourceCalls(
     deps,
   );
   return {
-    getResource: async ({ tenantId, audience }) => calls.get(tenantId, audience),
-    async listResources({ tenantId, ...page }) {
+    get: async ({ tenantId, audience }) => calls.get(tenantId, audience),
+    async list({ tenantId, ...page }) {
       const { found: resources, nextPageToken } = await calls.list(tenantId, page);
       return { resources, nextPageToken };
     },
-    createResource: async ({ resource: given, ...request }, context) =>
+    create: async ({ resource: given, ...request }, context) =>
       calls.create(given, { ...request, id: given?.audience ?? '' }, context),
-    async updateResource({ resource: given, ...request }, context) {
+    async update({ resource: given, ...request }, context) {
       const { audience: id = '', etag = '' } = given ?? {};
       return calls.update(given, { ...request, id, etag }, context);
     },
-    deleteResource: async ({ audience: id, ...request }, context) =>
+    delete: async ({ audience: id, ...request }, context) =>
       calls.delete(
         { ...request, id, allow: async (present, around) => refuseUsed(present, undefined, around) },
         context,
@@ -69,7 +68,10 @@ async function refuseUsed(
   const kept = new Set(after?.scopes.map(({ name }) => name));
   const scopes = before.scopes.map(({ name }) => name).filter((name) => !kept.has(name));
   const audiences = after === undefined ? [before.audience] : [];
-  const users = scopes.length + audiences.length === 0 ? [] : await around.usersOf({ scopes, audiences });
+  const users =
+    scopes.length + audiences.length === 0
+      ? []
+      : await usersOf(around.tx, around.tenantId, { scopes, audiences });
   if (users.length > 0)
     throw new ConnectError(
       `The resource or a scope that it would lose is used by ${users.join(', ')}.`,

@@ -1,19 +1,17 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { RoleRecordSchema } from '@tessera/proto-gen/records';
+import { RoleSchema, type RolesService } from '@tessera/proto-gen/admin-roles';
 import { z } from 'zod';
 import { apiOwner } from '../declared/owner.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
+import { usersOf } from '../store/references.postgres.ts';
 import { role } from './fields.ts';
 
-type RoleCalls = 'getRole' | 'listRoles' | 'createRole' | 'deleteRole';
-
-const form = recordForm(RoleRecordSchema, 'role', ['name']);
+const form = recordForm(RoleSchema, 'role', ['name']);
 const named = z.strictObject({ name: role });
 
 /** The calls that read and change one role. */
-export function roleCalls(deps: RecordCallsDeps): Pick<Handlers<typeof DirectoryAdminService>, RoleCalls> {
+export function roleCalls(deps: RecordCallsDeps): Handlers<typeof RolesService> {
   const calls = recordCalls(
     {
       kind: 'role',
@@ -25,20 +23,20 @@ export function roleCalls(deps: RecordCallsDeps): Pick<Handlers<typeof Directory
     deps,
   );
   return {
-    getRole: async ({ tenantId, name }) => calls.get(tenantId, name),
-    async listRoles({ tenantId, ...page }) {
+    get: async ({ tenantId, name }) => calls.get(tenantId, name),
+    async list({ tenantId, ...page }) {
       const { found: roles, nextPageToken } = await calls.list(tenantId, page);
       return { roles, nextPageToken };
     },
-    createRole: async ({ role: given, ...request }, context) =>
+    create: async ({ role: given, ...request }, context) =>
       calls.create(given, { ...request, id: given?.name ?? '' }, context),
-    deleteRole: async ({ name: id, ...request }, context) =>
+    delete: async ({ name: id, ...request }, context) =>
       calls.delete(
         {
           ...request,
           id,
-          async allow({ name }, around) {
-            const users = await around.usersOf({ roles: [name] });
+          async allow({ name }, { tx, tenantId }) {
+            const users = await usersOf(tx, tenantId, { roles: [name] });
             if (users.length > 0)
               throw new ConnectError(`The role is used by ${users.join(', ')}.`, Code.FailedPrecondition);
           },

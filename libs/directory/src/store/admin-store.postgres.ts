@@ -7,7 +7,6 @@ import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from '.
 import { changeRecord } from './change-record.postgres.ts';
 import { validFromNow } from './command.ts';
 import { excludeVersion01, lockTenant } from './locks.postgres.ts';
-import { findRecord, listRecords } from './read-records.postgres.ts';
 import type {
   AdminStore,
   Decide,
@@ -61,10 +60,6 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
       againIfTakenMeanwhile(() =>
         database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, values, decide)),
       ),
-
-    findRecord: (kind, tenantId, id) => findRecord(database, kind, tenantId, id),
-
-    listRecords: (kind, tenantId, page) => listRecords(database, kind, tenantId, page),
 
     changeRecord: (tenantId, how, work) =>
       againIfTakenMeanwhile(() =>

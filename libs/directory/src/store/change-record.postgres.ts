@@ -3,13 +3,12 @@ import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
-import { readRoles } from '../roles/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import type { AuditRuntime } from './append-events.postgres.ts';
 import { carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
-import type { ClaimedRecord, RecordTransaction, References, UniqueValues } from './store.ts';
+import type { ClaimedRecord, RecordTransaction, UniqueValues } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
 /** How long what a create created is kept. */
@@ -32,13 +31,10 @@ export async function changeRecord<T>(
     return takenValues(tx, tenantId, valuesOf(plan, resources));
   };
   return work({
+    tx,
+    tenantId,
     tenant,
     find: (kind, id) => lockRecord(tx, kind, tenantId, id),
-    roles: async () => (await readRoles(tx, tenantId)).map(({ name }) => name),
-    resources: () => readResources(tx, tenantId),
-    usersOf: (references) => usersOf(tx, tenantId, references),
-    isEmpty: () => isEmpty(tx, tenantId),
-    takenIdentifiers: (userId, identifiers) => takenIdentifiers(tx, tenantId, userId, identifiers),
     taken,
     claim: (requestId, created) => claim(tx, tenantId, requestId, created),
     async carryOut(change) {
@@ -61,53 +57,6 @@ function valuesOf(
     replacedTenants: [],
     owner: '',
   };
-}
-
-async function usersOf(
-  tx: Queryable,
-  tenantId: string,
-  { scopes = [], audiences = [], roles = [] }: References,
-): Promise<string[]> {
-  const { rows } = await tx.query<{ name: string }>({
-    name: 'directory.users_of_records',
-    text: `SELECT 'application ' || client_id AS name FROM directory.application
-            WHERE tenant_id = $1 AND (scopes && $2::text[] OR introspect_audiences && $3::text[] OR allowed_roles && $4::text[])
-            UNION ALL
-           SELECT 'user ' || u.username
-             FROM directory.user_role r
-             JOIN directory.user_account u ON u.tenant_id = r.tenant_id AND u.user_id = r.user_id
-            WHERE r.tenant_id = $1 AND r.role = ANY($4::text[])
-            LIMIT 20`,
-    values: [tenantId, scopes, audiences, roles],
-  });
-  return rows.map(({ name }) => name);
-}
-
-async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean> {
-  const { rows } = await tx.query<{ is_empty: boolean }>({
-    name: 'directory.tenant_is_empty',
-    text: `SELECT NOT EXISTS (SELECT FROM directory.api_resource WHERE tenant_id = $1)
-              AND NOT EXISTS (SELECT FROM directory.role WHERE tenant_id = $1)
-              AND NOT EXISTS (SELECT FROM directory.user_account WHERE tenant_id = $1)
-              AND NOT EXISTS (SELECT FROM directory.application WHERE tenant_id = $1) AS is_empty`,
-    values: [tenantId],
-  });
-  return rows[0]?.is_empty ?? true;
-}
-
-async function takenIdentifiers(
-  tx: Queryable,
-  tenantId: string,
-  userId: string,
-  identifiers: readonly string[],
-): Promise<string[]> {
-  const { rows } = await tx.query<{ identifier: string }>({
-    name: 'directory.taken_identifiers',
-    text: `SELECT identifier FROM directory.user_identifier
-            WHERE tenant_id = $1 AND identifier = ANY($2::text[]) AND user_id <> $3`,
-    values: [tenantId, identifiers, userId],
-  });
-  return rows.map(({ identifier }) => identifier);
 }
 
 /** A second create with the same identifier waits here for the commit of the first. */

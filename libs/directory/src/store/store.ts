@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@tessera/audit';
-import type { FeedStore } from '@tessera/stores';
+import type { FeedStore, Queryable } from '@tessera/stores';
 import type { TenantPlan } from '../apply/plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { SecretRecord } from '../applications/declared-secrets.ts';
@@ -7,7 +7,6 @@ import type { RecordOf } from '../fields/field.ts';
 import type { tokenFields } from '../resources/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
-import type { ResourceRecord } from '../resources/fields.ts';
 import type { Change, RecordKind, RecordKinds, StoredRecord, TenantState } from './records.ts';
 
 type TokenFields = RecordOf<typeof tokenFields>;
@@ -188,18 +187,13 @@ export interface PageRequest {
 
 /** A transaction that changes one record of a tenant, or the tenant itself. */
 export interface RecordTransaction {
+  /** For the functions in the read files of the kinds: a new one changes no interface. */
+  readonly tx: Queryable;
+  readonly tenantId: string;
   /** Undefined if there is no such tenant. */
   readonly tenant: TenantRecord | undefined;
   /** Reads a record and keeps others from changing it until the commit. */
   find<K extends RecordKind>(kind: K, id: string): Promise<StoredRecord<RecordKinds[K]> | undefined>;
-  roles(): Promise<readonly string[]>;
-  resources(): Promise<readonly ResourceRecord[]>;
-  /** Up to twenty users and applications of the tenant that refer to one of these, each as a kind and a name. */
-  usersOf(references: References): Promise<readonly string[]>;
-  /** Whether the tenant has any record. */
-  isEmpty(): Promise<boolean>;
-  /** Which of the normalized identifiers other users of the tenant have. */
-  takenIdentifiers(userId: string, identifiers: readonly string[]): Promise<readonly string[]>;
   /** What a plan for one record declares and another tenant has. */
   taken(plan: TenantPlan): Promise<readonly TakenValue[]>;
   /**
@@ -208,13 +202,6 @@ export interface RecordTransaction {
    */
   claim(requestId: string, created: ClaimedRecord): Promise<ClaimedRecord | undefined>;
   carryOut(change: DecidedChange): Promise<void>;
-}
-
-/** What users and applications refer to by name. */
-export interface References {
-  readonly scopes?: readonly string[];
-  readonly audiences?: readonly string[];
-  readonly roles?: readonly string[];
 }
 
 /** What a create created. */
@@ -236,16 +223,6 @@ export interface AdminStore {
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
   tenantState(tenantId: string): Promise<TenantState | undefined>;
   changeTenant(tenantId: string, values: UniqueValues, decide: Decide): Promise<TenantChangeResult>;
-  findRecord<K extends RecordKind>(
-    kind: K,
-    tenantId: string,
-    id: string,
-  ): Promise<StoredRecord<RecordKinds[K]> | undefined>;
-  listRecords<K extends RecordKind>(
-    kind: K,
-    tenantId: string,
-    page: PageRequest,
-  ): Promise<RecordPage<RecordKinds[K]>>;
   /**
    * Changes one record in one transaction, which may be repeated, so that `work` must have no other effects.
    * @param how users and applications `together`; what they refer to `alone`

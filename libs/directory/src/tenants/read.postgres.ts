@@ -37,3 +37,16 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
     applications: await readApplications(tx, tenantId),
   };
 }
+
+/** Whether a tenant has no record. */
+export async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean> {
+  const { rows } = await tx.query<{ is_empty: boolean }>({
+    name: 'directory.tenant_is_empty',
+    text: `SELECT NOT EXISTS (SELECT FROM directory.api_resource WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.role WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.user_account WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.application WHERE tenant_id = $1) AS is_empty`,
+    values: [tenantId],
+  });
+  return rows[0]?.is_empty ?? true;
+}

@@ -1,17 +1,15 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { TenantRecordSchema } from '@tessera/proto-gen/records';
+import { TenantSchema, type TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { z } from 'zod';
 import { apiOwner } from '../declared/owner.ts';
 import { desiredOf, entryOf, shapeOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
 import { tenantFields, tenantId } from './fields.ts';
-
-type TenantCalls = 'getTenant' | 'listTenants' | 'createTenant' | 'updateTenant' | 'deleteTenant';
+import { isEmpty } from './read.postgres.ts';
 
 const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });
-const form = recordForm(TenantRecordSchema, 'tenant', Object.keys(declaredTenant.shape));
+const form = recordForm(TenantSchema, 'tenant', Object.keys(declaredTenant.shape));
 
 /**
  * The calls that read and change one tenant, without what is in it.
@@ -19,7 +17,7 @@ const form = recordForm(TenantRecordSchema, 'tenant', Object.keys(declaredTenant
  */
 export function tenantCalls(
   deps: RecordCallsDeps & { readonly sharedIssuer: string | undefined },
-): Pick<Handlers<typeof DirectoryAdminService>, TenantCalls> {
+): Handlers<typeof TenantsService> {
   const calls = recordCalls(
     {
       kind: 'tenant',
@@ -39,27 +37,27 @@ export function tenantCalls(
     deps,
   );
   return {
-    getTenant: async ({ tenantId: id }) => calls.get(id, id),
-    async listTenants(page) {
+    get: async ({ tenantId: id }) => calls.get(id, id),
+    async list(page) {
       const { found: tenants, nextPageToken } = await calls.list('', page);
       return { tenants, nextPageToken };
     },
-    createTenant: async ({ tenantId: id, tenant, ...request }, context) =>
+    create: async ({ tenantId: id, tenant, ...request }, context) =>
       calls.create(tenant && { ...tenant, tenantId: id }, { ...request, tenantId: id, id }, context),
-    updateTenant: async ({ tenantId: id, tenant, ...request }, context) =>
+    update: async ({ tenantId: id, tenant, ...request }, context) =>
       calls.update(
         tenant && { ...tenant, tenantId: id },
         { ...request, tenantId: id, id, etag: tenant?.etag ?? '' },
         context,
       ),
-    deleteTenant: async ({ tenantId: id, ...request }, context) =>
+    delete: async ({ tenantId: id, ...request }, context) =>
       calls.delete(
         {
           ...request,
           tenantId: id,
           id,
-          async allow(_, around) {
-            if (await around.isEmpty()) return;
+          async allow(_, { tx }) {
+            if (await isEmpty(tx, id)) return;
             throw new ConnectError('The tenant has records. Delete them first.', Code.FailedPrecondition);
           },
         },

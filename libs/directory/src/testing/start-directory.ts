@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { loadConfig } from '@tessera/process';
-import { local, rootCall, type CallerName } from '@tessera/rpc';
+import { local, rootCall, type CallerName, type DescService } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { silentLog, testRuntime } from '@tessera/test-kit';
 import { onTestFinished } from 'vitest';
@@ -20,8 +25,16 @@ export function startDirectory(database: Database) {
     runtime,
   );
   onTestFinished(() => service.close());
+  const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
   return {
-    admin: local(DirectoryAdminService, service, 'operator', runtime.log),
+    admin: operator(DirectoryAdminService),
+    api: {
+      tenants: operator(TenantsService),
+      resources: operator(ResourcesService),
+      roles: operator(RolesService),
+      users: operator(UsersService),
+      applications: operator(ApplicationsService),
+    },
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
   };
 }

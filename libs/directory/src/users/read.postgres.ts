@@ -101,3 +101,18 @@ function foundUser([row]: readonly FoundRow[]): FoundUser | undefined {
     validFrom: row.valid_from,
   };
 }
+
+/** Which of the normalized identifiers other users of the tenant have. */
+export async function takenIdentifiers(
+  tx: Queryable,
+  { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
+  identifiers: readonly string[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ identifier: string }>({
+    name: 'directory.taken_identifiers',
+    text: `SELECT identifier FROM directory.user_identifier
+            WHERE tenant_id = $1 AND identifier = ANY($2::text[]) AND user_id <> $3`,
+    values: [tenantId, identifiers, userId],
+  });
+  return rows.map(({ identifier }) => identifier);
+}

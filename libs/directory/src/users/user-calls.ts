@@ -1,42 +1,40 @@
 import { Code, invalidFields, type Handlers } from '@tessera/rpc';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { UserRecordSchema } from '@tessera/proto-gen/records';
+import { UserSchema, type UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import { notFound } from '../messages.ts';
-import type { Outcome, RecordChanges } from '../records/change-records.ts';
+import type { Outcome } from '../records/change-records.ts';
 import { pageRequest } from '../records/page-token.ts';
-import { listed } from '../records/record-calls.ts';
+import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
-import type { AdminStore, RecordTransaction } from '../store/store.ts';
+import { readRoles } from '../roles/read.postgres.ts';
+import { findRecord } from '../store/read-records.postgres.ts';
+import type { RecordTransaction } from '../store/store.ts';
 import { checkUser } from './checks.ts';
 import { desiredUser } from './desired.ts';
 import { user, userFields, type DeclaredUser, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
+import { takenIdentifiers } from './read.postgres.ts';
 
-export interface UserCallsDeps {
-  readonly store: Pick<AdminStore, 'findRecord' | 'listRecords'>;
-  readonly records: RecordChanges;
+export interface UserCallsDeps extends RecordCallsDeps {
   readonly passwords: Passwords;
   /** In characters. */
   readonly passwordMinLength: number;
   readonly newUserId: () => string;
 }
 
-type UserCalls = 'getUser' | 'listUsers' | 'createUser' | 'updateUser' | 'deleteUser';
-
-const form = recordForm(UserRecordSchema, 'user', Object.keys(user.shape));
+const form = recordForm(UserSchema, 'user', Object.keys(user.shape));
 
 /** The calls that read and change one person. */
 export function userCalls({
-  store,
+  database,
   records,
   passwords,
   passwordMinLength,
   newUserId,
-}: UserCallsDeps): Pick<Handlers<typeof DirectoryAdminService>, UserCalls> {
+}: UserCallsDeps): Handlers<typeof UsersService> {
   /** The hash of a password that is given; before the transaction, which must be short. */
   async function hashOf(given: Entry, validateOnly: boolean): Promise<string | undefined> {
     const { password } = form.parse(user.pick({ password: true }), { password: given['password'] });
@@ -47,19 +45,19 @@ export function userCalls({
   }
 
   return {
-    async getUser({ tenantId, userId }) {
-      const found = await store.findRecord('user', tenantId, userId);
+    async get({ tenantId, userId }) {
+      const found = await findRecord(database, 'user', tenantId, userId);
       if (found === undefined) throw notFound('The user');
       return messageOf(found);
     },
 
-    async listUsers({ tenantId, search, ...page }) {
+    async list({ tenantId, search, ...page }) {
       const request = pageRequest({ ...page, search: normalizeIdentifier(search) });
-      const { found, nextPageToken } = await listed(store, 'user', tenantId, request);
+      const { found, nextPageToken } = await listed(database, 'user', tenantId, request);
       return { users: found.map(messageOf), nextPageToken };
     },
 
-    async createUser({ user: given, ...request }, context) {
+    async create({ user: given, ...request }, context) {
       const entry = form.entryOf(given);
       const declared = form.parse(user, entry);
       const hashed = await hashOf(entry, request.validateOnly);
@@ -82,7 +80,7 @@ export function userCalls({
       return messageOf(created);
     },
 
-    async updateUser({ user: given, updateMask, ...request }, context) {
+    async update({ user: given, updateMask, ...request }, context) {
       const entry = form.entryOf(given);
       const paths = form.pathsOf(updateMask, entry);
       const changed = updatedEntry({}, entry, paths);
@@ -106,7 +104,7 @@ export function userCalls({
       return messageOf(updated);
     },
 
-    async deleteUser({ userId: id, ...request }, context) {
+    async delete({ userId: id, ...request }, context) {
       await records.delete('user', { ...request, id }, context);
       return {};
     },
@@ -114,10 +112,14 @@ export function userCalls({
 }
 
 /** Throws InvalidArgument for broken rules, and AlreadyExists for identifiers of other people. */
-async function check(declared: DeclaredUser, userId: string, around: RecordTransaction): Promise<void> {
-  const roles = new Set(await around.roles());
+async function check(
+  declared: DeclaredUser,
+  userId: string,
+  { tx, tenantId }: RecordTransaction,
+): Promise<void> {
+  const roles = new Set((await readRoles(tx, tenantId)).map(({ name }) => name));
   form.check((report) => checkUser(declared, roles, report));
-  const taken = new Set(await around.takenIdentifiers(userId, identifiersOf(declared)));
+  const taken = new Set(await takenIdentifiers(tx, { tenantId, userId }, identifiersOf(declared)));
   const keys = (['username', 'email', 'phoneNumber'] as const).filter((key) =>
     taken.has(normalizeIdentifier(declared[key])),
   );

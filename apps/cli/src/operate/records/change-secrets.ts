@@ -1,5 +1,5 @@
 import { uuid } from '@tessera/kit';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService } from './with-service.ts';
 
@@ -22,11 +22,8 @@ export async function createSecret(
     name: 'Making a secret',
     timeoutMs,
     run: async (clientOf, call) =>
-      clientOf(DirectoryAdminService)
-        .createApplicationSecret(
-          { tenantId, clientId, takeOver, requestId, ...(expireTime && { expireTime }) },
-          call,
-        )
+      clientOf(ApplicationsService)
+        .createSecret({ tenantId, clientId, takeOver, requestId, ...(expireTime && { expireTime }) }, call)
         .catch(orNotFound(unknown(tenantId, clientId))),
   });
   // The repeat of a call whose answer was lost does not bring the value again.
@@ -48,8 +45,8 @@ export async function deleteSecret(
     name: 'Deleting the secret',
     timeoutMs,
     run: async (clientOf, call) =>
-      clientOf(DirectoryAdminService)
-        .deleteApplicationSecret({ tenantId, clientId, secretId, takeOver }, call)
+      clientOf(ApplicationsService)
+        .deleteSecret({ tenantId, clientId, secretId, takeOver }, call)
         .catch(orNotFound(`${unknown(tenantId, clientId)} Or it has no secret ${secretId}.`)),
   });
   terminal.say(`The secret ${secretId} of ${clientId} is deleted.\n`);

@@ -4,6 +4,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
@@ -18,7 +23,15 @@ import { knownValues, takeValues } from './templates.ts';
 
 const services = {
   keys: [KeysService],
-  directory: [DirectoryService, DirectoryAdminService],
+  directory: [
+    DirectoryService,
+    DirectoryAdminService,
+    TenantsService,
+    ResourcesService,
+    RolesService,
+    UsersService,
+    ApplicationsService,
+  ],
   authorize: [AuthorizeService],
   device: [DeviceAuthorizationService, BackchannelAuthenticationService],
   token: [TokenService, IntrospectionService],

@@ -167,16 +167,18 @@ it('beside embedded stores the command line works at once, and so does a person 
     target: string;
   };
   // The token belongs to the operator, whatever name the caller claims; methods for other callers are not served.
-  const url = (name: string) => `http://${target}/tessera.directory.v1.${name}`;
+  const url = (name: string) => `http://${target}/${name}`;
   const post = (name: string, authorization: string) =>
     fetch(url(name), {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-tessera-caller': 'gateway', authorization },
       body: JSON.stringify({ tenantId: 'demo' }),
     });
-  expect((await post('DirectoryAdminService/GetTenant', `Bearer ${credential}`)).status).toBe(200);
-  expect((await post('DirectoryAdminService/GetTenant', 'Bearer wrong')).status).toBe(401);
-  expect((await post('DirectoryService/VerifyPassword', `Bearer ${credential}`)).status).toBe(404);
+  expect((await post('tessera.admin.v1.TenantsService/Get', `Bearer ${credential}`)).status).toBe(200);
+  expect((await post('tessera.admin.v1.TenantsService/Get', 'Bearer wrong')).status).toBe(401);
+  expect(
+    (await post('tessera.directory.v1.DirectoryService/VerifyPassword', `Bearer ${credential}`)).status,
+  ).toBe(404);
   expect(server.output).not.toContain(credential);
   const login = { tenant: 'demo', username: 'eve', password: 'a passphrase for this test' };
   const person = new Person(new HttpClient(() => `http://127.0.0.1:${port}`), login);
