@@ -185,3 +185,23 @@ test('A PodMonitor scrapes every process, and nothing else', () => {
   for (const { pod } of found)
     expect(pod.spec.containers[0]?.ports?.map(({ name }) => name)).toContain('management');
 });
+
+describe('`database.perService`', () => {
+  const keysOf = (values: Values) =>
+    podsOf(render(least, { database: { existingSecret: 'database', perService: true }, ...values })).flatMap(
+      ({ pod }) =>
+        (pod.spec.volumes ?? [])
+          .flatMap(({ projected }) => projected?.sources ?? [])
+          .filter(({ secret }) => secret?.name === 'database')
+          .flatMap(({ secret }) => secret?.items ?? [])
+          .map(({ key }) => key),
+    );
+
+  test('gives each component of split the URL under its own name, and the Job that of `key`', () => {
+    expect(keysOf({}).toSorted()).toEqual(['authorize', 'device', 'directory', 'keys', 'token', 'url']);
+  });
+
+  test('leaves compact, which is one process, with one URL', () => {
+    expect(new Set(keysOf({ topology: 'compact' }))).toEqual(new Set(['url']));
+  });
+});

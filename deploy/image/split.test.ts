@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '@tessera/stores';
 import {
   createAuthority,
   createDatabase,
+  createServiceRoles,
   freePort,
   requiredUrl,
   type TestDatabase,
@@ -22,12 +22,11 @@ type Name = (typeof order)[number];
 const root = mkdtempSync(join(tmpdir(), 'tessera-split-'));
 const image = new CleanRoot(root);
 const unique = randomBytes(4).toString('hex');
-const owner = `tessera_owner_${unique}`;
-const user = `tessera_${unique}`;
 const issuer = 'https://id.example.com';
 const alerts = readFileSync(join(repository, 'deploy/helm/tessera/alerts.yaml'), 'utf8');
 
 let database: TestDatabase;
+let urlFor: (role: string) => string;
 const running = new Map<Name, ImageProcess>();
 const ports = {} as Record<Name, { rpc: number; management: number }>;
 let http = 0;
@@ -36,7 +35,7 @@ beforeAll(async () => {
   execFileSync(process.execPath, [join(import.meta.dirname, 'assemble.ts'), image.app], { stdio: 'pipe' });
   image.seal();
   database = await createDatabase();
-  await makeRoles();
+  urlFor = await createServiceRoles(database.url);
   await writeCertificates();
   http = await freePort();
   for (const name of order) ports[name] = { rpc: await freePort(), management: await freePort() };
@@ -45,15 +44,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([...running.values()].map((each) => each.stop()));
   await database.drop();
-  await asAdministrator(
-    requiredUrl('TESSERA_TEST_DATABASE_URL'),
-    `DROP ROLE IF EXISTS ${owner}; DROP ROLE IF EXISTS ${user}`,
-  );
   rmSync(root, { recursive: true });
 });
 
 /** As in a cluster: migrations by a role of their own, mutual TLS, peers by names that end with a dot. */
-describe('The split topology, from the image, with two database roles', () => {
+describe('The split topology, from the image, with a database role per service', () => {
   test('waits for the schema, alive and not ready', async () => {
     for (const name of order) running.set(name, image.start(name, environmentOf(name)));
     for (const name of order) {
@@ -66,10 +61,10 @@ describe('The split topology, from the image, with two database roles', () => {
   }, 60_000);
 
   test('is ready soon after the migrations were applied by their owner, who alone may', async () => {
-    const refused = image.start('tessera', { DATABASE_URL: urlFor(user) }, ['migrate']);
+    const refused = image.start('tessera', { DATABASE_URL: urlFor('') }, ['migrate']);
     expect(await refused.exited).toBe(1);
     expect(refused.output).toContain('permission denied');
-    const migrated = image.start('tessera', { DATABASE_URL: urlFor(owner) }, ['migrate']);
+    const migrated = image.start('tessera', { DATABASE_URL: urlFor('owner') }, ['migrate']);
     expect(await migrated.exited, migrated.output).toBe(0);
     for (const name of order) await running.get(name)?.ready(ports[name].management);
   }, 90_000);
@@ -146,7 +141,7 @@ function environmentOf(name: Name): Record<string, string> {
   return {
     TESSERA_ISSUER: issuer,
     TESSERA_MIGRATIONS: 'wait',
-    DATABASE_URL: urlFor(user),
+    DATABASE_URL: urlFor(name === 'gateway' ? '' : name),
     REDIS_URL: requiredUrl('TESSERA_TEST_REDIS_URL'),
     TESSERA_REDIS_KEY_PREFIX: `split-${unique}:`,
     TESSERA_KEYS_KEK: Buffer.alloc(32, 1).toString('base64'),
@@ -190,30 +185,6 @@ async function writeCertificates(): Promise<void> {
     // Read by the unprivileged user of the image.
     writeFileSync(join(directory, `${name}.key`), key, { mode: 0o644 });
   }
-}
-
-/** deploy/postgres/roles.sql as it is, under names of this test. */
-async function makeRoles(): Promise<void> {
-  const sql = readFileSync(join(repository, 'deploy/postgres/roles.sql'), 'utf8');
-  const named = sql.replaceAll(/\btessera_owner\b/g, owner).replaceAll(/\btessera\b/g, user);
-  const passwords = [owner, user].map((role) => `ALTER ROLE ${role} PASSWORD 'test'`).join('; ');
-  await asAdministrator(database.url, `${named}; ${passwords}`);
-}
-
-async function asAdministrator(url: string, sql: string): Promise<void> {
-  const administrator = await openDatabase({ url });
-  try {
-    await administrator.migration(async (session) => session.run(sql));
-  } finally {
-    await administrator.close();
-  }
-}
-
-function urlFor(role: string): string {
-  const url = new URL(database.url);
-  url.username = role;
-  url.password = 'test';
-  return url.href;
 }
 
 const ask = (port: number, path: string) => fetch(`http://127.0.0.1:${port}${path}`);

@@ -8,6 +8,7 @@ export { eventually } from '../eventually.ts';
 export { provideChromium } from './provide-chromium.ts';
 export { createDatabase } from './postgres/create-database.ts';
 export type { TestDatabase } from './postgres/create-database.ts';
+export { createServiceRoles } from './postgres/service-roles.ts';
 export { freePort, holdProcess } from './held-process.ts';
 export type { HeldProcess, HeldProcessOptions, Store } from './held-process.ts';
 export { startNginx } from './nginx.ts';

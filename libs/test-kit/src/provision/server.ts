@@ -14,8 +14,19 @@ export async function dropTestDatabases(server: string, prefix: string): Promise
   });
 }
 
+/** Drops a database, and the roles that were made for it. */
 export async function dropDatabase(admin: pg.Client, name: string): Promise<void> {
   await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  for (const role of await rolesOf(admin, name)) await admin.query(`DROP ROLE ${role}`);
+}
+
+/** The roles of a database: those whose names begin with its name. */
+export async function rolesOf(admin: pg.Client, database: string): Promise<string[]> {
+  const { rows } = await admin.query<{ rolname: string }>(
+    'SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1)',
+    [database],
+  );
+  return rows.map(({ rolname }) => rolname);
 }
 
 /** One connection to the server's own database. */

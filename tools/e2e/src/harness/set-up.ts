@@ -7,6 +7,8 @@ export interface SetUp {
   readonly topology: 'compact' | 'split';
   readonly stores: 'embedded' | 'real';
   readonly rpc: 'local' | 'token' | 'mtls';
+  /** Roles of the database: one with all rights, or one for each service. */
+  readonly roles: 'one' | 'service';
 }
 
 export const setUps = {
@@ -15,19 +17,28 @@ export const setUps = {
     topology: 'compact',
     stores: 'embedded',
     rpc: 'local',
+    roles: 'one',
   },
-  compact: { name: 'compact on Postgres and Redis', topology: 'compact', stores: 'real', rpc: 'local' },
+  compact: {
+    name: 'compact on Postgres and Redis',
+    topology: 'compact',
+    stores: 'real',
+    rpc: 'local',
+    roles: 'one',
+  },
   split: {
     name: 'split in six processes on Postgres and Redis',
     topology: 'split',
     stores: 'real',
     rpc: 'token',
+    roles: 'one',
   },
   'split-mtls': {
-    name: 'split with mTLS on Postgres and Redis',
+    name: 'split with mTLS and a database role per service',
     topology: 'split',
     stores: 'real',
     rpc: 'mtls',
+    roles: 'service',
   },
 } as const satisfies Record<string, SetUp>;
 

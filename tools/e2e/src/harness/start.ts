@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCertificates } from '@tessera/test-kit';
 import { declaredState, people } from './declared-state.ts';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { createServiceRoles, eventually, freePort } from '@tessera/test-kit/provision';
 import {
   entryOf,
   HttpClient,
@@ -103,6 +103,7 @@ async function splitPlan(
   const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
   const token = sharedToken();
   const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : () => token;
+  const own = setUp.roles === 'service' ? await rolesOfServices(common) : () => ({});
   const plan: PlannedProcess[] = [];
   for (const name of services) {
     plan.push(
@@ -110,6 +111,7 @@ async function splitPlan(
         ...common,
         ...peers,
         ...trust(name),
+        ...own(name),
         TESSERA_RPC_PORT: String(ports.get(name)),
         TESSERA_HTTP_HOST: '127.0.0.1',
         TESSERA_HTTP_PORT: String(httpPort),
@@ -118,6 +120,15 @@ async function splitPlan(
     );
   }
   return plan;
+}
+
+/** Migrates as the owner of the schemas; each service then gets the role that sees its own alone. */
+async function rolesOfServices({ DATABASE_URL = '' }: Environment): Promise<(name: Service) => Environment> {
+  const urlFor = await createServiceRoles(DATABASE_URL);
+  const migration = new ServerProcess('migrate', entryOf('cli'), { arguments: ['migrate'] });
+  migration.start({ DATABASE_URL: urlFor('owner') });
+  if ((await migration.ended()) !== 0) throw new Error(`The migrations failed:\n${migration.output}`);
+  return (name) => (name === 'gateway' ? {} : { DATABASE_URL: urlFor(name), TESSERA_MIGRATIONS: 'wait' });
 }
 
 async function mutualTls(directory: string): Promise<(name: Service) => Environment> {
