@@ -4,7 +4,7 @@ import { ChangeKind, type WatchChangesResponse } from '@tessera/proto-gen/direct
 import { rootCall } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { SessionScope, SessionStore } from '../store/store.ts';
+import { firstPosition, type SessionScope, type SessionStore } from '../store/store.ts';
 
 const page = 100;
 const callMs = 3_000;
@@ -42,7 +42,7 @@ export function startInvalidation({
   let running: Promise<void> | undefined;
 
   async function check(scope: SessionScope): Promise<void> {
-    let after = '';
+    let after = firstPosition;
     while (!closing.signal.aborted) {
       const found = await sessions.withParticipants(scope, after, page);
       for (const session of found) {
@@ -55,7 +55,7 @@ export function startInvalidation({
       }
       const last = found.at(-1);
       if (last === undefined || found.length < page) return;
-      after = last.sessionId;
+      after = last;
     }
   }
 

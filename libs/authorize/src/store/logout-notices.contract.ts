@@ -5,7 +5,7 @@ import type { Database } from '@tessera/stores';
 import { createLogoutNoticeStore } from './logout-notices.postgres.ts';
 import type { LogoutNotice } from './logout-notices.ts';
 import { createSessionStore } from './store.postgres.ts';
-import type { EndingSession, NewSessionRecord } from './store.ts';
+import { firstPosition, type EndingSession, type NewSessionRecord } from './store.ts';
 
 const text = () => systemRandom.bytes(16).toString('base64url');
 const issuer = 'https://id.example';
@@ -211,12 +211,26 @@ export function logoutNoticeContract(engine: string, open: () => Promise<Databas
       await sessions.end(ending(ended.sessionId));
       const expected = [one.sessionId, two.sessionId].toSorted();
       const scope = { tenantId: 'acme', userId };
-      const idsOf = async (after: string, limit: number) =>
-        (await sessions.withParticipants(scope, after, limit)).map(({ sessionId }) => sessionId);
-      expect((await idsOf('', 10)).toSorted()).toEqual(expected);
-      const [first = ''] = await idsOf('', 1);
-      expect([first, ...(await idsOf(first, 10))].toSorted()).toEqual(expected);
-      expect(await sessions.withParticipants({ tenantId: 'umbra' }, '', 10)).toEqual([]);
+      const found = await sessions.withParticipants(scope, firstPosition, 10);
+      expect(found.map(({ sessionId }) => sessionId)).toEqual(expected);
+      expect(await sessions.withParticipants({ tenantId: 'umbra' }, firstPosition, 10)).toEqual([]);
+    });
+
+    it('are found page by page when sessions are checked, also of all tenants', async () => {
+      const { sessions } = await stores();
+      const records = ['umbra', 'hydra', 'acme', 'hydra'].map((tenantId) => newSession({ tenantId }));
+      for (const record of records) {
+        await sessions.open(record, [], undefined);
+        await sessions.participate(record.sessionId, { clientId: 'web', issuer });
+      }
+      const ids: string[] = [];
+      let [next] = await sessions.withParticipants({}, firstPosition, 1);
+      while (next !== undefined) {
+        ids.push(next.sessionId);
+        [next] = await sessions.withParticipants({}, next, 1);
+      }
+      const ours = records.map(({ sessionId }) => sessionId);
+      expect(ids.filter((id) => ours.includes(id)).toSorted()).toEqual(ours.toSorted());
     });
   });
 }

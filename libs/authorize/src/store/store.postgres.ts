@@ -144,8 +144,9 @@ const participate = `
 const withParticipants = `
   SELECT ${sessionColumns} FROM authorize.session
   WHERE ended_at IS NULL AND participants <> '{}' AND expires_at > clock_timestamp()
-    AND ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR user_id = $2) AND session_id > $3
-  ORDER BY session_id LIMIT $4::int`;
+    AND ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR user_id = $2)
+    AND (tenant_id, user_id, session_id) > ($3::text, $4::text, $5::text)
+  ORDER BY tenant_id, user_id, session_id LIMIT $6::int`;
 
 const purge = `
   DELETE FROM authorize.session WHERE session_id IN (
@@ -208,7 +209,7 @@ export function createSessionStore(database: Database): SessionStore {
       const { rows } = await database.query<SessionRow>({
         name: 'authorize.sessions_with_participants',
         text: withParticipants,
-        values: [tenantId ?? null, userId ?? null, after, limit],
+        values: [tenantId ?? null, userId ?? null, after.tenantId, after.userId, after.sessionId, limit],
       });
       return rows.map(toSession);
     },

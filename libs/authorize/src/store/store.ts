@@ -184,6 +184,12 @@ export interface SessionScope {
   readonly userId?: string;
 }
 
+/** The session that a page of sessions follows. */
+export type SessionPosition = Pick<Session, 'tenantId' | 'userId' | 'sessionId'>;
+
+/** Before all sessions. */
+export const firstPosition: SessionPosition = { tenantId: '', userId: '', sessionId: '' };
+
 /** Sessions by the SHA-256 of the cookie's value. All times are the database's. */
 export interface SessionStore {
   /** The session, if it is live; the same statement records its use at most once a minute. */
@@ -208,8 +214,8 @@ export interface SessionStore {
   end(ending: EndingSession): Promise<boolean>;
   /** Remembers a participant. False if the session has ended. */
   participate(sessionId: string, participant: Participant): Promise<boolean>;
-  /** Up to `limit` sessions that have participants and are neither ended nor expired, in order of their ids after `after`. */
-  withParticipants(scope: SessionScope, after: string, limit: number): Promise<Session[]>;
+  /** Up to `limit` sessions that have participants and are neither ended nor expired, in order of tenants, users and ids. */
+  withParticipants(scope: SessionScope, after: SessionPosition, limit: number): Promise<Session[]>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }

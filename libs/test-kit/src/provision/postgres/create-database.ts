@@ -20,9 +20,6 @@ export async function createDatabase(...migrations: readonly Migrations[]): Prom
   await withServer(server, async (admin) => {
     const template = migrations.length === 0 ? 'template1' : await templateFor(admin, server, migrations);
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
-    // For the test of the plans, which explains what other tests ran.
-    if (migrations.length > 0 && process.env['TESSERA_TEST_STATEMENTS'] !== undefined)
-      await admin.query(`ALTER DATABASE ${name} SET log_statement = 'all'`);
   });
   return {
     url: databaseUrl(server, name),

@@ -26,7 +26,7 @@ const testSettings = {
   log_min_messages: 'fatal',
 };
 
-/** Settings with which statements and their parameters are written into a file, of the databases that have `log_statement`. */
+/** Settings with which statements and their parameters are written into a file, for the test of the plans. */
 export const loggingStatements = {
   logging_collector: 'on',
   log_destination: 'jsonlog',
@@ -34,6 +34,7 @@ export const loggingStatements = {
   log_rotation_age: '0',
   log_rotation_size: '0',
   log_min_messages: 'log',
+  log_statement: 'all',
 };
 
 export interface PostgresStore extends Store {

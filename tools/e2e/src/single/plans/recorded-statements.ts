@@ -38,7 +38,7 @@ export async function recordStatements(): Promise<readonly RecordedStatement[]> 
   const log = process.env['TESSERA_TEST_STATEMENTS'];
   const recorded = log === undefined ? [] : await statementsIn(log);
   if (namesWithout(recorded).length === 0) return recorded;
-  const postgres = await startPostgres({ ...loggingStatements, log_statement: 'all' });
+  const postgres = await startPostgres(loggingStatements);
   try {
     await runStoreTests(postgres.url);
     return await statementsIn(postgres.statements);
@@ -83,7 +83,9 @@ async function statementsIn(log: string): Promise<readonly RecordedStatement[]> 
     const values = [...(detail ?? '').matchAll(/\$\d+ = (NULL|'(?:[^']|'')*')/gu)].map(
       ([, value = '']) => value,
     );
-    statements.set(`${name} ${text}`, { name, text, values });
+    // Without a value a condition may vanish, and with it the index.
+    const shape = values.map((value) => value === 'NULL').join();
+    statements.set(`${name} ${text} ${shape}`, { name, text, values });
   }
   return [...statements.values()];
 }
