@@ -16,10 +16,52 @@ describe('passwords', () => {
     expect(await passwords.verify('', stored, { source })).toBe(false);
   });
 
-  it('verify against a hash made by the reference implementation', async () => {
-    const stored = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
-    expect(await passwords.verify('password', stored, { source })).toBe(true);
-    expect(await passwords.verify('Password', stored, { source })).toBe(false);
+  it.each([
+    ['argon2id', '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'],
+    ['argon2i', '$argon2i$v=19$m=256,t=2,p=1$c29tZXNhbHQ$iekCn0Y3spW+sCcFanM2xBT63UP2sghkUoHLIUpWRS8'],
+    ['argon2d', '$argon2d$v=19$m=256,t=2,p=1$c29tZXNhbHQ$JcTui6RIBUtJ78gE5Hi52CO+H5vS6Z9R1uxAB6OhUB8'],
+    [
+      'PBKDF2 with SHA-256',
+      '$pbkdf2-sha256$6400$k/Ie45wTQug9pzRmLEWIUQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE',
+    ],
+    [
+      'PBKDF2 with SHA-512',
+      '$pbkdf2-sha512$i=6400$kPIeA8B4TwkhpNR6jzEmBA$GsyuPSeIH8WKHkGSnbbztagoj7.4KWWk6CRaWsGkpgzf1yEocdnKM4Mv0fVgjttZ8o.2mXoYh9CbD7h7/FC5XQ',
+    ],
+    ['scrypt', '$scrypt$ln=10,r=8,p=1$EGIsRYixFiIkhHDu/b+X0g$otiU8TLY66LaR7IkCAyhBucNNF9UpLRWWXVNeH/BZMg'],
+    ['bcrypt', '$2b$05$.RJJ/wIRZRZBMkucu0aRhOPh7UUbVqzjNn1gCQbrnVW13z9Zou2.O'],
+  ])(
+    'verify against a hash by %s that another implementation made, which is not current',
+    async (_by, stored) => {
+      expect(await passwords.verify('password', stored, { source })).toBe(true);
+      expect(await passwords.verify('Password', stored, { source })).toBe(false);
+      expect(await passwords.verify('password', undefined, { source, standIn: stored })).toBe(false);
+      expect(passwords.isCurrent(stored)).toBe(false);
+    },
+  );
+
+  it('verify against a hash of several blocks (RFC 6070)', async () => {
+    const stored =
+      '$pbkdf2-sha1$i=4096,l=25$c2FsdFNBTFRzYWx0U0FMVHNhbHRTQUxUc2FsdFNBTFRzYWx0$PS7sT+QchJuAyNg2YsDkSospGpZM8vBwOA';
+    expect(await passwords.verify('passwordPASSWORDpassword', stored, { source })).toBe(true);
+  });
+
+  it.each([
+    ['bcrypt', '$2b$12$.RJJ/wIRZRZBMkucu0aRhOPh7UUbVqzjNn1gCQbrnVW13z9Zou2.O'],
+    ['PBKDF2', `$pbkdf2-sha256$i=1000000$c29tZXNhbHQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE`],
+    ['scrypt', '$scrypt$ln=17,r=8,p=1$EGIsRYixFiIkhHDu/b+X0g$otiU8TLY66LaR7IkCAyhBucNNF9UpLRWWXVNeH/BZMg'],
+  ])('leave the event loop free while they are compared by %s (DOS-4)', async (_by, stored) => {
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const started = last;
+    expect(await passwords.verify('wrong', stored, { source })).toBe(false);
+    const took = performance.now() - started;
+    clearInterval(timer);
+    expect(Math.max(longest, performance.now() - last)).toBeLessThan(took / 2);
   });
 
   it('never verify without a stored hash or against an unreadable one', async () => {
@@ -52,20 +94,26 @@ describe('passwords', () => {
     expect(await passwords.hashUnlessKnown('two', stored)).not.toBe(stored);
   });
 
-  it('of unknown people take as long as a hash of the tenant, even with several hash costs (ENUM-1)', async () => {
-    const costly = '$argon2id$v=19$m=131072,t=6,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
-    const time = async (stored: string | undefined, standIn?: string) => {
-      const started = performance.now();
-      expect(await passwords.verify('wrong', stored, { source, standIn })).toBe(false);
-      return performance.now() - started;
-    };
-    const cheap = await time(undefined);
-    const [known, unknown] = [await time(costly), await time(undefined, costly)];
-    // Twenty times the work; half of that tells them apart on any machine.
-    expect(Math.min(known, unknown)).toBeGreaterThan(5 * cheap);
-    expect(passwords.isCurrent(costly)).toBe(false);
-    expect(passwords.isCurrent(await passwords.renewed('x'))).toBe(true);
-  });
+  it.each([
+    '$argon2id$v=19$m=131072,t=6,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
+    '$pbkdf2-sha256$i=2000000$c29tZXNhbHQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE',
+    '$2b$13$.RJJ/wIRZRZBMkucu0aRhOPh7UUbVqzjNn1gCQbrnVW13z9Zou2.O',
+  ])(
+    'of unknown people take as long as a hash of the tenant, of whatever kind (ENUM-1): %s',
+    async (costly) => {
+      const time = async (stored: string | undefined, standIn?: string) => {
+        const started = performance.now();
+        expect(await passwords.verify('wrong', stored, { source, standIn })).toBe(false);
+        return performance.now() - started;
+      };
+      const cheap = await time(undefined);
+      const [known, unknown] = [await time(costly), await time(undefined, costly)];
+      // Twenty times the work; half of that tells them apart on any machine.
+      expect(Math.min(known, unknown)).toBeGreaterThan(5 * cheap);
+      expect(passwords.isCurrent(costly)).toBe(false);
+      expect(passwords.isCurrent(await passwords.renewed('x'))).toBe(true);
+    },
+  );
 
   it('of unknown people cost one hash, as wrong ones do, so timing reveals nothing', async () => {
     const busy = new HashQueue({ concurrency: 1, queue: 0, perAccount: 100 });

@@ -1,17 +1,14 @@
-import { argon2, timingSafeEqual } from 'node:crypto';
-import { isDeepStrictEqual, promisify } from 'node:util';
-import { normalizeStart, type Random } from '@tessera/kit';
+import { isDeepStrictEqual } from 'node:util';
+import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { longestPassword } from './phc.ts';
+import { argon2Tag, belongs } from './derive.ts';
 import type { HashQueue, SignInSource } from './hash-queue.ts';
-import { decodePasswordHash, encodePasswordHash, type PasswordHash } from './phc.ts';
+import { decodePasswordHash, encodePasswordHash, longestPassword, type PasswordHash } from './phc.ts';
 
 /** 19 MiB, two passes, one lane: the minimum that OWASP recommends for argon2id. */
-const parameters = { memory: 19_456, passes: 2, parallelism: 1 };
+const parameters = { algorithm: 'argon2id', memory: 19_456, passes: 2, parallelism: 1 } as const;
 const saltBytes = 16;
 const tagBytes = 32;
-
-const derive = promisify(argon2);
 
 export interface PasswordsDeps {
   readonly hashQueue: HashQueue;
@@ -22,7 +19,7 @@ export interface PasswordsDeps {
 export class Passwords {
   readonly #hashQueue: HashQueue;
   readonly #random: Random;
-  /** The passwords of unknown people are compared with this; no password has this tag. */
+  /** The passwords of unknown people are compared with this if their tenant has no hash; no password has this tag. */
   readonly #dummy: PasswordHash;
 
   constructor({ hashQueue, random }: PasswordsDeps) {
@@ -32,8 +29,8 @@ export class Passwords {
   }
 
   /**
-   * Whether `password` matches `stored` (a PHC string). Without a stored hash it returns false after the work that
-   * `standIn`, the hash of another person, would take, so that hashes of different cost do not reveal who exists.
+   * Whether `password` matches `stored` (a PHC string). Without a stored hash it returns false after comparing with
+   * `standIn`, the hash of another person, so that hashes of different algorithms and costs do not reveal who exists.
    * Throws `invalid_request` for a password of more than 1024 characters, before any hashing, and
    * `temporarily_unavailable` if too many passwords are being verified.
    */
@@ -59,7 +56,7 @@ export class Passwords {
     if (password === '') return false;
     const known = stored === undefined ? undefined : decodePasswordHash(stored);
     const other = standIn === undefined ? undefined : decodePasswordHash(standIn);
-    const compared = known ?? { ...this.#dummy, ...(other && parametersOf(other)) };
+    const compared = known ?? other ?? this.#dummy;
     const matches = await this.#hashQueue.run(() => belongs(password, compared), source, signal);
     return matches && known !== undefined;
   }
@@ -67,7 +64,7 @@ export class Passwords {
   /** Whether a hash has the parameters of new ones. */
   isCurrent(stored: string): boolean {
     const known = decodePasswordHash(stored);
-    return known !== undefined && isDeepStrictEqual(parametersOf(known), parameters);
+    return known?.algorithm === 'argon2id' && isDeepStrictEqual({ ...known, ...parameters }, known);
   }
 
   /** A new PHC string of a password. */
@@ -89,25 +86,7 @@ export class Passwords {
 
   async #make(password: string): Promise<string> {
     const salt = this.#random.bytes(saltBytes);
-    const tag = await tagOf(password, { ...parameters, salt }, tagBytes);
+    const tag = await argon2Tag(password, { ...parameters, salt }, tagBytes);
     return encodePasswordHash({ ...parameters, salt, tag });
   }
-}
-
-function parametersOf({ memory, passes, parallelism }: PasswordHash): typeof parameters {
-  return { memory, passes, parallelism };
-}
-
-async function belongs(password: string, hash: PasswordHash): Promise<boolean> {
-  return timingSafeEqual(await tagOf(password, hash, hash.tag.length), hash.tag);
-}
-
-/** Composed Unicode (RFC 8265 §4.2), because keyboards encode the same letters differently. */
-async function tagOf(
-  password: string,
-  { memory, passes, parallelism, salt }: Omit<PasswordHash, 'tag'>,
-  tagLength: number,
-): Promise<Buffer> {
-  const message = normalizeStart(password, 'NFC', longestPassword);
-  return derive('argon2id', { message, nonce: salt, memory, passes, parallelism, tagLength });
 }

@@ -3,7 +3,7 @@ import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { statusSent } from '../fields/status.ts';
 import { line } from '../fields/values.ts';
-import { isPasswordHash, longestPassword } from '../credentials/phc.ts';
+import { longestPassword, passwordHashProblem } from '../credentials/phc.ts';
 import { attributes, attributesSent } from './attributes.ts';
 import { standardClaims, type StandardClaims } from './standard-claims.ts';
 
@@ -66,13 +66,15 @@ const declaredKeys = {
   passwordHash: {
     schema: z
       .string()
-      .refine(
-        isPasswordHash,
-        'must be an argon2id hash in PHC form ($argon2id$v=19$m=...,t=...,p=...$...$...)',
-      )
+      .superRefine((text, context) => {
+        const message = passwordHashProblem(text);
+        if (message !== undefined) context.addIssue({ code: 'custom', message });
+      })
       .optional(),
     reference:
-      'in place of a password: an argon2id PHC string, of any password, of at most 256 MiB, 16 passes, 16 lanes',
+      'in place of a password: the PHC string of any password, by argon2id, argon2i or argon2d (at most 256 MiB, 16 passes, 16 lanes), ' +
+      '`pbkdf2-sha1`, `-sha256` or `-sha512` (2,000,000 iterations times blocks) or `scrypt` (N × r × p of 2^21), or a bcrypt hash ' +
+      '(cost 14); made anew, by argon2id, at the first sign-in',
   },
 };
 

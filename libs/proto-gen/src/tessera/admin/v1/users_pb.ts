@@ -187,7 +187,7 @@ export type User = Message<"tessera.admin.v1.User"> & {
   password: string;
 
   /**
-   * An argon2id PHC string in place of a password; never returned.
+   * A PHC string or bcrypt hash in place of a password; never returned.
    *
    * @generated from field: string password_hash = 33;
    */
