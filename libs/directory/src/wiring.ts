@@ -1,6 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { ChangeFeed, type Migrations } from '@tessera/stores';
+import { ChangeFeed, startPurge, type Migrations } from '@tessera/stores';
 import { opaqueValue } from '@tessera/kit';
 import { route, type BuiltService } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
@@ -14,6 +14,7 @@ import { createPasswordSignIn } from './credentials/password-sign-in.ts';
 import { Passwords } from './credentials/passwords.ts';
 import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
+import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { recordRoutes } from './records/record-routes.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
@@ -54,6 +55,10 @@ export function buildDirectory(
   });
   const passwords = new Passwords({ hashQueue, random });
   const adminStore = createAdminStore(database, runtime);
+  const purge = startPurge(
+    { purge: (limit) => purgeDeleted(database, limit) },
+    { what: 'deleted records', log },
+  );
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const adminDeps = {
     database,
@@ -86,6 +91,7 @@ export function buildDirectory(
       });
     },
     async close() {
+      await purge.close();
       await feed.close();
       await signIns.close();
       await secretUses.close();

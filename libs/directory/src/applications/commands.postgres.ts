@@ -1,3 +1,4 @@
+import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
 
@@ -48,17 +49,46 @@ export function putApplications(applications: readonly ApplicationRecord[]): Com
   };
 }
 
-/** Deletes applications. One that is made again under the identifier of one of them gets back nothing issued before. */
-export function deleteApplications(clientIds: readonly string[]): Command {
+/** Deletes applications, and keeps what they were. One that is made again under such an identifier gets back nothing issued before. */
+export function deleteApplications(applications: readonly ApplicationRecord[]): Command {
+  const clientIds = applications.map(({ clientId }) => clientId);
+  const kept = applications.map((record) => ({ id: record.clientId, name: record.clientId, record }));
   return async (write) => {
     await write(
       'delete_applications',
       `WITH deleted AS (
-       DELETE FROM directory.application WHERE tenant_id = $1 AND client_id = ANY($2::text[])
-       RETURNING tenant_id, client_id
+       DELETE FROM directory.application a WHERE tenant_id = $1 AND client_id = ANY($2::text[])
+       RETURNING client_id AS id, jsonb_build_object('created_at', created_at, 'valid_from', valid_from, 'secrets',
+         (SELECT jsonb_agg(to_jsonb(s)) FROM directory.application_secret s
+           WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id)) AS facts
+     ), former AS (
+       INSERT INTO directory.former_application (tenant_id, client_id) SELECT $1, id FROM deleted
+       ON CONFLICT (tenant_id, client_id) DO UPDATE SET deleted_at = excluded.deleted_at
      )
-     INSERT INTO directory.former_application (tenant_id, client_id) SELECT tenant_id, client_id FROM deleted
-     ON CONFLICT (tenant_id, client_id) DO UPDATE SET deleted_at = excluded.deleted_at`,
+     ${keepDeleted('application', '$3')}`,
+      clientIds,
+      JSON.stringify(kept),
+    );
+  };
+}
+
+/** Gives applications that were put again what else was kept of them. Everything issued before their deletion stays invalid. */
+export function restoreApplications(applications: readonly ApplicationRecord[]): Command {
+  const clientIds = applications.map(({ clientId }) => clientId);
+  return async (write) => {
+    await write(
+      'restore_applications',
+      `WITH restored AS (${takeDeleted('application', '$2')}), secrets AS (
+       UPDATE directory.application_secret s SET created_at = k.created_at, last_used_at = k.last_used_at
+         FROM restored r,
+              jsonb_to_recordset(nullif(r.facts -> 'secrets', 'null'))
+                AS k(digest text, created_at timestamptz, last_used_at timestamptz)
+        WHERE s.tenant_id = $1 AND s.client_id = r.id AND s.digest = k.digest
+     )
+     UPDATE directory.application a
+        SET created_at = (r.facts ->> 'created_at')::timestamptz,
+            valid_from = ${validFromNow(`(r.facts ->> 'valid_from')::bigint`)}
+       FROM restored r WHERE a.tenant_id = $1 AND a.client_id = r.id`,
       clientIds,
     );
   };

@@ -1,9 +1,13 @@
-import { deleteApplications, putApplications } from '../applications/commands.postgres.ts';
+import {
+  deleteApplications,
+  putApplications,
+  restoreApplications,
+} from '../applications/commands.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import type { Command } from '../store/command.ts';
 import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
-import { deleteUsers, putUsers } from '../users/commands.postgres.ts';
+import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from './plan.ts';
 
 /**
@@ -17,6 +21,7 @@ export function commandsOf({
   roles,
   users,
   applications,
+  restores,
 }: TenantPlan): Command[] {
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
@@ -28,16 +33,12 @@ export function commandsOf({
       deleteResources,
       resources.deleted.map(({ audience }) => audience),
     ),
-    ...ifAny(
-      deleteApplications,
-      applications.deleted.map(({ clientId }) => clientId),
-    ),
+    ...ifAny(deleteApplications, applications.deleted),
     ...ifAny(putApplications, putOf(applications)),
-    ...ifAny(
-      deleteUsers,
-      users.deleted.map(({ userId }) => userId),
-    ),
+    ...ifAny(restoreApplications, restores ? applications.created : []),
+    ...ifAny(deleteUsers, users.deleted),
     ...ifAny(putUsers, putOf(users)),
+    ...ifAny(restoreUsers, restores ? users.created : []),
     ...ifAny(
       deleteRoles,
       roles.deleted.map(({ name }) => name),

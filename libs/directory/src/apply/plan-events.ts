@@ -20,8 +20,8 @@ export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
         : tenantEvents(plan.current?.tenant, plan.desired.tenant),
     ),
     ...configurationEvents(plan),
-    ...applicationEvents(plan.applications),
-    ...userEvents(plan.users),
+    ...applicationEvents(plan),
+    ...userEvents(plan),
   ];
   const { tenantId } = plan.desired.tenant;
   return drafts.map((draft) => ({ ...base, ...draft, outcome: 'success', tenantId }));
@@ -53,9 +53,10 @@ function summary<T>({ created, updated, deleted }: Difference<T>): string {
   return `${created.length} created, ${updated.length} updated, ${deleted.length} deleted`;
 }
 
-function applicationEvents({ created, updated, deleted }: Difference<ApplicationRecord>): Draft[] {
+function applicationEvents({ applications: { created, updated, deleted }, restores }: TenantPlan): Draft[] {
+  const made = restores ? 'client.restored' : 'client.created';
   return [
-    ...created.flatMap((record) => ownedBy(record, [{ event: 'client.created', clientId: record.clientId }])),
+    ...created.flatMap((record) => ownedBy(record, [{ event: made, clientId: record.clientId }])),
     ...updated.flatMap(({ before, after }) => ownedBy(after, applicationUpdate(before, after))),
     ...deleted.flatMap((record) => ownedBy(record, [{ event: 'client.deleted', clientId: record.clientId }])),
   ];
@@ -93,9 +94,10 @@ function secretEvent(before: ApplicationRecord, after: ApplicationRecord): strin
   return isDeepStrictEqual(before.secrets, after.secrets) ? undefined : 'client.secret.expiry_changed';
 }
 
-function userEvents({ created, updated, deleted }: Difference<UserRecord>): Draft[] {
+function userEvents({ users: { created, updated, deleted }, restores }: TenantPlan): Draft[] {
+  const made = restores ? 'user.restored' : 'user.created';
   return [
-    ...created.flatMap((record) => ownedBy(record, [{ event: 'user.created', subject: record.userId }])),
+    ...created.flatMap((record) => ownedBy(record, [{ event: made, subject: record.userId }])),
     ...updated.flatMap(({ before, after }) => ownedBy(after, userUpdate(before, after))),
     ...deleted.flatMap((record) => ownedBy(record, [{ event: 'user.deleted', subject: record.userId }])),
   ];

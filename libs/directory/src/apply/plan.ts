@@ -21,6 +21,8 @@ export interface TenantPlan {
   readonly roles: Difference<RoleRecord>;
   readonly users: Difference<UserRecord>;
   readonly applications: Difference<ApplicationRecord>;
+  /** What it creates was deleted before, and is restored. */
+  readonly restores?: true;
 }
 
 export interface PlanCounts {

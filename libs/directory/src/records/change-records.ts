@@ -1,12 +1,14 @@
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
-import { changesOf, planTenant, type TenantPlan } from '../apply/plan.ts';
+import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { notFound } from '../messages.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
-import type { RecordKind, RecordKinds, StoredRecord, TenantState } from '../store/records.ts';
+import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
+import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
+import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
 import type { AdminStore, ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
-import type { TenantRecord } from '../tenants/fields.ts';
+import { planRecord } from './plan-record.ts';
 
 /** A record as it is; if it was only validated, as it would be, without what its store knows about it. */
 export type Outcome<R> = Pick<StoredRecord<R>, 'record'> & Partial<StoredRecord<R>>;
@@ -49,6 +51,12 @@ interface Delete<K extends RecordKind> extends Change {
   readonly allow?: (present: RecordKinds[K], records: RecordTransaction) => Promise<void>;
 }
 
+interface Restore<K extends RestorableKind> extends Request {
+  readonly id: string;
+  /** Throws ConnectError if it cannot be restored. */
+  draft(deleted: DeletedRecord<RecordKinds[K]>, records: RecordTransaction): Promise<RecordKinds[K]>;
+}
+
 /** Changes one record at a time, as a plan for it alone. A draft may be asked for more than once. */
 export interface RecordChanges {
   create<K extends RecordKind>(
@@ -62,6 +70,11 @@ export interface RecordChanges {
     context: CallContext,
   ): Promise<Outcome<RecordKinds[K]>>;
   delete<K extends RecordKind>(kind: K, request: Delete<K>, context: CallContext): Promise<void>;
+  restore<K extends RestorableKind>(
+    kind: K,
+    request: Restore<K>,
+    context: CallContext,
+  ): Promise<Outcome<RecordKinds[K]>>;
 }
 
 /** What errors call a record. */
@@ -141,8 +154,26 @@ export function createRecordChanges({
           await records.carryOut(decided(planRecord(records.tenant, kind, before, undefined), context));
       });
     },
+
+    async restore(kind, { tenantId, validateOnly, id, draft }, context) {
+      return inTenant(kind, tenantId, async (records) => {
+        // First, so that of several restores all but one see the record of the first.
+        const deleted = await lockDeleted(records.tx, kind, tenantId, id);
+        if ((await records.find(kind, id)) !== undefined)
+          throw new ConnectError(presentAgain[kind], Code.AlreadyExists);
+        if (deleted === undefined) throw notFound(`${recordNames[kind]}, deleted within the last 30 days,`);
+        const after = await draft(deleted, records);
+        return carriedOut(records, kind, { after, id, validateOnly, restores: true }, context);
+      });
+    },
   };
 }
+
+/** Why a record is not restored that is there. */
+const presentAgain = {
+  user: 'The user exists.',
+  application: 'The application exists: it was restored, or another one was created with its client ID.',
+} as const satisfies Record<RestorableKind, string>;
 
 /** What an earlier create with this request identifier created (AIP-155); undefined if this is the first one. */
 async function claimed(
@@ -208,15 +239,17 @@ async function carriedOut<K extends RecordKind>(
     after,
     id,
     validateOnly,
+    restores,
   }: {
     readonly before?: RecordKinds[K];
     readonly after: RecordKinds[K];
     readonly id: string;
     readonly validateOnly: boolean;
+    readonly restores?: true;
   },
   context: CallContext,
 ): Promise<Outcome<RecordKinds[K]>> {
-  const plan = planRecord(records.tenant, kind, before, after);
+  const plan = { ...planRecord(records.tenant, kind, before, after), ...(restores && { restores }) };
   const taken = await records.taken(plan);
   if (taken.length > 0) {
     const messages = taken.map(({ kind: what, value }) => `${value}: ${takenMessages[what]}`);
@@ -240,35 +273,4 @@ const takenMessages = {
 function decided(plan: TenantPlan, { caller, requestId }: CallContext) {
   const base = { actor: { type: 'operator', id: caller } as const, requestId };
   return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
-}
-
-const lists = {
-  user: 'users',
-  application: 'applications',
-  resource: 'resources',
-  role: 'roles',
-  tenant: 'tenant',
-} as const satisfies Record<RecordKind, keyof TenantState>;
-const nothing = { resources: [], roles: [], users: [], applications: [] };
-
-/** The plan that turns one record into another. Undefined: it does not exist. */
-function planRecord<K extends RecordKind>(
-  tenant: TenantRecord | undefined,
-  kind: K,
-  before: RecordKinds[K] | undefined,
-  after: RecordKinds[K] | undefined,
-): TenantPlan {
-  const stateOf = (record: RecordKinds[K] | undefined): TenantState | undefined => {
-    if (record !== undefined && isTenant(kind, record)) return { ...nothing, tenant: record };
-    if (kind === 'tenant' || tenant === undefined) return undefined;
-    return { ...nothing, tenant, ...(record !== undefined && { [lists[kind]]: [record] }) };
-  };
-  const [current, desired] = [stateOf(before), stateOf(after)];
-  if (desired !== undefined) return planTenant(current, desired);
-  if (current === undefined) throw new Error(`There is no ${kind} to delete.`);
-  return { ...planTenant(current, current), tenant: 'deleted' };
-}
-
-function isTenant(kind: RecordKind, record: RecordKinds[RecordKind]): record is TenantRecord {
-  return kind === 'tenant' && 'tenantId' in record;
 }

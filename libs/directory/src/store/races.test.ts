@@ -154,31 +154,33 @@ describe('writers of the directory', () => {
   it.each([
     {
       kind: 'clientId',
-      first: () => ({ applications: [testApplication('one-value')] }),
-      second: () => ({ applications: [testApplication('one-value')] }),
+      first: (value: string) => ({ applications: [testApplication(value)] }),
+      second: (value: string) => ({ applications: [testApplication(value)] }),
     },
     {
       kind: 'audience',
-      first: () => ({ resources: [resource('one-value', 'at+jwt')] }),
-      second: () => ({ resources: [resource('one-value', 'at+jwt')] }),
+      first: (value: string) => ({ resources: [resource(value, 'at+jwt')] }),
+      second: (value: string) => ({ resources: [resource(value, 'at+jwt')] }),
     },
     {
       kind: 'jwtAudience',
-      first: () => ({ applications: [testApplication('one-value')] }),
-      second: () => ({ resources: [resource('one-value', 'JWT')] }),
+      first: (value: string) => ({ applications: [testApplication(value)] }),
+      second: (value: string) => ({ resources: [resource(value, 'JWT')] }),
     },
     {
       kind: 'clientIdAsAudience',
-      first: () => ({ resources: [resource('one-value', 'JWT')] }),
-      second: () => ({ applications: [testApplication('one-value')] }),
+      first: (value: string) => ({ resources: [resource(value, 'JWT')] }),
+      second: (value: string) => ({ applications: [testApplication(value)] }),
     },
   ])('see what another tenant took while they were writing: $kind', async ({ kind, first, second }) => {
+    // No two of them the same, as client IDs stay with the tenant that had them.
+    const value = `of-${kind}`;
     const [one, two] = [fresh(), fresh()];
     await apply(bare(two));
-    const finish = await applyHalf(bare(two, second()));
-    expect(await apply(bare(one, first()))).toMatchObject({ kind: 'done' });
+    const finish = await applyHalf(bare(two, second(value)));
+    expect(await apply(bare(one, first(value)))).toMatchObject({ kind: 'done' });
     const position = await createChangeStore(database).newestChange();
-    expect(await finish()).toEqual({ kind: 'taken', values: [{ kind, value: 'one-value' }] });
+    expect(await finish()).toEqual({ kind: 'taken', values: [{ kind, value }] });
     expect(await changesAfter(position)).toEqual([]);
     expect((await admin.tenantState(two))?.tenant.name).toBe(two);
     await apply(bare(one));

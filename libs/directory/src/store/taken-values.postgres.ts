@@ -1,4 +1,5 @@
 import type { Queryable } from '@tessera/stores';
+import { isKept } from '../deleted/deleted-records.postgres.ts';
 import type { TakenValue, UniqueValues } from './store.ts';
 
 /** Which of the values other tenants have. */
@@ -11,6 +12,9 @@ export async function takenValues(
     name: 'directory.taken_values',
     text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
             WHERE client_id = ANY($2::text[]) AND tenant_id <> $1
+            UNION
+           SELECT 'clientId', id FROM directory.deleted_record
+            WHERE kind = 'application' AND id = ANY($2::text[]) AND tenant_id <> $1 AND ${isKept}
             UNION ALL
            SELECT 'issuer', issuer FROM directory.tenant
             WHERE issuer <> '' AND split_part(issuer, '//', 2) = split_part($3, '//', 2) AND tenant_id <> $1

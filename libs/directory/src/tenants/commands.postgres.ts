@@ -21,13 +21,17 @@ export function putTenant(tenant: TenantRecord): Command {
   };
 }
 
-/** Deletes a tenant that has no records. One that is made again under its identifier gets back nothing issued before. */
+/**
+ * Deletes a tenant that has no records, for good. One that is made again under its identifier gets back nothing issued before, and
+ * nobody who was deleted.
+ */
 export function deleteTenant(): Command {
   return async (write) => {
     await write(
       'delete_former_applications',
       'DELETE FROM directory.former_application WHERE tenant_id = $1',
     );
+    await write('forget_deleted_records', 'DELETE FROM directory.deleted_record WHERE tenant_id = $1');
     await write(
       'delete_tenant',
       `WITH deleted AS (DELETE FROM directory.tenant WHERE tenant_id = $1 RETURNING tenant_id)

@@ -1,6 +1,7 @@
-import { statusChanged, validFromAfter, type Command } from '../store/command.ts';
+import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
+import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
 import { userColumns, type UserRecord } from './fields.ts';
-import { identifiersOf } from './identifiers.ts';
+import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 
 const { names, values, definitions, updates } = userColumns;
 const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
@@ -51,12 +52,40 @@ export function putUsers(put: readonly UserRecord[]): Command {
   };
 }
 
-/** Deletes users, by their ids. */
-export function deleteUsers(ids: readonly string[]): Command {
+/** Deletes users, and keeps what they were. */
+export function deleteUsers(users: readonly UserRecord[]): Command {
+  const ids = users.map(({ userId }) => userId);
+  const kept = users.map((record) => ({
+    id: record.userId,
+    name: normalizeIdentifier(record.username),
+    record,
+  }));
   return async (write) => {
     await write(
       'delete_users',
-      'DELETE FROM directory.user_account WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+      `WITH deleted AS (
+       DELETE FROM directory.user_account WHERE tenant_id = $1 AND user_id = ANY($2::text[])
+       RETURNING user_id AS id, jsonb_build_object('created_at', created_at, 'valid_from', valid_from,
+                                                   'imported_hash', imported_hash) AS facts
+     )
+     ${keepDeleted('user', '$3')}`,
+      ids,
+      JSON.stringify(kept),
+    );
+  };
+}
+
+/** Gives users that were put again what else was kept of them. Everything issued to them before their deletion stays invalid. */
+export function restoreUsers(users: readonly UserRecord[]): Command {
+  const ids = users.map(({ userId }) => userId);
+  return async (write) => {
+    await write(
+      'restore_users',
+      `WITH restored AS (${takeDeleted('user', '$2')})
+     UPDATE directory.user_account u
+        SET created_at = (r.facts ->> 'created_at')::timestamptz, imported_hash = (r.facts ->> 'imported_hash')::bytea,
+            valid_from = ${validFromNow(`(r.facts ->> 'valid_from')::bigint`)}
+       FROM restored r WHERE u.tenant_id = $1 AND u.user_id = r.id`,
       ids,
     );
   };

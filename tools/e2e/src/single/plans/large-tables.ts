@@ -66,6 +66,15 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
   });
   await fill('directory.former_application', applications, { tenant_id: tenant, client_id: `'former' || i` });
   await fill('directory.former_tenant', tenants, { tenant_id: `'gone' || i` });
+  await fill('directory.deleted_record', rows, {
+    tenant_id: tenant,
+    kind: `CASE WHEN i % 2 = 0 THEN 'user' ELSE 'application' END`,
+    id: `'gone' || i`,
+    name: `'gone' || i`,
+    record: `'{}'`,
+    facts: `'{}'`,
+    deleted_at: earlier,
+  });
   await fill('directory.application_secret', applications, {
     tenant_id: tenant,
     client_id: `'client' || i`,

@@ -14,6 +14,7 @@ const storeTests = [
   'libs/authorize/src/store/store.postgres.test.ts',
   'libs/device/src/store/decision-store.postgres.test.ts',
   'libs/device/src/delivery/',
+  'libs/directory/src/deleted/deleted-records.test.ts',
   'libs/directory/src/store/',
   'libs/directory/src/records/',
   'libs/directory/src/wiring.test.ts',

@@ -1,0 +1,115 @@
+import type { Queryable } from '@tessera/stores';
+import type { RecordKinds } from '../store/records.ts';
+import type { PageRequest } from '../store/store.ts';
+import type { DeletedPage, DeletedRecord, RestorableKind } from './deleted-record.ts';
+
+/** SQL: whether a deleted record can still be restored, or is to be purged. */
+export const isKept = `deleted_at > statement_timestamp() - interval '30 days'`;
+
+/**
+ * SQL: keeps what a statement deletes.
+ * @param kept SQL: JSON of the records with their identifiers and names. `deleted` has their identifiers, and the facts of their rows
+ */
+export function keepDeleted(kind: RestorableKind, kept: string): string {
+  return `INSERT INTO directory.deleted_record (tenant_id, kind, id, name, record, facts)
+     SELECT $1, '${kind}', k.id, k.name, k.record, deleted.facts
+       FROM jsonb_to_recordset(${kept}::jsonb) AS k(id text, name text, record jsonb) JOIN deleted ON deleted.id = k.id
+     ON CONFLICT (tenant_id, kind, id) DO UPDATE
+        SET name = excluded.name, record = excluded.record, facts = excluded.facts, deleted_at = excluded.deleted_at`;
+}
+
+/** SQL: the facts of deleted records, which are no longer kept. */
+export function takeDeleted(kind: RestorableKind, ids: string): string {
+  return `DELETE FROM directory.deleted_record
+           WHERE tenant_id = $1 AND kind = '${kind}' AND id = ANY(${ids}::text[]) RETURNING id, facts`;
+}
+
+/** Behind every name that begins with a text, in the order of bytes. */
+const last = '\u{10ffff}';
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly record: unknown;
+  readonly deleted_at: Date;
+}
+
+/** A deleted record, which stays as it is until the commit; undefined if there is none, or it is too old to be restored. */
+export async function lockDeleted<K extends RestorableKind>(
+  tx: Queryable,
+  kind: K,
+  tenantId: string,
+  id: string,
+): Promise<DeletedRecord<RecordKinds[K]> | undefined> {
+  if (id.includes('\0')) return undefined;
+  const { rows } = await tx.query<Row>({
+    name: 'directory.lock_deleted_record',
+    text: `SELECT id, name, record, deleted_at FROM directory.deleted_record
+            WHERE tenant_id = $1 AND kind = $2 AND id = $3 AND ${isKept} FOR UPDATE`,
+    values: [tenantId, kind, id],
+  });
+  return rows[0] && deletedRecord<K>(rows[0]);
+}
+
+/** A page of the deleted records of a tenant whose names begin with the text that is searched for, in the order of the names. */
+export async function listDeleted<K extends RestorableKind>(
+  queryable: Queryable,
+  kind: K,
+  tenantId: string,
+  { after, search, size }: PageRequest,
+): Promise<DeletedPage<RecordKinds[K]>> {
+  if (`${tenantId}${after}${search}`.includes('\0')) return { records: [], next: undefined };
+  // No identifier has a space.
+  const end = after.lastIndexOf(' ');
+  const { rows } = await queryable.query<Row>({
+    name: 'directory.list_deleted_records',
+    text: `SELECT id, name, record, deleted_at FROM directory.deleted_record
+            WHERE tenant_id = $1 AND kind = $2 AND (name COLLATE "C", id COLLATE "C") > ($3, $4)
+              AND name COLLATE "C" >= $5::text AND name COLLATE "C" < $5::text || '${last}' AND ${isKept}
+            ORDER BY name COLLATE "C", id COLLATE "C" LIMIT $6`,
+    values: [tenantId, kind, after.slice(0, Math.max(end, 0)), after.slice(end + 1), search, size + 1],
+  });
+  const page = rows.slice(0, size);
+  const lastOfPage = page.at(-1);
+  return {
+    records: page.map((row) => deletedRecord<K>(row)),
+    next: rows.length > size && lastOfPage ? `${lastOfPage.name} ${lastOfPage.id}` : undefined,
+  };
+}
+
+/** Which of these names, normalized user names or client IDs, deleted records of a tenant had that can be restored. */
+export async function deletedNames(
+  queryable: Queryable,
+  kind: RestorableKind,
+  tenantId: string,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set();
+  const { rows } = await queryable.query<{ name: string }>({
+    name: 'directory.deleted_names',
+    text: `SELECT DISTINCT name FROM directory.deleted_record
+            WHERE tenant_id = $1 AND kind = $2 AND name COLLATE "C" = ANY($3::text[]) AND ${isKept}`,
+    values: [tenantId, kind, names],
+  });
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Forgets up to `limit` records that can no longer be restored; resolves with how many. */
+export async function purgeDeleted(queryable: Queryable, limit: number): Promise<number> {
+  const { rowCount } = await queryable.query({
+    name: 'directory.purge_deleted_records',
+    text: `DELETE FROM directory.deleted_record WHERE (tenant_id, kind, id) IN (
+             SELECT tenant_id, kind, id FROM directory.deleted_record
+              WHERE deleted_at <= statement_timestamp() - interval '30 days'
+              ORDER BY deleted_at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
+    values: [limit],
+  });
+  return rowCount;
+}
+
+function deletedRecord<K extends RestorableKind>({
+  record,
+  deleted_at: deletedAt,
+}: Row): DeletedRecord<RecordKinds[K]> {
+  return { record: record as RecordKinds[K], deletedAt };
+}
