@@ -8,6 +8,7 @@
  *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans ─> commands of each kind
  *     operator, one record ─> *-calls of its kind ─> records/ ─> a plan of one record ─> commands of its kind
  *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
+ *     operator, gateway: links with which people set their passwords ─> links/
  *     every change ──> feed/ ──> watchers in the other services
  */
 export { administrationConfig, serveAdministration, type AdministrationConfig } from './administration.ts';

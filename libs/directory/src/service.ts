@@ -2,6 +2,8 @@ import type { ChangeFeed } from '@tessera/stores';
 import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from './credentials/client-secrets.ts';
+import { openedLinkCalls } from './links/link-calls.ts';
+import type { PasswordLinks } from './links/password-links.ts';
 import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
 import type { PasswordSignIn } from './credentials/password-sign-in.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
@@ -17,6 +19,7 @@ export interface DirectoryDeps {
   readonly pepperCheck: PepperCheck;
   readonly secretUses: SecretUses;
   readonly signIns: PasswordSignIn;
+  readonly links: PasswordLinks;
 }
 
 /** A position that cannot be resumed, so that the watch starts at the present. */
@@ -82,6 +85,8 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
       if (signedIn === undefined) return {};
       return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
     },
+
+    ...openedLinkCalls(deps),
 
     async *watchChanges({ afterSequence, since }, { signal }) {
       for await (const item of feed.watch(await startOf(afterSequence, since), signal)) {

@@ -698,6 +698,8 @@ describe('callers', () => {
       getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
       findUser: ['authorize', 'device', 'operator'],
       verifyPassword: ['authorize'],
+      getPasswordLink: ['gateway'],
+      redeemPasswordLink: ['gateway'],
       watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
     },
     DirectoryAdminService: {
@@ -735,6 +737,7 @@ describe('callers', () => {
       create: ['operator', 'admin'],
       update: ['operator', 'admin'],
       delete: ['operator', 'admin'],
+      createPasswordLink: ['operator', 'admin'],
     },
     ApplicationsService: {
       get: ['operator', 'admin'],

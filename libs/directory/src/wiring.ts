@@ -5,6 +5,7 @@ import { opaqueValue } from '@tessera/kit';
 import { route, type BuiltService } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { createPasswordLinks } from './links/password-links.ts';
 import { createAdminStore } from './store/admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
 import { ClientSecrets } from './credentials/client-secrets.ts';
@@ -37,7 +38,7 @@ export function buildDirectory(
   _peers: Record<string, never>,
   runtime: Runtime,
 ): BuiltService {
-  const { database, log, random } = runtime;
+  const { database, log, random, clock } = runtime;
   const store = createDirectoryStore(database);
   const changes = createChangeStore(database);
   const feed = new ChangeFeed(changes, log);
@@ -60,25 +61,30 @@ export function buildDirectory(
     { what: 'deleted records', log },
   );
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
+  const passwordMinLength = config.TESSERA_PASSWORD_MIN_LENGTH;
+  const onChange = () => feed.poke();
+  const links = createPasswordLinks({ database, clock, random, passwords, passwordMinLength, onChange });
+  const linkPurge = startPurge(links, { what: 'password links', log });
   const adminDeps = {
     database,
+    links,
     store: adminStore,
     directoryStore: store,
     secrets,
     pepperCheck,
     passwords,
-    passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
+    passwordMinLength,
     sharedIssuer: config.TESSERA_ISSUER,
     newUserId: () => opaqueValue('usr_', random, 16),
     newSecret: () => opaqueValue('', random),
-    onChange: () => feed.poke(),
+    onChange,
   };
   return {
     name: 'directory',
     routes: [
       route(
         DirectoryService,
-        directoryHandlers({ store, changes, feed, secrets, pepperCheck, secretUses, signIns }),
+        directoryHandlers({ store, changes, feed, secrets, pepperCheck, secretUses, signIns, links }),
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
       ...recordRoutes(adminDeps),
@@ -93,6 +99,7 @@ export function buildDirectory(
     async close() {
       await purge.close();
       await feed.close();
+      await linkPurge.close();
       await signIns.close();
       await secretUses.close();
     },

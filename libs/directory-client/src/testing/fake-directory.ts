@@ -256,6 +256,8 @@ export class FakeDirectory {
         const signedInAtMs = BigInt(Math.max(Date.now(), Number(user.validFrom) * 1000));
         return this.#respond({ user: withoutPassword(user), signedInAtMs });
       },
+      getPasswordLink: () => found<never>(undefined),
+      redeemPasswordLink: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {
         this.changes.watchedAfter.push(afterSequence);
         this.#receive('watchChanges');

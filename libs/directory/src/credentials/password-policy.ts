@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Problem } from '../declared/positions.ts';
 import type { ReadState } from '../declared/read.ts';
+import { longestPassword } from './phc.ts';
 
 /** Lower-case, one a line (docs/adr/0039-common-passwords.md). */
 const file = new URL('./common-passwords.txt', import.meta.url);
@@ -17,6 +18,12 @@ export function passwordProblem(password: string, minimumLength: number): string
   return common.has(password.toLowerCase())
     ? 'is one of the most common passwords; choose another one'
     : undefined;
+}
+
+/** As `passwordProblem`, for a password of any length, as a person sends it. */
+export function newPasswordProblem(password: string, minimumLength: number): string | undefined {
+  if (password.length > longestPassword) return `must have at most ${longestPassword} characters`;
+  return passwordProblem(password, minimumLength);
 }
 
 /** Every declared password that a person may not have. */

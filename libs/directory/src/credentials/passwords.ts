@@ -72,6 +72,11 @@ export class Passwords {
     return this.#hashQueue.runInBackground(() => this.#make(password));
   }
 
+  /** As `renewed`, for a password that a person has just chosen: in their turn. Throws `temporarily_unavailable` as `verify` does. */
+  async chosen(password: string, source: SignInSource, signal?: AbortSignal): Promise<string> {
+    return this.#hashQueue.run(() => this.#make(password), source, signal);
+  }
+
   /**
    * The PHC string to store for a declared password: `stored` if it matches, else a new one. The comparison hashes the
    * password, because any cheaper record of it would be a cheaper target for guessing.

@@ -15,12 +15,12 @@ import { buildDirectory } from '../wiring.ts';
 
 export const call = () => rootCall('a-request', 60_000);
 
-/** A directory process on a migrated database, until the test ends. */
-export function startDirectory(database: Database) {
+/** A directory process on a migrated database, until the test ends. `settings` are as in the environment. */
+export function startDirectory(database: Database, settings: Readonly<Record<string, string>> = {}) {
   const pepper = createHash('sha256').update('p').digest('base64');
   const runtime = testRuntime({ database, log: silentLog() });
   const service = buildDirectory(
-    loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper }),
+    loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper, ...settings }),
     {},
     runtime,
   );

@@ -3,6 +3,7 @@ import { UserSchema, type UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
+import { linkCalls, type LinkCallsDeps } from '../links/link-calls.ts';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import { notFound } from '../messages.ts';
 import type { Outcome } from '../records/change-records.ts';
@@ -18,7 +19,7 @@ import { user, userFields, type DeclaredUser, type UserRecord } from './fields.t
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 import { takenIdentifiers } from './read.postgres.ts';
 
-export interface UserCallsDeps extends RecordCallsDeps {
+export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
   readonly passwords: Passwords;
   /** In characters. */
   readonly passwordMinLength: number;
@@ -34,6 +35,7 @@ export function userCalls({
   passwords,
   passwordMinLength,
   newUserId,
+  ...linkDeps
 }: UserCallsDeps): Handlers<typeof UsersService> {
   /** The hash of a password that is given; before the transaction, which must be short. */
   async function hashOf(given: Entry, validateOnly: boolean): Promise<string | undefined> {
@@ -108,6 +110,8 @@ export function userCalls({
       await records.delete('user', { ...request, id }, context);
       return {};
     },
+
+    ...linkCalls(linkDeps),
   };
 }
 

@@ -72,6 +72,8 @@ function directoryRoute(subject: () => Subject) {
     getUser: unimplemented,
     findUser: unimplemented,
     verifyPassword: unimplemented,
+    getPasswordLink: unimplemented,
+    redeemPasswordLink: unimplemented,
     watchChanges: (request, context) => subject().watchChanges(request, context),
   });
 }

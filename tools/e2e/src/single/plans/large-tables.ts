@@ -108,6 +108,14 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     id: user,
     created_at: earlier,
   });
+  await fill('directory.password_link', rows, {
+    tenant_id: tenant,
+    user_id: user,
+    purpose: `'invitation'`,
+    digest: hash,
+    valid_from: '0',
+    expires_at: later,
+  });
   await fill('directory.change', rows, {
     recorded_at: earlier,
     kind: `'user'`,

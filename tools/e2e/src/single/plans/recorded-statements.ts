@@ -17,6 +17,7 @@ const storeTests = [
   'libs/directory/src/deleted/deleted-records.test.ts',
   'libs/directory/src/store/',
   'libs/directory/src/records/',
+  'libs/directory/src/links/',
   'libs/directory/src/wiring.test.ts',
   'libs/directory/src/apply/',
   'libs/keys/src/store.postgres.test.ts',

@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/users.proto.
  */
 export const file_tessera_admin_v1_users: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIt4FCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHVzZXJuYW1lGAogASgJEg0KBWVtYWlsGAsgASgJEgwKBG5hbWUYDCABKAkSFAoMcGhvbmVfbnVtYmVyGA0gASgJEisKCmF0dHJpYnV0ZXMYDiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBXJvbGVzGA8gAygJEg4KBnN0YXR1cxgQIAEoCRIaChJwcmVmZXJyZWRfdXNlcm5hbWUYESABKAkSEgoKZ2l2ZW5fbmFtZRgSIAEoCRITCgtmYW1pbHlfbmFtZRgTIAEoCRITCgttaWRkbGVfbmFtZRgUIAEoCRIQCghuaWNrbmFtZRgVIAEoCRIbCg5lbWFpbF92ZXJpZmllZBgWIAEoCEgAiAEBEiIKFXBob25lX251bWJlcl92ZXJpZmllZBgXIAEoCEgBiAEBEg4KBmxvY2FsZRgYIAEoCRIQCgh6b25laW5mbxgZIAEoCRIPCgdwaWN0dXJlGBogASgJEg8KB3Byb2ZpbGUYGyABKAkSDwoHd2Vic2l0ZRgcIAEoCRIOCgZnZW5kZXIYHSABKAkSEQoJYmlydGhkYXRlGB4gASgJEjAKB2FkZHJlc3MYHyABKAsyHy50ZXNzZXJhLmFkbWluLnYxLlBvc3RhbEFkZHJlc3MSFQoIcGFzc3dvcmQYICABKAlCA4ABARIaCg1wYXNzd29yZF9oYXNoGCEgASgJQgOAAQFCEQoPX2VtYWlsX3ZlcmlmaWVkQhgKFl9waG9uZV9udW1iZXJfdmVyaWZpZWQiggEKDVBvc3RhbEFkZHJlc3MSEQoJZm9ybWF0dGVkGAEgASgJEhYKDnN0cmVldF9hZGRyZXNzGAIgASgJEhAKCGxvY2FsaXR5GAMgASgJEg4KBnJlZ2lvbhgEIAEoCRITCgtwb3N0YWxfY29kZRgFIAEoCRIPCgdjb3VudHJ5GAYgASgJIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIlwKEExpc3RVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJTChFMaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkidwoRQ3JlYXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBHVzZXIYAiABKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISEgoKcmVxdWVzdF9pZBgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIqcBChFVcGRhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgibwoRRGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCIUChJEZWxldGVVc2VyUmVzcG9uc2UykgUKDFVzZXJzU2VydmljZRJ2CgNHZXQSIC50ZXNzZXJhLmFkbWluLnYxLkdldFVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBKGAQoETGlzdBIiLnRlc3NlcmEuYWRtaW4udjEuTGlzdFVzZXJzUmVxdWVzdBojLnRlc3NlcmEuYWRtaW4udjEuTGlzdFVzZXJzUmVzcG9uc2UiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkEnoKBkNyZWF0ZRIjLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlVXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBJ6CgZVcGRhdGUSIy50ZXNzZXJhLmFkbWluLnYxLlVwZGF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSiAEKBkRlbGV0ZRIjLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVXNlclJlcXVlc3QaJC50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIt4FCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHVzZXJuYW1lGAogASgJEg0KBWVtYWlsGAsgASgJEgwKBG5hbWUYDCABKAkSFAoMcGhvbmVfbnVtYmVyGA0gASgJEisKCmF0dHJpYnV0ZXMYDiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBXJvbGVzGA8gAygJEg4KBnN0YXR1cxgQIAEoCRIaChJwcmVmZXJyZWRfdXNlcm5hbWUYESABKAkSEgoKZ2l2ZW5fbmFtZRgSIAEoCRITCgtmYW1pbHlfbmFtZRgTIAEoCRITCgttaWRkbGVfbmFtZRgUIAEoCRIQCghuaWNrbmFtZRgVIAEoCRIbCg5lbWFpbF92ZXJpZmllZBgWIAEoCEgAiAEBEiIKFXBob25lX251bWJlcl92ZXJpZmllZBgXIAEoCEgBiAEBEg4KBmxvY2FsZRgYIAEoCRIQCgh6b25laW5mbxgZIAEoCRIPCgdwaWN0dXJlGBogASgJEg8KB3Byb2ZpbGUYGyABKAkSDwoHd2Vic2l0ZRgcIAEoCRIOCgZnZW5kZXIYHSABKAkSEQoJYmlydGhkYXRlGB4gASgJEjAKB2FkZHJlc3MYHyABKAsyHy50ZXNzZXJhLmFkbWluLnYxLlBvc3RhbEFkZHJlc3MSFQoIcGFzc3dvcmQYICABKAlCA4ABARIaCg1wYXNzd29yZF9oYXNoGCEgASgJQgOAAQFCEQoPX2VtYWlsX3ZlcmlmaWVkQhgKFl9waG9uZV9udW1iZXJfdmVyaWZpZWQiggEKDVBvc3RhbEFkZHJlc3MSEQoJZm9ybWF0dGVkGAEgASgJEhYKDnN0cmVldF9hZGRyZXNzGAIgASgJEhAKCGxvY2FsaXR5GAMgASgJEg4KBnJlZ2lvbhgEIAEoCRITCgtwb3N0YWxfY29kZRgFIAEoCRIPCgdjb3VudHJ5GAYgASgJIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIlwKEExpc3RVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJTChFMaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkidwoRQ3JlYXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBHVzZXIYAiABKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISEgoKcmVxdWVzdF9pZBgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIqcBChFVcGRhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgibwoRRGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCIUChJEZWxldGVVc2VyUmVzcG9uc2UiZwoZQ3JlYXRlUGFzc3dvcmRMaW5rUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIPCgdwdXJwb3NlGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgiXwoaQ3JlYXRlUGFzc3dvcmRMaW5rUmVzcG9uc2USEAoDdXJpGAEgASgJQgOAAQESLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMrkGCgxVc2Vyc1NlcnZpY2USdgoDR2V0EiAudGVzc2VyYS5hZG1pbi52MS5HZXRVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciI1kAIB6uAYLgoIb3BlcmF0b3IKBWFkbWluEhBhZG1pbi51c2Vycy5yZWFkGgl0ZW5hbnRfaWQShgEKBExpc3QSIi50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1JlcXVlc3QaIy50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBJ6CgZDcmVhdGUSIy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSegoGVXBkYXRlEiMudGVzc2VyYS5hZG1pbi52MS5VcGRhdGVVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEogBCgZEZWxldGUSIy50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5EZWxldGVVc2VyUmVzcG9uc2UiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKkAQoSQ3JlYXRlUGFzc3dvcmRMaW5rEisudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXF1ZXN0GiwudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * A person.
@@ -469,6 +469,67 @@ export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PUR
   messageDesc(file_tessera_admin_v1_users, 8);
 
 /**
+ * @generated from message tessera.admin.v1.CreatePasswordLinkRequest
+ */
+export type CreatePasswordLinkRequest = Message<"tessera.admin.v1.CreatePasswordLinkRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * "invitation": for a person without a password, valid for 7 days. "reset": valid for an hour.
+   *
+   * @generated from field: string purpose = 3;
+   */
+  purpose: string;
+
+  /**
+   * Checks everything, and makes no link (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message tessera.admin.v1.CreatePasswordLinkRequest.
+ * Use `create(CreatePasswordLinkRequestSchema)` to create a new message.
+ */
+export const CreatePasswordLinkRequestSchema: GenMessage<CreatePasswordLinkRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 9);
+
+/**
+ * @generated from message tessera.admin.v1.CreatePasswordLinkResponse
+ */
+export type CreatePasswordLinkResponse = Message<"tessera.admin.v1.CreatePasswordLinkResponse"> & {
+  /**
+   * At the issuer of the tenant; never returned again. A path below the issuer if the directory does not know the shared issuer
+   * (TESSERA_ISSUER).
+   *
+   * @generated from field: string uri = 1;
+   */
+  uri: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.admin.v1.CreatePasswordLinkResponse.
+ * Use `create(CreatePasswordLinkResponseSchema)` to create a new message.
+ */
+export const CreatePasswordLinkResponseSchema: GenMessage<CreatePasswordLinkResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 10);
+
+/**
  * UsersService reads and changes the people of a tenant.
  *
  * A call changes one record, in one transaction with its audit row and its place in the feed. NOT_FOUND for an unknown tenant or record.
@@ -527,6 +588,18 @@ export const UsersService: GenService<{
     methodKind: "unary";
     input: typeof DeleteUserRequestSchema;
     output: typeof DeleteUserResponseSchema;
+  },
+  /**
+   * CreatePasswordLink makes a one-time link with which a person sets their password. It replaces an earlier link with the same purpose, and
+   * ends with the next change of the person's password or status. FAILED_PRECONDITION for a person or tenant that is not active, and for an
+   * invitation to a person who has a password.
+   *
+   * @generated from rpc tessera.admin.v1.UsersService.CreatePasswordLink
+   */
+  createPasswordLink: {
+    methodKind: "unary";
+    input: typeof CreatePasswordLinkRequestSchema;
+    output: typeof CreatePasswordLinkResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_admin_v1_users, 0);

@@ -14,7 +14,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIp8BCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGAcgASgJImkKDENsYWltTWFwcGluZxIMCgRuYW1lGAEgASgJEhEKCWF0dHJpYnV0ZRgCIAEoCRIQCghpZF90b2tlbhgDIAEoCBIUCgxhY2Nlc3NfdG9rZW4YBCABKAgSEAoIdXNlcmluZm8YBSABKAgipgUKC0FwcGxpY2F0aW9uEhEKCWNsaWVudF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIzCgR0eXBlGAQgASgOMiUudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25UeXBlEiwKBnN0YXR1cxgFIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxITCgtncmFudF90eXBlcxgGIAMoCRIVCg1yZWRpcmVjdF91cmlzGAcgAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGAggAygJEjIKBnNjb3BlcxgJIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdyYW50ZWRTY29wZRIyCglsaWZldGltZXMYCiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgLIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYDCADKAkSEgoKdmFsaWRfZnJvbRgNIAEoAxIVCg1hbGxvd2VkX3JvbGVzGA4gAygJEhUKDXBrY2Vfb3B0aW9uYWwYDyABKAgSJAocYXV0aGVudGljYXRlZF9zdGFydF9yZXF1aXJlZBgQIAEoCBIeChZiYWNrY2hhbm5lbF9sb2dvdXRfdXJpGBogASgJEisKI2JhY2tjaGFubmVsX2xvZ291dF9zZXNzaW9uX3JlcXVpcmVkGBsgASgIEjIKBmNsYWltcxgSIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsYWltTWFwcGluZxIXCg9pZF90b2tlbl9jbGFpbXMYHCADKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IhoKGExpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdCIxCgxUZW5hbnRJc3N1ZXISEQoJdGVuYW50X2lkGAEgASgJEg4KBmlzc3VlchgCIAEoCSJQChlMaXN0VGVuYW50SXNzdWVyc1Jlc3BvbnNlEjMKB2lzc3VlcnMYASADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRJc3N1ZXIiKgoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJ+ChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEjYKC2FwcGxpY2F0aW9uGAEgASgLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb24SLAoGdGVuYW50GAIgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50Ik8KHlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBIkcKH1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSEgoKZXhwaXJlc19hdBgCIAEoAyKfAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIMCgRuYW1lGAUgASgJEhQKDHBob25lX251bWJlchgGIAEoCRINCgVyb2xlcxgHIAMoCRIsCgZzdGF0dXMYCCABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEgoKdmFsaWRfZnJvbRgJIAEoAxIwCg9zdGFuZGFyZF9jbGFpbXMYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EisKCmF0dHJpYnV0ZXMYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJpChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIlsKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXISFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIjwKE1dhdGNoQ2hhbmdlc1JlcXVlc3QSFgoOYWZ0ZXJfc2VxdWVuY2UYASABKAMSDQoFc2luY2UYAiABKAMimwEKFFdhdGNoQ2hhbmdlc1Jlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgDEi4KBGtpbmQYAiABKA4yIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VLaW5kEhEKCXRlbmFudF9pZBgDIAEoCRIKCgJpZBgEIAEoCRINCgVlbmRlZBgFIAEoCBITCgtyZWNvcmRlZF9hdBgGIAEoAyJwCgxBcHBseVJlcXVlc3QSFQoIZG9jdW1lbnQYASABKAlCA4ABARIRCglmaWxlX25hbWUYAiABKAkSFAoMYWxsb3dfZGVsZXRlGAMgASgIEg0KBW93bmVyGAQgASgJEhEKCXRha2Vfb3ZlchgFIAEoCCJoCg1UZW5hbnRPdXRjb21lEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKAgiRQoNQXBwbHlSZXNwb25zZRI0Cgd0ZW5hbnRzGAEgAygLMiMudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50T3V0Y29tZSJxCgtEaWZmUmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCRIWCg5kZWxldGlvbnNfb25seRgDIAEoCBINCgVvd25lchgEIAEoCRIRCgl0YWtlX292ZXIYBSABKAgiYgoKRGlmZmVyZW5jZRIMCgRraW5kGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGY2hhbmdlGAMgASgJEgwKBGtleXMYBCADKAkSGgoSbmVlZHNfYWxsb3dfZGVsZXRlGAUgASgIIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJkChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDEhEKCXNlY3JldF9pZBgEIAEoCSJaCh5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2USOAoHc2VjcmV0cxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uU2VjcmV0KlsKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIRCg1TVEFUVVNfQUNUSVZFEAESEwoPU1RBVFVTX0RJU0FCTEVEEAISEQoNU1RBVFVTX0xPQ0tFRBADKnMKD0FwcGxpY2F0aW9uVHlwZRIgChxBUFBMSUNBVElPTl9UWVBFX1VOU1BFQ0lGSUVEEAASGwoXQVBQTElDQVRJT05fVFlQRV9QVUJMSUMQARIhCh1BUFBMSUNBVElPTl9UWVBFX0NPTkZJREVOVElBTBACKnQKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJDSEFOR0VfS0lORF9URU5BTlQQARIbChdDSEFOR0VfS0lORF9BUFBMSUNBVElPThACEhQKEENIQU5HRV9LSU5EX1VTRVIQAzKBCQoQRGlyZWN0b3J5U2VydmljZRKhAQoOR2V0QXBwbGljYXRpb24SKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRBcHBsaWNhdGlvblJlc3BvbnNlIjSQAgHq4BgtCgdnYXRld2F5CglhdXRob3JpemUKBmRldmljZQoFdG9rZW4KCG9wZXJhdG9yEnAKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEo0BChFMaXN0VGVuYW50SXNzdWVycxIuLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdBovLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RUZW5hbnRJc3N1ZXJzUmVzcG9uc2UiF5ACAergGBAKB2dhdGV3YXkKBXRva2VuEpsBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2UiE+rgGA8KBmRldmljZQoFdG9rZW4SjAEKB0dldFVzZXISJC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVxdWVzdBolLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXNwb25zZSI0kAIB6uAYLQoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCghvcGVyYXRvchJ/CghGaW5kVXNlchIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkZpbmRVc2VyUmVxdWVzdBomLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkZpbmRVc2VyUmVzcG9uc2UiJJACAergGB0KCWF1dGhvcml6ZQoGZGV2aWNlCghvcGVyYXRvchJ8Cg5WZXJpZnlQYXNzd29yZBIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeVBhc3N3b3JkUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeVBhc3N3b3JkUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKaAQoMV2F0Y2hDaGFuZ2VzEikudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBoqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1Jlc3BvbnNlIjHq4BgtCgdnYXRld2F5CglhdXRob3JpemUKBmRldmljZQoFdG9rZW4KCG9wZXJhdG9yMAEyhAcKFURpcmVjdG9yeUFkbWluU2VydmljZRJgCgVBcHBseRIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGx5UmVxdWVzdBojLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGx5UmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEmAKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIRkAIB6uAYCgoIb3BlcmF0b3ISgwEKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3IwARJ4Cg1TZXRVc2VyU3RhdHVzEioudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VXNlclN0YXR1c1JlcXVlc3QaKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEo0BChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEn4KD1NldFRlbmFudFN0YXR1cxIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1JlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRUZW5hbnRTdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISlgEKFkxpc3RBcHBsaWNhdGlvblNlY3JldHMSMy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBo0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZSIRkAIB6uAYCgoIb3BlcmF0b3JiBnByb3RvMw", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_directory_v1_policies]);
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIp8BCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGAcgASgJImkKDENsYWltTWFwcGluZxIMCgRuYW1lGAEgASgJEhEKCWF0dHJpYnV0ZRgCIAEoCRIQCghpZF90b2tlbhgDIAEoCBIUCgxhY2Nlc3NfdG9rZW4YBCABKAgSEAoIdXNlcmluZm8YBSABKAgipgUKC0FwcGxpY2F0aW9uEhEKCWNsaWVudF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIzCgR0eXBlGAQgASgOMiUudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25UeXBlEiwKBnN0YXR1cxgFIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxITCgtncmFudF90eXBlcxgGIAMoCRIVCg1yZWRpcmVjdF91cmlzGAcgAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGAggAygJEjIKBnNjb3BlcxgJIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdyYW50ZWRTY29wZRIyCglsaWZldGltZXMYCiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgLIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYDCADKAkSEgoKdmFsaWRfZnJvbRgNIAEoAxIVCg1hbGxvd2VkX3JvbGVzGA4gAygJEhUKDXBrY2Vfb3B0aW9uYWwYDyABKAgSJAocYXV0aGVudGljYXRlZF9zdGFydF9yZXF1aXJlZBgQIAEoCBIeChZiYWNrY2hhbm5lbF9sb2dvdXRfdXJpGBogASgJEisKI2JhY2tjaGFubmVsX2xvZ291dF9zZXNzaW9uX3JlcXVpcmVkGBsgASgIEjIKBmNsYWltcxgSIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsYWltTWFwcGluZxIXCg9pZF90b2tlbl9jbGFpbXMYHCADKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IhoKGExpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdCIxCgxUZW5hbnRJc3N1ZXISEQoJdGVuYW50X2lkGAEgASgJEg4KBmlzc3VlchgCIAEoCSJQChlMaXN0VGVuYW50SXNzdWVyc1Jlc3BvbnNlEjMKB2lzc3VlcnMYASADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRJc3N1ZXIiKgoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJ+ChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEjYKC2FwcGxpY2F0aW9uGAEgASgLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb24SLAoGdGVuYW50GAIgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50Ik8KHlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBIkcKH1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSEgoKZXhwaXJlc19hdBgCIAEoAyKfAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIMCgRuYW1lGAUgASgJEhQKDHBob25lX251bWJlchgGIAEoCRINCgVyb2xlcxgHIAMoCRIsCgZzdGF0dXMYCCABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEgoKdmFsaWRfZnJvbRgJIAEoAxIwCg9zdGFuZGFyZF9jbGFpbXMYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EisKCmF0dHJpYnV0ZXMYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJpChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIlsKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXISFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIj4KFkdldFBhc3N3b3JkTGlua1JlcXVlc3QSEQoEbGluaxgBIAEoCUIDgAEBEhEKCXRlbmFudF9pZBgCIAEoCSJkChdHZXRQYXNzd29yZExpbmtSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEwoLdGVuYW50X25hbWUYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDwoHcHVycG9zZRgEIAEoCSJsChlSZWRlZW1QYXNzd29yZExpbmtSZXF1ZXN0EhEKBGxpbmsYASABKAlCA4ABARIRCgl0ZW5hbnRfaWQYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIjYKGlJlZGVlbVBhc3N3b3JkTGlua1Jlc3BvbnNlEhgKEHBhc3N3b3JkX3Byb2JsZW0YASABKAkiPAoTV2F0Y2hDaGFuZ2VzUmVxdWVzdBIWCg5hZnRlcl9zZXF1ZW5jZRgBIAEoAxINCgVzaW5jZRgCIAEoAyKbAQoUV2F0Y2hDaGFuZ2VzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSLgoEa2luZBgCIAEoDjIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZUtpbmQSEQoJdGVuYW50X2lkGAMgASgJEgoKAmlkGAQgASgJEg0KBWVuZGVkGAUgASgIEhMKC3JlY29yZGVkX2F0GAYgASgDInAKDEFwcGx5UmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCRIUCgxhbGxvd19kZWxldGUYAyABKAgSDQoFb3duZXIYBCABKAkSEQoJdGFrZV9vdmVyGAUgASgIImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lInEKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJEhYKDmRlbGV0aW9uc19vbmx5GAMgASgIEg0KBW93bmVyGAQgASgJEhEKCXRha2Vfb3ZlchgFIAEoCCJiCgpEaWZmZXJlbmNlEgwKBGtpbmQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZjaGFuZ2UYAyABKAkSDAoEa2V5cxgEIAMoCRIaChJuZWVkc19hbGxvd19kZWxldGUYBSABKAgiXQoRVGVuYW50RGlmZmVyZW5jZXMSEQoJdGVuYW50X2lkGAEgASgJEjUKC2RpZmZlcmVuY2VzGAIgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZmVyZW5jZSJICgxEaWZmUmVzcG9uc2USOAoHdGVuYW50cxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudERpZmZlcmVuY2VzIiwKF0dldERlY2xhcmVkU3RhdGVSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSIsChhHZXREZWNsYXJlZFN0YXRlUmVzcG9uc2USEAoIZG9jdW1lbnQYASABKAkiaAoUU2V0VXNlclN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhcKFVNldFVzZXJTdGF0dXNSZXNwb25zZSJxChtTZXRBcHBsaWNhdGlvblN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiHgocU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSJZChZTZXRUZW5hbnRTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIsCgZzdGF0dXMYAiABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiGQoXU2V0VGVuYW50U3RhdHVzUmVzcG9uc2UiMgodTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJImQKEUFwcGxpY2F0aW9uU2VjcmV0EhIKCmNyZWF0ZWRfYXQYASABKAMSEgoKZXhwaXJlc19hdBgCIAEoAxIUCgxsYXN0X3VzZWRfYXQYAyABKAMSEQoJc2VjcmV0X2lkGAQgASgJIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMo0LChBEaXJlY3RvcnlTZXJ2aWNlEqEBCg5HZXRBcHBsaWNhdGlvbhIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiNJACAergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3IScAoJR2V0VGVuYW50EiYudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VGVuYW50UmVxdWVzdBonLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSjQEKEUxpc3RUZW5hbnRJc3N1ZXJzEi4udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXF1ZXN0Gi8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZSIXkAIB6uAYEAoHZ2F0ZXdheQoFdG9rZW4SmwEKF1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0EjQudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0GjUudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXNwb25zZSIT6uAYDwoGZGV2aWNlCgV0b2tlbhKMAQoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIjSQAgHq4BgtCgdnYXRld2F5CglhdXRob3JpemUKBmRldmljZQoFdG9rZW4KCG9wZXJhdG9yEn8KCEZpbmRVc2VyEiUudGVzc2VyYS5kaXJlY3RvcnkudjEuRmluZFVzZXJSZXF1ZXN0GiYudGVzc2VyYS5kaXJlY3RvcnkudjEuRmluZFVzZXJSZXNwb25zZSIkkAIB6uAYHQoJYXV0aG9yaXplCgZkZXZpY2UKCG9wZXJhdG9yEnwKDlZlcmlmeVBhc3N3b3JkEisudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5UGFzc3dvcmRSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEoABCg9HZXRQYXNzd29yZExpbmsSLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRQYXNzd29yZExpbmtSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0UGFzc3dvcmRMaW5rUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkShgEKElJlZGVlbVBhc3N3b3JkTGluaxIvLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlZGVlbVBhc3N3b3JkTGlua1JlcXVlc3QaMC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZWRlZW1QYXNzd29yZExpbmtSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKaAQoMV2F0Y2hDaGFuZ2VzEikudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBoqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1Jlc3BvbnNlIjHq4BgtCgdnYXRld2F5CglhdXRob3JpemUKBmRldmljZQoFdG9rZW4KCG9wZXJhdG9yMAEyhAcKFURpcmVjdG9yeUFkbWluU2VydmljZRJgCgVBcHBseRIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGx5UmVxdWVzdBojLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGx5UmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEmAKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIRkAIB6uAYCgoIb3BlcmF0b3ISgwEKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3IwARJ4Cg1TZXRVc2VyU3RhdHVzEioudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VXNlclN0YXR1c1JlcXVlc3QaKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEo0BChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEn4KD1NldFRlbmFudFN0YXR1cxIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1JlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRUZW5hbnRTdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISlgEKFkxpc3RBcHBsaWNhdGlvblNlY3JldHMSMy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBo0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZSIRkAIB6uAYCgoIb3BlcmF0b3JiBnByb3RvMw", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_directory_v1_policies]);
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -669,6 +669,119 @@ export const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResponse> = 
   messageDesc(file_tessera_directory_v1_directory, 19);
 
 /**
+ * @generated from message tessera.directory.v1.GetPasswordLinkRequest
+ */
+export type GetPasswordLinkRequest = Message<"tessera.directory.v1.GetPasswordLinkRequest"> & {
+  /**
+   * @generated from field: string link = 1;
+   */
+  link: string;
+
+  /**
+   * The tenant whose own issuer the link was opened at; empty at the shared issuer.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetPasswordLinkRequest.
+ * Use `create(GetPasswordLinkRequestSchema)` to create a new message.
+ */
+export const GetPasswordLinkRequestSchema: GenMessage<GetPasswordLinkRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 20);
+
+/**
+ * @generated from message tessera.directory.v1.GetPasswordLinkResponse
+ */
+export type GetPasswordLinkResponse = Message<"tessera.directory.v1.GetPasswordLinkResponse"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string tenant_name = 2;
+   */
+  tenantName: string;
+
+  /**
+   * @generated from field: string username = 3;
+   */
+  username: string;
+
+  /**
+   * "invitation" or "reset".
+   *
+   * @generated from field: string purpose = 4;
+   */
+  purpose: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetPasswordLinkResponse.
+ * Use `create(GetPasswordLinkResponseSchema)` to create a new message.
+ */
+export const GetPasswordLinkResponseSchema: GenMessage<GetPasswordLinkResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 21);
+
+/**
+ * @generated from message tessera.directory.v1.RedeemPasswordLinkRequest
+ */
+export type RedeemPasswordLinkRequest = Message<"tessera.directory.v1.RedeemPasswordLinkRequest"> & {
+  /**
+   * @generated from field: string link = 1;
+   */
+  link: string;
+
+  /**
+   * As in GetPasswordLinkRequest.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string password = 3;
+   */
+  password: string;
+
+  /**
+   * Address of the person: addresses are served in turn.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.RedeemPasswordLinkRequest.
+ * Use `create(RedeemPasswordLinkRequestSchema)` to create a new message.
+ */
+export const RedeemPasswordLinkRequestSchema: GenMessage<RedeemPasswordLinkRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 22);
+
+/**
+ * @generated from message tessera.directory.v1.RedeemPasswordLinkResponse
+ */
+export type RedeemPasswordLinkResponse = Message<"tessera.directory.v1.RedeemPasswordLinkResponse"> & {
+  /**
+   * Why the person may not have this password, as the end of a sentence: nothing has changed. Empty: it is set.
+   *
+   * @generated from field: string password_problem = 1;
+   */
+  passwordProblem: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.RedeemPasswordLinkResponse.
+ * Use `create(RedeemPasswordLinkResponseSchema)` to create a new message.
+ */
+export const RedeemPasswordLinkResponseSchema: GenMessage<RedeemPasswordLinkResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 23);
+
+/**
  * @generated from message tessera.directory.v1.WatchChangesRequest
  */
 export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequest"> & {
@@ -693,7 +806,7 @@ export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequ
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 20);
+  messageDesc(file_tessera_directory_v1_directory, 24);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesResponse
@@ -741,7 +854,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema: GenMessage<WatchChangesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 25);
 
 /**
  * @generated from message tessera.directory.v1.ApplyRequest
@@ -788,7 +901,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
  * Use `create(ApplyRequestSchema)` to create a new message.
  */
 export const ApplyRequestSchema: GenMessage<ApplyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 26);
 
 /**
  * @generated from message tessera.directory.v1.TenantOutcome
@@ -825,7 +938,7 @@ export type TenantOutcome = Message<"tessera.directory.v1.TenantOutcome"> & {
  * Use `create(TenantOutcomeSchema)` to create a new message.
  */
 export const TenantOutcomeSchema: GenMessage<TenantOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * @generated from message tessera.directory.v1.ApplyResponse
@@ -842,7 +955,7 @@ export type ApplyResponse = Message<"tessera.directory.v1.ApplyResponse"> & {
  * Use `create(ApplyResponseSchema)` to create a new message.
  */
 export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.DiffRequest
@@ -887,7 +1000,7 @@ export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * One record that would change. It names, and never holds a value of, what differs.
@@ -936,7 +1049,7 @@ export type Difference = Message<"tessera.directory.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.TenantDifferences
@@ -960,7 +1073,7 @@ export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"
  * Use `create(TenantDifferencesSchema)` to create a new message.
  */
 export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * @generated from message tessera.directory.v1.DiffResponse
@@ -979,7 +1092,7 @@ export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateRequest
@@ -998,7 +1111,7 @@ export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredS
  * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
  */
 export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateResponse
@@ -1017,7 +1130,7 @@ export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclared
  * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
  */
 export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 30);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
@@ -1044,7 +1157,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 31);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -1057,7 +1170,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 32);
+  messageDesc(file_tessera_directory_v1_directory, 36);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -1084,7 +1197,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 33);
+  messageDesc(file_tessera_directory_v1_directory, 37);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -1097,7 +1210,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 34);
+  messageDesc(file_tessera_directory_v1_directory, 38);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -1119,7 +1232,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 35);
+  messageDesc(file_tessera_directory_v1_directory, 39);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -1132,7 +1245,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 36);
+  messageDesc(file_tessera_directory_v1_directory, 40);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -1149,7 +1262,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 37);
+  messageDesc(file_tessera_directory_v1_directory, 41);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -1189,7 +1302,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 38);
+  messageDesc(file_tessera_directory_v1_directory, 42);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -1206,7 +1319,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 39);
+  messageDesc(file_tessera_directory_v1_directory, 43);
 
 /**
  * @generated from enum tessera.directory.v1.Status
@@ -1388,6 +1501,27 @@ export const DirectoryService: GenService<{
     methodKind: "unary";
     input: typeof VerifyPasswordRequestSchema;
     output: typeof VerifyPasswordResponseSchema;
+  },
+  /**
+   * GetPasswordLink reads what the page of a link must show. NOT_FOUND for a link that is unknown, used, expired, no longer valid, or of a
+   * tenant that the issuer does not serve.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryService.GetPasswordLink
+   */
+  getPasswordLink: {
+    methodKind: "unary";
+    input: typeof GetPasswordLinkRequestSchema;
+    output: typeof GetPasswordLinkResponseSchema;
+  },
+  /**
+   * RedeemPasswordLink sets the password of the link's person, once, and ends what was issued to them before. NOT_FOUND as above.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryService.RedeemPasswordLink
+   */
+  redeemPasswordLink: {
+    methodKind: "unary";
+    input: typeof RedeemPasswordLinkRequestSchema;
+    output: typeof RedeemPasswordLinkResponseSchema;
   },
   /**
    * WatchChanges streams what changed from now on (or after `after_sequence`). A first message with kind

@@ -1,0 +1,60 @@
+import { otherPaths } from '@tessera/oauth';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { UsersService } from '@tessera/proto-gen/admin-users';
+import { invalidFields, type Handlers } from '@tessera/rpc';
+import { notFound } from '../messages.ts';
+import type { PasswordLinks } from './password-links.ts';
+import type { LinkPurpose } from './password-links.postgres.ts';
+
+export interface LinkCallsDeps {
+  readonly links: PasswordLinks;
+  /** Undefined if it is taken from the host of each request. */
+  readonly sharedIssuer: string | undefined;
+}
+
+/** The call that makes a link. */
+export function linkCalls({
+  links,
+  sharedIssuer,
+}: LinkCallsDeps): Pick<Handlers<typeof UsersService>, 'createPasswordLink'> {
+  return {
+    async createPasswordLink({ purpose, ...request }, context) {
+      if (!isPurpose(purpose))
+        throw invalidFields([{ field: 'purpose', description: 'must be invitation or reset' }]);
+      const created = await links.create({ ...request, purpose }, context);
+      if (created === undefined) return {};
+      const issuer = created.tenantIssuer || (sharedIssuer ?? '');
+      return {
+        uri: `${issuer}${otherPaths.passwordLink}?${new URLSearchParams({ link: created.link }).toString()}`,
+        expireTime: { seconds: BigInt(created.expiresAt), nanos: 0 },
+      };
+    },
+  };
+}
+
+/** The calls for the page that a link opens. */
+export function openedLinkCalls({
+  links,
+}: Pick<LinkCallsDeps, 'links'>): Pick<
+  Handlers<typeof DirectoryService>,
+  'getPasswordLink' | 'redeemPasswordLink'
+> {
+  return {
+    async getPasswordLink(opened) {
+      const person = await links.find(opened);
+      if (person === undefined) throw notFound('The link');
+      const { tenantId, tenantName, username, purpose } = person;
+      return { tenantId, tenantName, username, purpose };
+    },
+
+    async redeemPasswordLink(request, context) {
+      const redeemed = await links.redeem(request, context);
+      if (redeemed === 'unknown') throw notFound('The link');
+      return { passwordProblem: redeemed === 'set' ? '' : redeemed.problem };
+    },
+  };
+}
+
+function isPurpose(text: string): text is LinkPurpose {
+  return text === 'invitation' || text === 'reset';
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { opaqueValue, type Clock, type Random } from '@tessera/kit';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
+import { addressKey, networkKey, type Database } from '@tessera/stores';
+import { newPasswordProblem } from '../credentials/password-policy.ts';
+import type { Passwords } from '../credentials/passwords.ts';
+import { notFound } from '../messages.ts';
+import { appendEvents } from '../store/append-events.postgres.ts';
+import { lockTenant } from '../store/locks.postgres.ts';
+import { lockRecord } from '../store/read-records.postgres.ts';
+import { findTenant } from '../tenants/read.postgres.ts';
+import {
+  findLink,
+  purgeLinks,
+  putLink,
+  redeemLink,
+  type LinkedPerson,
+  type LinkPurpose,
+} from './password-links.postgres.ts';
+
+export interface PasswordLinksDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly passwords: Passwords;
+  /** In characters. */
+  readonly passwordMinLength: number;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+/** The link that a person opened. */
+interface OpenedLink {
+  readonly link: string;
+  /** The tenant at whose own issuer it was opened; empty at the shared issuer. */
+  readonly tenantId: string;
+}
+
+/** One-time links with which people set their passwords, so that nobody else ever knows one. */
+export interface PasswordLinks {
+  /**
+   * Makes a link in place of an earlier one with its purpose. Throws ConnectError for an unknown or inactive person, and for an invitation
+   * to a person who has a password. With `validateOnly` it makes none.
+   */
+  create(
+    request: {
+      readonly tenantId: string;
+      readonly userId: string;
+      readonly purpose: LinkPurpose;
+      readonly validateOnly: boolean;
+    },
+    context: CallContext,
+  ): Promise<CreatedLink | undefined>;
+  /** Whose password a link sets; undefined for one that is unknown, used, expired or no longer valid, or of another issuer's tenant. */
+  find(opened: OpenedLink): Promise<LinkedPerson | undefined>;
+  /**
+   * Sets the password, once. Throws `temporarily_unavailable` if too many passwords are being hashed. Returns `unknown` as `find`
+   * returns undefined, and otherwise why the person may not have this password, as the end of a sentence.
+   */
+  redeem(
+    request: OpenedLink & { readonly password: string; readonly ipAddress: string },
+    context: Pick<CallContext, 'requestId' | 'signal'>,
+  ): Promise<'set' | 'unknown' | { readonly problem: string }>;
+  /** Removes up to `limit` expired links. Returns how many it removed. */
+  purge(limit: number): Promise<number>;
+}
+
+export interface CreatedLink {
+  readonly link: string;
+  readonly tenantIssuer: string;
+  /** Seconds since the Unix epoch. */
+  readonly expiresAt: number;
+}
+
+/** An invitation waits for somebody who does not expect it; whoever asked for a reset is there. */
+const lifetimeSeconds = { invitation: 7 * 24 * 3600, reset: 3600 } as const satisfies Record<
+  LinkPurpose,
+  number
+>;
+
+export function createPasswordLinks({
+  database,
+  passwords,
+  passwordMinLength,
+  onChange,
+  ...runtime
+}: PasswordLinksDeps): PasswordLinks {
+  const find = async ({ link, tenantId }: OpenedLink) =>
+    // Postgres has no text with NUL.
+    tenantId.includes('\0') ? undefined : findLink(database, { digest: digestOf(link), tenantId });
+
+  return {
+    find,
+
+    async create({ tenantId, userId, purpose, validateOnly }, { caller, requestId }) {
+      if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
+      return database.transaction(async (tx) => {
+        await lockTenant(tx, tenantId, 'together');
+        const tenant = await findTenant(tx, tenantId);
+        if (tenant === undefined) throw notFound('The tenant');
+        const found = await lockRecord(tx, 'user', tenantId, userId);
+        if (found === undefined) throw notFound('The user');
+        if (tenant.status !== 'active') throw refused('The tenant is not active.');
+        if (found.record.status !== 'active') throw refused('The user is not active.');
+        if (purpose === 'invitation' && found.record.passwordHash !== undefined)
+          throw refused('The user has a password. Create a link with the purpose reset.');
+        if (validateOnly) return undefined;
+        const link = opaqueValue('tl_', runtime.random);
+        const expiresAt = await putLink(tx, {
+          tenantId,
+          userId,
+          purpose,
+          digest: digestOf(link),
+          lifetimeSeconds: lifetimeSeconds[purpose],
+        });
+        const actor = { type: 'operator', id: caller } as const;
+        const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
+        await appendEvents(tx, [{ ...event, tenantId, subject: userId, actor, requestId }], runtime);
+        return { link, tenantIssuer: tenant.issuer, expiresAt };
+      });
+    },
+
+    async redeem({ password, ipAddress, ...opened }, { requestId, signal }) {
+      const person = await find(opened);
+      if (person === undefined) return 'unknown';
+      const problem = newPasswordProblem(password, passwordMinLength);
+      if (problem !== undefined) return { problem };
+      const account = `${person.tenantId}\0${person.userId}`;
+      const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
+      const passwordHash = await passwords.chosen(password, source, signal);
+      const presented = { digest: digestOf(opened.link), tenantId: opened.tenantId };
+      const use = { ...presented, person, passwordHash, ipAddress, requestId };
+      if (!(await redeemLink(database, runtime, use))) return 'unknown';
+      onChange();
+      return 'set';
+    },
+
+    purge: async (limit) => purgeLinks(database, limit),
+  };
+}
+
+function digestOf(link: string): Buffer {
+  return createHash('sha256').update(link).digest();
+}
+
+function refused(why: string): ConnectError {
+  return new ConnectError(why, Code.FailedPrecondition);
+}
