@@ -5,7 +5,7 @@
  *
  *     HTTP ─> server/ (hooks, load, traces) ─> routes ─┬─> http/ (body) ─> dialects/ ─> endpoints/ ──> token, device
  *                                                      ├─> issuer/ (router, discovery, keys) ──> keys, directory
- *                                                      └─> pages/{sign-in/, approve/, logout/} ──> authorize, device
+ *                                                      └─> pages/{sign-in/, approve/, logout/, account/} ──> authorize, device, directory
  *     an answer goes back the same way: envelope or form dialect, or a page
  */
 export { buildGateway } from './wiring.ts';

@@ -3,9 +3,10 @@ import { opaqueValue, type Random } from '@tessera/kit';
 
 /**
  * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `knownBrowser`
- * survives it and gives the browser a limit of wrong passwords of its own, `signedOut` and `decided` carry the result of a logout or a decision to the next page.
+ * survives it and gives the browser a limit of wrong passwords of its own, `signedOut`, `decided` and `passwordSet` carry the result of a form
+ * to the next page.
  */
-export type CookieName = 'browser' | 'session' | 'knownBrowser' | 'signedOut' | 'decided';
+export type CookieName = 'browser' | 'session' | 'knownBrowser' | 'signedOut' | 'decided' | 'passwordSet';
 
 const names: Readonly<Record<CookieName, string>> = {
   browser: 'tessera_browser',
@@ -13,6 +14,7 @@ const names: Readonly<Record<CookieName, string>> = {
   knownBrowser: 'tessera_known_browser',
   signedOut: 'tessera_signed_out',
   decided: 'tessera_decided',
+  passwordSet: 'tessera_password_set',
 };
 
 /**
@@ -42,6 +44,7 @@ const pattern: Readonly<Record<CookieName, RegExp>> = {
   knownBrowser: /^tk_[\w-]{43}$/,
   signedOut: /^1$/,
   decided: /^(approved|denied|over)$/,
+  passwordSet: /^1$/,
 };
 
 /** Sets a cookie; without `maxAge` (seconds) it lasts as long as the browser runs. */

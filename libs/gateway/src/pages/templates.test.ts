@@ -37,6 +37,8 @@ const pages = [
   'approvals',
   'tenant-form',
   'form-post',
+  'new-password',
+  'notice',
 ];
 
 describe.each(pages)('the page %s', (page) => {
@@ -58,6 +60,9 @@ describe.each(pages)('the page %s', (page) => {
       leadName: value,
       tenantId: value,
       typed: value,
+      username: value,
+      asksForPresent: true,
+      advice: value,
       userCode: value,
       notice: value,
       person: { name: value, tenantId: value },

@@ -1,0 +1,115 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import type { GetPasswordLinkResponse } from '@tessera/proto-gen/directory';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { readQuery } from '../../http/query.ts';
+import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageContext, PageHandler } from '../page-context.ts';
+import { sendPage, sendPageError } from '../page.ts';
+import { redirectToPage } from '../paths.ts';
+import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
+
+/** `GET /password/link`: the form of a one-time link, or what became of it. Looking at it changes nothing, as mail scanners open links too. */
+export const showPasswordLink: PageHandler = async (context) => {
+  const link = shownParameter(readQuery(context.request), 'link');
+  if (link === '' && takePasswordSet(context)) return sendDone(context);
+  const found = await findLink(context, link);
+  return found === undefined ? sendGone(context) : sendForm(context, link, found);
+};
+
+/** `POST /password/link`: sets the password, once. */
+export const submitPasswordLink: PageHandler = async (context) => {
+  const { app, request, reply, gateway } = context;
+  const form = readForm(request);
+  const link = shownParameter(form, 'link');
+  checkForm(app, request, form, purpose.usePasswordLink(link), gateway);
+  const found = await findLink(context, link);
+  if (found === undefined) return sendGone(context);
+  const { password, problem } = chosenPassword(form);
+  if (problem !== undefined) return sendForm(context, link, found, problem);
+  const { ipAddress, requestId } = request.incoming;
+  const redeemed = await unlessGone(
+    gateway.peers.directory.redeemPasswordLink(
+      { link, tenantId: tenantOfIssuer(context), password, ipAddress },
+      rootCall(requestId),
+    ),
+  );
+  if (redeemed === undefined) return sendGone(context);
+  const { passwordProblem } = redeemed;
+  if (passwordProblem !== '') return sendForm(context, link, found, `The password ${passwordProblem}.`);
+  notePasswordSet(context);
+  return redirectToPage(reply, otherPaths.passwordLink);
+};
+
+const tenantOfIssuer = ({ request }: PageContext) => request.incoming.tenant?.tenantId ?? '';
+
+async function findLink(context: PageContext, link: string): Promise<GetPasswordLinkResponse | undefined> {
+  const { request, gateway } = context;
+  if (link === '') return undefined;
+  return unlessGone(
+    gateway.peers.directory.getPasswordLink(
+      { link, tenantId: tenantOfIssuer(context) },
+      rootCall(request.incoming.requestId),
+    ),
+  );
+}
+
+/** Undefined for a link that is unknown, used, expired or no longer valid. */
+async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    if (error.code === Code.NotFound) return undefined;
+    // Compatibility until 0.3: a `directory` of version 0.1 does not know links.
+    if (error.code === Code.Unimplemented) throw temporarilyUnavailable(error);
+    throw error;
+  }
+}
+
+function sendForm(
+  context: PageContext,
+  link: string,
+  { tenantId, tenantName, username, purpose: reason }: GetPasswordLinkResponse,
+  problem?: string,
+): FastifyReply {
+  return sendPasswordForm(context, {
+    title: reason === 'invitation' ? 'Welcome' : 'Choose a new password',
+    lead: reason === 'invitation' ? 'Choose the password for your account at' : 'For your account at',
+    tenant: { id: tenantId, name: tenantName },
+    path: otherPaths.passwordLink,
+    purpose: purpose.usePasswordLink(link),
+    username,
+    asksForPresent: false,
+    fields: [{ name: 'link', value: link }],
+    problem,
+  });
+}
+
+function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
+  return sendPage(request, reply, gateway, {
+    template: 'notice',
+    title: 'Your password is set',
+    message: 'Sign in with it from now on.',
+    formTarget: 'own',
+    data: { advice: 'Open the application you want to use and start from there.' },
+  });
+}
+
+/** One page for all of them: it tells nobody whether a link ever existed. */
+function sendGone({ request, reply, gateway }: PageContext): FastifyReply {
+  const error = new OAuthError(
+    'invalid_request',
+    'The link was used, has expired, or was replaced by a newer one.',
+  );
+  return sendPageError(request, reply, gateway, error, {
+    template: 'notice',
+    title: 'This link is not valid',
+    message: error.message,
+    formTarget: 'own',
+    data: {
+      advice:
+        'If you have set your password, open the application you want to use and sign in there. Otherwise ask your administrator for a new link.',
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError, type otherPaths } from '@tessera/oauth';
+import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
+import { antiForgeryField } from '../form.ts';
+import type { PageContext } from '../page-context.ts';
+import { sendPage, sendPageError, type Page } from '../page.ts';
+import { requireBrowserId } from '../signed-in-person.ts';
+
+/** A form with which a person chooses a password. */
+export interface PasswordForm {
+  readonly title: string;
+  /** Ends before the name of the tenant. */
+  readonly lead: string;
+  readonly tenant: NonNullable<Page['tenant']>;
+  readonly path: (typeof otherPaths)['passwordLink'];
+  /** What the anti-forgery field is bound to. */
+  readonly purpose: string;
+  readonly username: string;
+  /** Whether the form asks for the present password too. */
+  readonly asksForPresent: boolean;
+  /** Further hidden fields. */
+  readonly fields: readonly { readonly name: string; readonly value: string }[];
+  /** Why the form is shown again, as a sentence; undefined at first. */
+  readonly problem: string | undefined;
+}
+
+export function sendPasswordForm(context: PageContext, form: PasswordForm): FastifyReply {
+  const { request, reply, gateway } = context;
+  const { title, tenant, purpose, fields, problem, ...data } = form;
+  const token = gateway.antiForgery.token(requireBrowserId(context), purpose);
+  const page: Page = {
+    template: 'new-password',
+    title,
+    message: problem ?? `${form.lead} ${tenant.name}.`,
+    formTarget: 'own',
+    tenant,
+    data: { ...data, problem, fields: [{ name: antiForgeryField, value: token }, ...fields] },
+  };
+  return problem === undefined
+    ? sendPage(request, reply, gateway, page)
+    : sendPageError(request, reply, gateway, new OAuthError('invalid_request', problem), page);
+}
+
+/** The password of such a form, typed twice because nobody sees it; with a problem if it was not. */
+export function chosenPassword(form: ReadonlyMap<string, string>): {
+  readonly password: string;
+  readonly problem?: string;
+} {
+  const password = form.get('new_password') ?? '';
+  const repeated = form.get('repeated_password') ?? '';
+  if (password === '' || repeated === '') return { password, problem: 'Enter the new password twice.' };
+  if (password !== repeated) return { password, problem: 'The two passwords differ.' };
+  return { password };
+}
+
+/** Lifetime in seconds of the cookie with the result for the next page. */
+const resultSeconds = 60;
+
+/** Keeps for the next page that a password was set. */
+export function notePasswordSet({ request, reply }: PageContext): void {
+  writeCookie(request, reply, 'passwordSet', '1', resultSeconds);
+}
+
+/** Whether the page before this one set a password, once. */
+export function takePasswordSet({ app, request, reply }: PageContext): boolean {
+  if (readCookie(app, request, 'passwordSet') === '') return false;
+  dropCookie(request, reply, 'passwordSet');
+  return true;
+}

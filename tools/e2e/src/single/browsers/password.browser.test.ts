@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '@tessera/test-kit';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { ServerProcess } from '@tessera/test-client';
+
+const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
+const password = 'a passphrase that eve chose';
+
+/** People who set their passwords, beside `npm start`. */
+describe('the pages of passwords in a real Chromium', () => {
+  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  let directory: string;
+  let baseUrl: string;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    await mkdir(screenshots, { recursive: true });
+    directory = await mkdtemp(join(tmpdir(), 'tessera-password-'));
+    const port = await freePort();
+    baseUrl = `http://localhost:${port}`;
+    server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
+    await eventually('it serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Calls the service of people as the command line does. */
+  async function call(method: string, request: object): Promise<Record<string, string>> {
+    const announced = await readFile(join(directory, 'administration.json'), 'utf8');
+    const { target, token } = JSON.parse(announced) as { target: string; token: string };
+    const answer = await fetch(`http://${target}/tessera.admin.v1.UsersService/${method}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-tessera-caller': 'operator',
+      },
+      body: JSON.stringify({ tenantId: 'demo', ...request }),
+    });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as Record<string, string>;
+  }
+
+  async function withPage(work: (page: Page) => Promise<void>, javaScriptEnabled = true): Promise<void> {
+    const context = await browser.newContext({ javaScriptEnabled });
+    try {
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
+      });
+      await work(page);
+      expect(complaints).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  }
+
+  const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+  const look = async (page: Page, name: string) =>
+    page.screenshot({ path: `${screenshots}password-${name}.png`, fullPage: true });
+
+  async function choose(page: Page, chosen: string, repeated = chosen): Promise<void> {
+    await page.getByLabel('New password', { exact: true }).fill(chosen);
+    await page.getByLabel('New password again').fill(repeated);
+    await page.getByRole('button', { name: 'Set password' }).click();
+  }
+
+  async function signIn(page: Page, username: string, with_: string): Promise<void> {
+    await page.goto(`${baseUrl}/demo/sign-in`);
+    await page.getByLabel(/user name/i).fill(username);
+    await page.getByLabel('Password').fill(with_);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  it.each([true, false])(
+    'an invited person opens the link, chooses a password and signs in, with script %s',
+    async (javaScriptEnabled) => {
+      const username = `eve-${String(javaScriptEnabled)}`;
+      const { userId } = await call('Create', { user: { username } });
+      const { uri = '' } = await call('CreatePasswordLink', { userId, purpose: 'invitation' });
+      await withPage(async (page) => {
+        await page.goto(new URL(uri, baseUrl).href);
+        await heading(page, 'Welcome');
+        expect(await page.getByLabel('User name').inputValue()).toBe(username);
+        await look(page, 'invitation');
+        await choose(page, password, `${password}?`);
+        await page.getByRole('alert').filter({ hasText: 'The two passwords differ.' }).waitFor();
+        await choose(page, 'password1');
+        await page.getByRole('alert').filter({ hasText: 'most common passwords' }).waitFor();
+        await look(page, 'refused');
+        await choose(page, password);
+        await heading(page, 'Your password is set');
+        expect(page.url()).toBe(`${baseUrl}/password/link`);
+        await look(page, 'set');
+        await page.goto(new URL(uri, baseUrl).href);
+        await heading(page, 'This link is not valid');
+        await look(page, 'link-not-valid');
+        await signIn(page, username, password);
+        await heading(page, 'Signed in');
+        expect(server.output).not.toContain(new URL(uri, baseUrl).searchParams.get('link'));
+      }, javaScriptEnabled);
+    },
+  );
+});
