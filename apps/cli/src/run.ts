@@ -6,6 +6,7 @@
 import { Command, CommanderError } from 'commander';
 import { addClientConfig } from './client-config/client-config-command.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
+import { addImport } from './import/import-commands.ts';
 import { addOperatorCommands } from './operate/operate-commands.ts';
 import { addRecordCommands } from './records/record-commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
@@ -47,5 +48,6 @@ function createProgram(context: CommandContext): Command {
   addWebhookKey(program, context);
   addOperatorCommands(program, context);
   addRecordCommands(program, context);
+  addImport(program, context);
   return program;
 }

@@ -20,5 +20,6 @@ export { directoryConfig, directorySecret, type DirectoryConfig } from './config
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
+export { declaredUserKeys } from './users/fields.ts';
 export { bumpEpoch } from './epoch.ts';
 export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';

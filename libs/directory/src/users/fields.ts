@@ -82,6 +82,8 @@ const declaredKeys = {
 export const user = z.strictObject(shapeOf(declaredKeys));
 export type DeclaredUser = z.infer<typeof user>;
 export const userReference = referenceOf(declaredKeys);
+/** What a user in the declared state may have. */
+export const declaredUserKeys: readonly string[] = Object.keys(declaredKeys);
 
 export interface UserRecord extends RecordOf<typeof userFields> {
   /** `usr_` and 22 characters of base64url. */

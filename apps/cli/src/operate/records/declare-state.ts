@@ -15,6 +15,12 @@ import { withoutOwnNames } from '../settings.ts';
 /** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;
 
+/** A text that is in no file; the name is for messages. */
+interface NamedText {
+  readonly fileName: string;
+  readonly read: () => Promise<string>;
+}
+
 /** Who declares the records, and whether they are taken over from others. */
 export interface Declaring {
   readonly owner?: string;
@@ -26,7 +32,7 @@ export interface Declaring {
  * that need `allowDelete`, or of records of other owners.
  */
 export async function applyState(
-  file: string,
+  file: string | NamedText,
   { allowDelete, ...declaring }: { readonly allowDelete: boolean } & Declaring,
   terminal: Terminal,
 ): Promise<void> {
@@ -42,7 +48,7 @@ export async function applyState(
           refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
         return await applyFile(name, { ...options, allowDelete });
       } catch (error) {
-        return explain(file)(error);
+        return explain(name)(error);
       }
     },
   });
@@ -52,14 +58,18 @@ export async function applyState(
 }
 
 /** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `checkState`. */
-export async function diffState(file: string, declaring: Declaring, terminal: Terminal): Promise<boolean> {
+export async function diffState(
+  file: string | NamedText,
+  declaring: Declaring,
+  terminal: Terminal,
+): Promise<boolean> {
   const [name, sources] = documentOf(file, terminal);
   const response = await withService('directory', terminal, {
     name: 'Comparing',
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);
-      return diffFile(name, { ...sources, ...declaring, admin, call }).catch(explain(file));
+      return diffFile(name, { ...sources, ...declaring, admin, call }).catch(explain(name));
     },
   });
   const lines = linesOf(response);
@@ -116,9 +126,10 @@ export async function readState(
 
 /** Options of `applyFile` and `diffFile`; the file name `-` means standard input, which is read once. */
 function documentOf(
-  file: string,
+  file: string | NamedText,
   { environment, input }: Terminal,
 ): [fileName: string, options: Pick<ApplyFileOptions, 'environment' | 'read'>] {
+  if (typeof file !== 'string') return [file.fileName, { environment, read: file.read }];
   if (file !== '-') return [file, { environment }];
   let text: Promise<string> | undefined;
   return ['standard input', { environment, read: () => (text ??= input()) }];

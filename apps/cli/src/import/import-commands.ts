@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { nonEmpty } from '../options.ts';
+import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
+
+/** What every import is told. */
+interface Options {
+  readonly tenant: string;
+  readonly owner?: string;
+  readonly dryRun: boolean;
+  readonly takeOver: boolean;
+  readonly allowDelete: boolean;
+}
+
+const formats = { json: 'peopleInJson', csv: 'peopleInCsv' } as const;
+
+/** Adds `import`: people and applications of other products. */
+export function addImport(program: Command, context: CommandContext): void {
+  const group = program.command('import').description('bring people and applications from elsewhere');
+  for (const [format, reader] of Object.entries(formats)) addPeople(group, format, reader, context);
+}
+
+function addPeople(
+  group: Command,
+  format: string,
+  reader: (typeof formats)[keyof typeof formats],
+  context: CommandContext,
+): void {
+  withOptions(group.command(format))
+    .description(`people with their password hashes, from ${format.toUpperCase()}`)
+    .argument('<file>', '- reads standard input', nonEmpty)
+    .requiredOption('--tenant <id>', 'the tenant, which must exist', nonEmpty)
+    .option('--owner <name>', 'who owns the people; default: import:<file>', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+Keys are those of a user in the declared state, also ${format === 'csv' ? 'attributes.<name>; the first line names them; ; separates roles' : 'as `users` of an object'}.
+passwordHash: argon2, PBKDF2 or scrypt as PHC string, or bcrypt; the first sign-in replaces it by argon2id.${repeated}`,
+    )
+    .action(async (file: string, { owner, ...options }: Options) => {
+      const [people, { importRecords, ownerOf }] = await Promise.all([
+        import('./people-file.ts'),
+        import('./import-records.ts'),
+      ]);
+      const { users, leftOut } = people[reader](await contentOf(file, context));
+      const records = { resources: [], roles: [], users, applications: [] };
+      const imported = { records, leftOut, owner: owner ?? ownerOf(file), tenantName: undefined };
+      await importRecords(imported, options, context);
+    });
+}
+
+const repeated = `
+Nothing that is left out is silent: standard output has a line for it. A repeated import changes only what differs; what the file no
+longer has is deleted with --allow-delete, otherwise it lists that and exits with code 3.`;
+
+function withOptions(command: Command): Command {
+  return command
+    .option('--dry-run', 'print what would change and what is left out, and change nothing', false)
+    .option('--take-over', 'take records over from other owners', false)
+    .option('--allow-delete', 'delete people and applications that the file no longer has', false);
+}
+
+/** Throws CommandError. */
+async function contentOf(file: string, terminal: Terminal): Promise<string> {
+  if (file === '-') return terminal.input();
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new CommandError(`Cannot read the file ${file}.`);
+  }
+}

@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest';
+import { migrations as directoryMigrations } from '@tessera/directory';
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+
+const state = `tenants:
+  - id: acme
+    name: Acme
+    roles: [clerk]
+    users: [{ username: eve, email: eve@acme.example }]
+`;
+// Of "correct horse", by another product each.
+const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
+const pbkdf2 = `$pbkdf2-sha256$i=1000$${'c2FsdA'.repeat(3)}$${'dGFn'.repeat(11)}`;
+const csv = `username,email,roles,passwordHash,shoe size
+ada,ada@acme.example,clerk;boss,${bcrypt},42
+bob,eve@acme.example,boss,${pbkdf2},
+carol,nowhere,,md5:secret,
+ADA,,,,
+`;
+
+async function deployment() {
+  const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+  const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+  await tessera(`apply --file ${file(state)}`, environment);
+  const people = `SELECT username, owner, user_id, password_hash FROM directory.user_account ORDER BY username`;
+  return {
+    run: (words: string, input = '') => tessera(words, environment, undefined, input),
+    people: async () => rows(DATABASE_URL, people) as Promise<Readonly<Record<string, string | null>>[]>,
+  };
+}
+
+const report = [
+  'left out: shoe size of 1 people: is not a known key',
+  'left out: user ADA: the user name is taken by another person',
+  'left out: role boss of 2 people: is not a role of the tenant',
+  'left out: email of user carol: must be an e-mail address',
+  expect.stringMatching(/^left out: passwordHash of user carol: must be a hash by argon2/),
+  expect.stringMatching(/^left out: user bob: shares a user name, e-mail address or phone number/),
+];
+
+it('people come with their hashes; each thing left out has a line; again, nothing changes', async () => {
+  const { run, people } = await deployment();
+  const words = `import csv - --tenant acme --owner import:ours`;
+  const dryRun = await run(`${words} --dry-run`, csv);
+  expect(dryRun.said.trimEnd().split('\n')).toEqual([
+    ...report,
+    'acme: user ada would be created',
+    'acme: user carol would be created',
+  ]);
+  expect(await people()).toHaveLength(1);
+
+  const first = await run(words, csv);
+  expect([first.code, first.said.trimEnd().split('\n')]).toEqual([
+    0,
+    [...report, 'acme: 2 created, 0 updated, 0 deleted'],
+  ]);
+  expect(first.said).not.toContain('secret');
+  const owner = 'import:ours';
+  const present = await people();
+  expect(present).toMatchObject([
+    { username: 'ada', owner, password_hash: bcrypt },
+    { username: 'carol', owner, password_hash: null },
+    { username: 'eve', owner: 'file' },
+  ]);
+  expect((await run(words, csv)).said).toContain('acme: 0 created, 0 updated, 0 deleted');
+  expect(await people()).toEqual(present);
+});
+
+it('who is gone from the file is deleted only with --allow-delete, and people of others never', async () => {
+  const { run, people } = await deployment();
+  const path = file(JSON.stringify([{ username: 'ada' }, { username: 'bob' }]), 'people.json');
+  await run(`import json ${path} --tenant acme`);
+  file(JSON.stringify([{ username: 'bob' }]), 'people.json');
+  const refused = await run(`import json ${path} --tenant acme`);
+  expect(refused).toMatchObject({
+    code: 3,
+    said: expect.stringContaining('acme: user ada would be deleted'),
+  });
+  expect((await run(`import json ${path} --tenant acme --allow-delete`)).code).toBe(0);
+  expect(await people()).toMatchObject([
+    { username: 'bob', owner: 'import:people.json' },
+    { username: 'eve', owner: 'file' },
+  ]);
+});
+
+it('a person of another owner is a conflict, which names the owner, unless taken over', async () => {
+  const { run, people } = await deployment();
+  const eve = JSON.stringify([{ username: 'eve', name: 'Eve' }]);
+  const words = 'import json - --tenant acme';
+  expect(await run(words, eve)).toMatchObject({
+    code: 3,
+    said: expect.stringContaining('user eve, of the owner "file"'),
+  });
+  expect((await run(`${words} --take-over`, eve)).code).toBe(0);
+  expect(await people()).toMatchObject([{ username: 'eve', owner: 'import' }]);
+});
+
+it('needs a tenant that exists and a file that can be read', async () => {
+  const { run } = await deployment();
+  expect(await run('import json - --tenant globex', '[]')).toEqual({
+    code: 1,
+    said: 'There is no tenant globex.\n',
+  });
+  expect(await run('import json /nowhere --tenant acme')).toEqual({
+    code: 1,
+    said: 'Cannot read the file /nowhere.\n',
+  });
+});

@@ -1,0 +1,167 @@
+import { basename } from 'node:path';
+import { stringify } from 'yaml';
+import { checkFile, DeclaredStateError, diffFile } from '@tessera/directory';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { ConfigError } from '@tessera/process';
+import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
+import { applyState, diffState } from '../operate/records/declare-state.ts';
+import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
+import { withoutOwnNames } from '../operate/settings.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+import type { Imported, ImportedRecords } from './imported.ts';
+import { leaveOut, leaveOutShared } from './leave-out.ts';
+
+export interface ImportOptions {
+  readonly tenant: string;
+  readonly dryRun: boolean;
+  readonly takeOver: boolean;
+  readonly allowDelete: boolean;
+}
+
+/** What may be applied. */
+interface Importable {
+  readonly document: string;
+  readonly leftOut: readonly string[];
+}
+
+const timeoutMs = 120_000;
+/** Each leaves something out, which may be what another refers to. */
+const mostRounds = 12;
+const largestPage = 1000;
+
+/**
+ * Applies what was read as a declared state of its own owner: a second import of the same files changes nothing, and one of newer
+ * files what differs. Prints a line for each thing that is left out, because of `imported` or because a rule refuses it. Throws
+ * CommandError as `tessera apply` does.
+ */
+export async function importRecords(
+  imported: Imported,
+  { tenant, dryRun, takeOver, allowDelete }: ImportOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { owner } = imported;
+  const { document, leftOut } = await withService('directory', terminal, {
+    name: 'Importing',
+    timeoutMs,
+    run: async (clientOf, call) => importable(imported, { tenant, takeOver }, { clientOf, call, terminal }),
+  });
+  for (const line of leftOut) terminal.out(`left out: ${line}\n`);
+  const source = { fileName: fileNameOf(owner), read: async () => document };
+  if (dryRun) await diffState(source, { owner, takeOver }, terminal);
+  else await applyState(source, { owner, takeOver, allowDelete }, terminal);
+}
+
+/** The name of the document in messages: nobody has its lines. */
+function fileNameOf(owner: string): string {
+  return `import of ${owner}`;
+}
+
+/** The owner of what a file has, which differs from that of other files. */
+export function ownerOf(file: string): string {
+  const name =
+    file === '-'
+      ? ''
+      : basename(file)
+          .toLowerCase()
+          .replaceAll(/[^a-z0-9._-]+/g, '-');
+  return name === '' ? 'import' : `import:${name}`.slice(0, 128);
+}
+
+async function importable(
+  { records: read, owner, tenantName, leftOut }: Imported,
+  { tenant: id, takeOver }: Pick<ImportOptions, 'tenant' | 'takeOver'>,
+  { clientOf, call, terminal }: { clientOf: ClientOf; call: CallOptions; terminal: Terminal },
+): Promise<Importable> {
+  // It may run again if a store was unavailable.
+  const records = structuredClone(read);
+  const present = await clientOf(TenantsService)
+    .get({ tenantId: id }, call)
+    .catch((error: unknown) =>
+      tenantName === undefined ? orNotFound(`There is no tenant ${id}.`)(error) : absent(error),
+    );
+  const isOurs = tenantName !== undefined && (present === undefined || present.owner === owner);
+  const head = isOurs ? { id, name: tenantName } : { id };
+  const documentOf = () => stringify({ tenants: [{ ...head, ...records }] }, { lineWidth: 0 });
+  const lines = [...leftOut, ...leaveOutShared(records)];
+  if (!isOurs) lines.push(...leaveOutUnknownRoles(records, await rolesOf(id, clientOf, call)));
+  const fileName = fileNameOf(owner);
+  const environment = withoutOwnNames(terminal.environment);
+  const admin = clientOf(DirectoryAdminService);
+  for (let round = 0; round < mostRounds; round += 1) {
+    const document = documentOf();
+    const source = { environment, read: async () => document };
+    const mistakes = await mistakesOf(async () => {
+      await checkFile(fileName, source);
+      await diffFile(fileName, { ...source, admin, call, owner, takeOver, deletionsOnly: true });
+    });
+    if (mistakes.length === 0) return { document, leftOut: lines };
+    const left = leaveOut(records, mistakes);
+    if (left === undefined)
+      throw new CommandError(mistakes.map(({ key, message }) => `${key}: ${message}`).join('\n'));
+    lines.push(...left);
+  }
+  throw new Error('what is left out leaves new mistakes');
+}
+
+function absent(error: unknown): undefined {
+  if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+  throw error;
+}
+
+/** What the checks of the declared state refuse, here or at the directory. */
+async function mistakesOf(
+  check: () => Promise<void>,
+): Promise<readonly { readonly key: string; readonly message: string }[]> {
+  try {
+    await check();
+    return [];
+  } catch (error) {
+    if (error instanceof DeclaredStateError) return error.problems;
+    if (error instanceof ConfigError) throw new CommandError(error.message);
+    if (!(error instanceof ConnectError)) throw error;
+    if (error.code === Code.ResourceExhausted)
+      throw new CommandError(
+        'This is more than one call may carry (4 MiB, some ten thousand people). Give DATABASE_URL and the pepper of the directory: then nothing is called.',
+      );
+    if (error.code === Code.FailedPrecondition) throw new CommandError(error.rawMessage, 3);
+    const found = error.code === Code.InvalidArgument ? problemsIn(error.rawMessage) : [];
+    if (found.length === 0) throw error;
+    return found;
+  }
+}
+
+/** From `file:line:column: key: sentence`, line by line. */
+function problemsIn(text: string): { key: string; message: string }[] {
+  return text.split('\n').flatMap((line) => {
+    const [, key = '', message = ''] = /:\d+:\d+: (tenants\[0\]\S*): (.*)$/.exec(line) ?? [];
+    return key === '' ? [] : [{ key, message }];
+  });
+}
+
+async function rolesOf(tenantId: string, clientOf: ClientOf, call: CallOptions): Promise<Set<string>> {
+  const names = new Set<string>();
+  let pageToken = '';
+  do {
+    const page = await clientOf(RolesService).list({ tenantId, pageSize: largestPage, pageToken }, call);
+    for (const { name } of page.roles) names.add(name);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return names;
+}
+
+/** One line for each role, however many people have it. */
+function leaveOutUnknownRoles({ users, roles }: ImportedRecords, present: ReadonlySet<string>): string[] {
+  const unknown = new Map<string, number>();
+  for (const user of users) {
+    const held = user['roles'];
+    if (!Array.isArray(held)) continue;
+    user['roles'] = held.filter((role) => {
+      const isKnown = typeof role !== 'string' || present.has(role) || roles.includes(role);
+      if (!isKnown) unknown.set(role, (unknown.get(role) ?? 0) + 1);
+      return isKnown;
+    });
+  }
+  return [...unknown].map(([role, count]) => `role ${role} of ${count} people: is not a role of the tenant`);
+}

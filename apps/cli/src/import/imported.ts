@@ -1,0 +1,29 @@
+/** An entry of a list of a tenant in the declared state. */
+export type Entry = Record<string, unknown>;
+
+/** What a tenant has in the declared state, as far as it was read elsewhere. */
+export interface ImportedRecords {
+  readonly resources: Entry[];
+  readonly roles: string[];
+  readonly users: Entry[];
+  readonly applications: Entry[];
+}
+
+/** What was read from the files of another product. */
+export interface Imported {
+  readonly records: ImportedRecords;
+  /** Who owns the records. */
+  readonly owner: string;
+  /** Of a tenant that is not there yet; undefined if it must be there. */
+  readonly tenantName: string | undefined;
+  /** A line for each thing that is left out, such as `user ada: one-time passwords have no counterpart`. */
+  readonly leftOut: readonly string[];
+}
+
+/** The name of what a file says, in the characters that a tenant or an owner may have. */
+export function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+}

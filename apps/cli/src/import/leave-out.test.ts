@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { ImportedRecords } from './imported.ts';
+import { leaveOut, leaveOutShared } from './leave-out.ts';
+
+function records(): ImportedRecords {
+  return {
+    resources: [],
+    roles: ['clerk', ''],
+    users: [
+      {
+        username: 'ada',
+        email: 'nowhere',
+        emailVerified: true,
+        attributes: { 'cost.center': ' 7', team: 'sea' },
+        roles: ['clerk', 'boss', 'king'],
+      },
+      { username: '', email: 'bob@acme.example' },
+    ],
+    applications: [
+      { clientId: 'web', name: 'Web', grantTypes: ['ciba'], redirectUris: ['x', 'y', 'z'], secrets: [] },
+      { clientId: 'tv', grantTypes: ['device_code'] },
+    ],
+  };
+}
+
+describe('what the declared state refuses', () => {
+  it('is left out by key, entry of a list, attribute or record, with a line that has no value', () => {
+    const given = records();
+    const lines = leaveOut(given, [
+      { key: 'tenants[0].users[0].email', message: 'must be an e-mail address' },
+      { key: 'tenants[0].users[0].attributes.cost.center', message: 'must not begin with a space' },
+      { key: 'tenants[0].users[0].roles[1]', message: 'is not a role of the tenant' },
+      { key: 'tenants[0].users[0].roles[2]', message: 'is not a role of the tenant' },
+      { key: 'tenants[0].users[1].username', message: 'must have at least 1 character' },
+      { key: 'tenants[0].roles[1]', message: 'must have at least 1 character' },
+      { key: 'tenants[0].applications[0].redirectUris[1]', message: 'must be a URL' },
+      { key: 'tenants[0].applications[1].name', message: 'is required' },
+      { key: 'tenants[0].applications[1].type', message: 'is required' },
+    ]);
+    expect(lines).toEqual([
+      'email of user ada: must be an e-mail address',
+      'attributes.cost.center of user ada: must not begin with a space',
+      'roles[1] of user ada: is not a role of the tenant',
+      'roles[2] of user ada: is not a role of the tenant',
+      'user number 2: username must have at least 1 character',
+      'role number 2: must have at least 1 character',
+      'redirectUris[1] of application web: must be a URL',
+      'application tv: name is required',
+    ]);
+    expect(given).toEqual({
+      resources: [],
+      roles: ['clerk'],
+      users: [{ username: 'ada', attributes: { team: 'sea' }, roles: ['clerk'] }],
+      applications: [
+        { clientId: 'web', name: 'Web', grantTypes: ['ciba'], redirectUris: ['x', 'z'], secrets: [] },
+      ],
+    });
+  });
+
+  it('is the record once what it cannot do without is gone', () => {
+    const given = records();
+    leaveOut(given, [{ key: 'tenants[0].applications[0].grantTypes[0]', message: 'is no grant' }]);
+    expect(
+      leaveOut(given, [{ key: 'tenants[0].applications[0].grantTypes', message: 'must have one' }]),
+    ).toEqual(['application web: grantTypes must have one']);
+    expect(given.applications).toHaveLength(1);
+  });
+
+  it('is nothing if it concerns the tenant or the document', () => {
+    for (const key of ['tenants[0].name', ''])
+      expect(leaveOut(records(), [{ key, message: 'is required' }])).toBeUndefined();
+  });
+});
+
+it('what two people share stays with the first, and the second goes only for a user name', () => {
+  const users = [
+    { username: 'ada', email: 'Ada@acme.example' },
+    { username: 'bob', email: 'ada@ACME.example', emailVerified: true, phoneNumber: '+46701234567' },
+    { username: 'ADA', email: 'other@acme.example' },
+    { username: 'carol@acme.example', email: 'carol@acme.example', phoneNumber: '+46701234567' },
+  ];
+  expect(leaveOutShared({ users })).toEqual([
+    'email of user bob: is taken by another person',
+    'user ADA: the user name is taken by another person',
+    'phoneNumber of user carol@acme.example: is taken by another person',
+  ]);
+  expect(users).toEqual([
+    { username: 'ada', email: 'Ada@acme.example' },
+    { username: 'bob', phoneNumber: '+46701234567' },
+    { username: 'carol@acme.example', email: 'carol@acme.example' },
+  ]);
+});

@@ -1,0 +1,133 @@
+import type { Entry, ImportedRecords } from './imported.ts';
+
+/** A mistake in the declared state: `key` such as `tenants[0].users[1].email`, empty for the document as a whole. */
+interface Mistake {
+  readonly key: string;
+  readonly message: string;
+}
+
+type List = keyof ImportedRecords;
+
+const kinds: Readonly<Record<List, { readonly kind: string; readonly name: string }>> = {
+  resources: { kind: 'resource', name: 'audience' },
+  roles: { kind: 'role', name: '' },
+  users: { kind: 'user', name: 'username' },
+  applications: { kind: 'application', name: 'clientId' },
+};
+
+/** Without these there is no record. */
+const required = new Set(['audience', 'clientId', 'grantTypes', 'name of application', 'type', 'username']);
+/** Of these a part can be left out. */
+const divisible = new Set([
+  'address',
+  'attributes',
+  'claims',
+  'grantTypes',
+  'logoutRedirectUris',
+  'redirectUris',
+  'roles',
+  'scopes',
+]);
+/** What has no meaning without another key. */
+const companions: Readonly<Record<string, string>> = {
+  email: 'emailVerified',
+  phoneNumber: 'phoneNumberVerified',
+};
+
+const gone = Symbol('gone');
+
+/**
+ * Removes what the rules of the declared state refuse: a key or a part of it if the record can do without, else the record.
+ * Returns a line for each thing, without its value; undefined if a mistake is in nothing that can be left out.
+ */
+export function leaveOut(records: ImportedRecords, mistakes: readonly Mistake[]): string[] | undefined {
+  const lines = new Set<string>();
+  for (const { key, message } of mistakes) {
+    const [, list, index = '', path = ''] =
+      /^tenants\[0\]\.(resources|roles|users|applications)\[(\d+)\]\.?(.*)$/.exec(key) ?? [];
+    const entries = list === undefined ? [] : (records[list as List] as unknown[]);
+    const entry = entries[Number(index)];
+    if (list === undefined || entry === undefined) return undefined;
+    if (entry === gone) continue;
+    const { kind, name } = kinds[list as List];
+    const record = `${kind} ${nameOf(entry, name, Number(index))}`;
+    if (isEntry(entry) && removed(entry, path, kind)) lines.add(`${path} of ${record}: ${message}`);
+    else {
+      entries[Number(index)] = gone;
+      lines.add(`${record}: ${path === '' ? '' : `${path} `}${message}`);
+    }
+  }
+  for (const list of Object.values(records) as unknown[][]) {
+    compact(list);
+    list.forEach((entry) => isEntry(entry) && Object.values(entry).forEach(compact));
+  }
+  return [...lines];
+}
+
+/** Removes the key of a path, or the part of its value; false if the record cannot do without. */
+function removed(node: Entry, path: string, kind: string): boolean {
+  // Names of attributes may have dots themselves.
+  const [key] = Object.keys(node)
+    .filter((name) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`))
+    .toSorted((left, right) => right.length - left.length);
+  if (key === undefined) return false;
+  const rest = path.slice(key.length).replace(/^\./, '');
+  const value = node[key];
+  if (divisible.has(key) && rest !== '') {
+    const [, index] = /^\[(\d+)\]/.exec(rest) ?? [];
+    if (isEntry(value)) return removed(value, rest, kind);
+    if (Array.isArray(value) && index !== undefined) {
+      value[Number(index)] = gone;
+      return true;
+    }
+  }
+  if (required.has(key) || required.has(`${key} of ${kind}`)) return false;
+  Reflect.deleteProperty(node, key);
+  Reflect.deleteProperty(node, companions[key] ?? '');
+  return true;
+}
+
+function compact(value: unknown): void {
+  if (!Array.isArray(value)) return;
+  const kept = value.filter((each) => each !== gone) as unknown[];
+  value.splice(0, value.length, ...kept);
+}
+
+function nameOf(entry: unknown, key: string, index: number): string {
+  const name = isEntry(entry) ? entry[key] : entry;
+  return typeof name === 'string' && name !== '' ? name : `number ${index + 1}`;
+}
+
+function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Leaves out what two people would share: the e-mail address or phone number of the later one, and a person whose user name is
+ * taken. Returns a line for each.
+ */
+export function leaveOutShared({ users }: Pick<ImportedRecords, 'users'>): string[] {
+  const lines: string[] = [];
+  const taken = new Set<string>();
+  const isTaken = (value: unknown): boolean => typeof value === 'string' && taken.has(value.toLowerCase());
+  const kept = users.filter((user) => {
+    const name = String(user['username']);
+    if (isTaken(user['username'])) {
+      lines.push(`user ${name}: the user name is taken by another person`);
+      return false;
+    }
+    for (const [key, verified] of Object.entries(companions)) {
+      if (!isTaken(user[key])) continue;
+      lines.push(`${key} of user ${name}: is taken by another person`);
+      Reflect.deleteProperty(user, key);
+      Reflect.deleteProperty(user, verified);
+    }
+    for (const key of ['username', ...Object.keys(companions)]) {
+      const value = user[key];
+      if (typeof value === 'string') taken.add(value.toLowerCase());
+    }
+    return true;
+  });
+  users.splice(0, users.length, ...kept);
+  return lines;
+}

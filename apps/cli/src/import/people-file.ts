@@ -1,0 +1,86 @@
+import { CsvError, parse } from 'csv-parse/sync';
+import { declaredUserKeys } from '@tessera/directory';
+import { CommandError } from '../terminal.ts';
+import type { Entry } from './imported.ts';
+
+/** People as a file has them, and a line for each key of theirs that is left out. */
+interface People {
+  readonly users: Entry[];
+  readonly leftOut: readonly string[];
+}
+
+const known: ReadonlySet<string> = new Set(declaredUserKeys);
+const yesOrNo = new Set(['emailVerified', 'phoneNumberVerified']);
+const listSeparator = ';';
+
+/** Reads a JSON array of users of the declared state, or an object with this array as `users`. Throws CommandError. */
+export function peopleInJson(text: string): People {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    // The message of the parser repeats a part of the text.
+    throw new CommandError('The file is not JSON.');
+  }
+  const list: unknown =
+    typeof content === 'object' && content !== null && 'users' in content ? content.users : content;
+  if (!Array.isArray(list)) throw new CommandError('The file has no list of people.');
+  const leftOut: string[] = [];
+  const entries = list.flatMap((value: unknown, index) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return [{ ...value }];
+    leftOut.push(`user number ${index + 1}: is not a set of keys`);
+    return [];
+  });
+  const { users, leftOut: keys } = knownPart(entries);
+  return { users, leftOut: [...leftOut, ...keys] };
+}
+
+/**
+ * Reads CSV (RFC 4180) whose first line names the keys of users in the declared state: `attributes.<name>` and `address.<part>` for
+ * one of those, roles with `;` between them. An empty cell is no value. Throws CommandError.
+ */
+export function peopleInCsv(text: string): People {
+  return knownPart(rowsOf(text).map(entryOf));
+}
+
+function rowsOf(text: string): Record<string, string>[] {
+  try {
+    return parse(text, { columns: true, bom: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    // Its message may repeat a cell.
+    const line = typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
+    throw new CommandError(`The file is not CSV (${error.code.toLowerCase().replaceAll('_', ' ')}${line}).`);
+  }
+}
+
+function entryOf(row: Readonly<Record<string, string>>): Entry {
+  const entry: Entry = {};
+  for (const [column, cell] of Object.entries(row)) {
+    if (cell === '') continue;
+    const [, group, name = ''] = /^(attributes|address)\.(.+)$/.exec(column) ?? [];
+    if (group === undefined) entry[column] = valueOf(column, cell);
+    else entry[group] = { ...(entry[group] as Entry | undefined), [name]: cell };
+  }
+  return entry;
+}
+
+function valueOf(column: string, cell: string): unknown {
+  if (column === 'roles') return cell.split(listSeparator).map((role) => role.trim());
+  return yesOrNo.has(column) && /^(true|false)$/i.test(cell) ? cell.toLowerCase() === 'true' : cell;
+}
+
+/** Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of one's own. */
+function knownPart(entries: readonly Entry[]): People {
+  const unknown = new Map<string, number>();
+  const users = entries.map((entry) => {
+    const kept = Object.entries(entry).filter(([key]) => {
+      if (!known.has(key)) unknown.set(key, (unknown.get(key) ?? 0) + 1);
+      return known.has(key);
+    });
+    const user: Entry = Object.fromEntries(kept);
+    return 'username' in user || !('email' in user) ? user : { username: user['email'], ...user };
+  });
+  const leftOut = [...unknown].map(([key, count]) => `${key} of ${count} people: is not a known key`);
+  return { users, leftOut };
+}
