@@ -13,7 +13,7 @@ import type { BuiltService } from './call.ts';
 import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-connect.ts';
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
 
-export { create } from '@bufbuild/protobuf';
+export { clearField, create } from '@bufbuild/protobuf';
 export type { DescMessage, DescService, JsonValue, MessageShape } from '@bufbuild/protobuf';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';

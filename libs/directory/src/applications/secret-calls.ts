@@ -41,7 +41,7 @@ export function secretCalls({
     async createSecret({ clientId, value: given, expireTime, requestId, ...request }, context) {
       await pepperCheck.require();
       const value = given === '' ? newSecret() : given;
-      const expiresAt = expireTime && new Date(Number(expireTime.seconds) * 1000).toISOString();
+      const expiresAt = expireTime && timeOf(expireTime);
       const declared = parse({ value, expiresAt });
       const digest = secrets.digest(request.tenantId, clientId, declared.value);
       const created = { kind: 'secret', id: `${clientId} ${secretIdOf(digest)}` } as const;
@@ -118,4 +118,12 @@ function parse(entry: { readonly value: string; readonly expiresAt: string | und
 
 function refused(why: string): ConnectError {
   return new ConnectError(why, Code.FailedPrecondition);
+}
+
+/** Throws InvalidArgument for what no calendar has. */
+function timeOf({ seconds }: { readonly seconds: bigint }): string {
+  const date = new Date(Number(seconds) * 1000);
+  if (Number.isNaN(date.getTime()))
+    throw invalidFields([{ field: 'expireTime', description: 'must be from year 1 to year 9999' }]);
+  return date.toISOString();
 }

@@ -1,4 +1,5 @@
 import {
+  clearField,
   invalidFields,
   storedMessage,
   type DescMessage,
@@ -18,7 +19,7 @@ type FieldPath = readonly string[];
 
 /** How a kind of record stands in messages. */
 export interface RecordForm<D extends DescMessage> {
-  /** What a request says of a record. Throws InvalidArgument if it says nothing. */
+  /** What a request says of a record. Throws InvalidArgument if it says nothing, or what JSON cannot. */
   entryOf(message: MessageShape<D> | undefined): Entry;
   /** The message of a record whose entry is given. */
   messageOf(
@@ -48,11 +49,24 @@ export function recordForm<D extends DescMessage>(
 ): RecordForm<D> {
   const json = storedMessage(schema);
   const violation = (path: Path, description: string) => ({ field: keyOf([noun, ...path]), description });
+  const fieldsOfServer = schema.fields.filter(({ jsonName }) => !keys.includes(jsonName));
+
+  /** Takes what the server sets out of the message. */
+  function encode(message: MessageShape<D>): Entry {
+    for (const field of fieldsOfServer) clearField(message, field);
+    try {
+      return json.encode(message) as Entry;
+    } catch {
+      const description =
+        'has no JSON: each number must be finite, and each value of a google.protobuf.Struct be given';
+      throw invalidFields([{ field: noun, description }]);
+    }
+  }
+
   return {
     entryOf(message) {
       if (message === undefined) throw invalidFields([{ field: noun, description: 'is required' }]);
-      const entry = Object.entries(json.encode(message) ?? {});
-      return Object.fromEntries(entry.filter(([key]) => keys.includes(key)));
+      return encode({ ...message });
     },
 
     messageOf(entry, { record, etag = '', createdAt, updatedAt }) {

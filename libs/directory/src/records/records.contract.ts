@@ -222,10 +222,23 @@ tenants:
         'InvalidArgument',
         'user.attributes.team',
       ]);
+      expect(await createUser({ username: 'eve', attributes: { team: Number.NaN } })).toMatchObject([
+        'InvalidArgument',
+        expect.stringMatching(/^user/) as string,
+      ]);
       expect(
         await refusal(api.users.create({ tenantId: 'nobody', user: { username: 'eve' } }, call())),
       ).toEqual(['NotFound']);
       expect(await seen()).toEqual(before);
+    });
+
+    it('have what the server sets ignored in requests, whatever it says', async () => {
+      const { api, tenantId } = await tenant();
+      const createTime = { $typeName: 'google.protobuf.Timestamp', seconds: 10n ** 15n, nanos: 0 } as const;
+      const user = { username: 'eve', userId: 'usr_mine', etag: 'mine', owner: 'mine', createTime };
+      const created = await api.users.create({ tenantId, user }, call());
+      expect(created).toMatchObject({ username: 'eve', owner: 'api' });
+      expect(created.createTime?.seconds).toBeLessThan(createTime.seconds);
     });
 
     it('are only checked if that is asked for', async () => {
@@ -459,6 +472,8 @@ tenants:
         refusal(api.applications.createSecret({ tenantId, clientId, ...fields }, call()));
       expect(await add({})).toEqual(['FailedPrecondition']);
       expect(await add({ value: 'short' })).toEqual(['InvalidArgument', 'value']);
+      for (const seconds of [10n ** 15n, -(10n ** 15n), 10n ** 11n * 3n])
+        expect(await add({ expireTime: { seconds, nanos: 0 } })).toEqual(['InvalidArgument', 'expireTime']);
       const { secrets } = await api.applications.listSecrets({ tenantId, clientId }, call());
       expect(secrets.map(({ secretId, expireTime }) => [secretId, expireTime?.seconds ?? 0n])).toEqual([
         [first.secretId, 0n],
