@@ -1,0 +1,102 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { eventually } from '@tessera/test-kit/provision';
+import { RpcCalls, servedMethods } from '../../harness/rpc-calls.ts';
+import { setUps, type System } from '../../harness/set-up.ts';
+import { startSystem } from '../../harness/start.ts';
+import { choicesOf, randomLike, shapeOf, textAt, valuesOf, withValues } from './crossings.ts';
+import { goodRequests, withoutCrossing, type GoodRequest } from './requests.ts';
+import { NamedCalls, nameOf, Tenant } from './tenant.ts';
+
+/** Guesses are not what is tested, and neither are their limits. */
+const noLimits = {
+  TESSERA_LOGIN_FAILURES_PER_ACCOUNT: '100000',
+  TESSERA_LOGINS_PER_ACCOUNT: '100000',
+  TESSERA_CIBA_REQUESTS_PER_USER: '100000',
+  TESSERA_CIBA_PENDING_PER_USER: '100',
+  TESSERA_DECISIONS_PER_USER: '100000',
+};
+
+describe('a value of another tenant', () => {
+  let system: System;
+  let rpc: RpcCalls;
+  let calls: NamedCalls;
+  let north: Tenant;
+  let south: Tenant;
+
+  beforeAll(async () => {
+    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    system = await startSystem(setUps.split, { stores, environment: noLimits });
+    rpc = new RpcCalls(system);
+    calls = new NamedCalls(rpc);
+    north = new Tenant(calls, 'north', system.baseUrl);
+    south = new Tenant(calls, 'south', system.baseUrl);
+    const document = `owner: isolation\ntenants:${north.declared()}${south.declared()}`;
+    await calls.get('DirectoryAdminService.Apply', { document, fileName: 'isolation.yaml' });
+    for (const tenant of [north, south]) await tenant.tokens();
+  });
+  afterAll(async () => {
+    rpc?.close();
+    await system?.stop();
+  });
+
+  /** Puts values of `north` into requests of `south`: one, two or all. */
+  async function cross(good: GoodRequest): Promise<void> {
+    const { method, known = {}, isNew = false } = good;
+    const places = valuesOf(await good.request(north), await good.request(south)).filter(
+      (path) => !(path.join('.') in known),
+    );
+    expect(places, 'values of a tenant').not.toEqual([]);
+    const fine = shapeOf(await calls.ask(method, await good.request(north)), []);
+    for (const choice of choicesOf(places)) {
+      const mine = await good.request(north);
+      const answerTo = async (change: (value: string) => string): Promise<unknown> => {
+        const values = new Map(choice.map((path) => [path, change(textAt(mine, ...path))]));
+        const request = withValues(await good.request(south), values);
+        return shapeOf(await calls.ask(method, request), [...values.values()]);
+      };
+      const unknown = await answerTo(randomLike);
+      const foreign = await answerTo((value) => value);
+      const where = choice.map((path) => path.join('.')).join(' and ');
+      expect(foreign, `with ${where} of another tenant`).toEqual(unknown);
+      if (!isNew && good.worth === undefined && choice.length === places.length)
+        expect(unknown, 'unknown values get another answer than known ones').not.toEqual(fine);
+      await expectUnharmed(good, mine, fine);
+    }
+    if (good.worth === undefined) return;
+    const spent = await good.request(north);
+    await calls.get(method, spent);
+    await eventually(
+      `${method} takes effect for its own tenant`,
+      async () => !(await good.worth?.(north, spent)),
+    );
+  }
+
+  /** What another tenant did with the values of a request took nothing from them. */
+  async function expectUnharmed(good: GoodRequest, mine: JsonObject, fine: unknown): Promise<void> {
+    if (good.worth === undefined)
+      expect(shapeOf(await calls.ask(good.method, mine), []), 'to its own tenant afterwards').toEqual(fine);
+    else expect(await good.worth(north, mine), 'worth as much as before').toBe(true);
+  }
+
+  const named = goodRequests.map((good) => [`${good.method} ${good.what ?? ''}`.trim(), good] as const);
+
+  it.each(named)('is to %s as any unknown value', async (_name, good) => {
+    await cross(good);
+  });
+
+  it('would be found if it were another one (canary)', async () => {
+    const open: GoodRequest = {
+      method: 'DirectoryService.GetApplication',
+      request: async ({ web: clientId }) => ({ clientId }),
+    };
+    await expect(cross(open)).rejects.toThrow('with clientId of another tenant');
+  });
+
+  it('is tried with every method, or the method says why not', () => {
+    const tried = new Set([...goodRequests.map(({ method }) => method), ...Object.keys(withoutCrossing)]);
+    expect([...tried].toSorted()).toEqual(servedMethods.map(({ method }) => nameOf(method)).toSorted());
+    expect(goodRequests.filter(({ method }) => method in withoutCrossing)).toEqual([]);
+  });
+});

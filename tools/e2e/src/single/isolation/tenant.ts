@@ -1,0 +1,305 @@
+import { getOption, type JsonObject } from '@bufbuild/protobuf';
+import { randomBytes, randomInt } from 'node:crypto';
+import { access } from '@tessera/proto-gen/access';
+import { newPkce } from '@tessera/test-client';
+import { redirectUri } from '../../harness/declared-state.ts';
+import { textAt } from './crossings.ts';
+import { servedMethods, type RpcAnswer, type RpcCalls } from '../../harness/rpc-calls.ts';
+
+const password = 'slide-rule-1622-gus';
+const passwordHash =
+  '$argon2id$v=19$m=19456,t=2,p=1$nnZMtLeOKcUteTVu15WqmA$mqUrACtRtCtnSGHaM+E0AFLY3xNVYpkXZLG+gMRBWXI';
+
+/** Calls methods by their names, such as `TokenService.Exchange` or `admin.UsersService.Get`, as the first process that may. */
+export class NamedCalls {
+  readonly #calls: RpcCalls;
+
+  constructor(calls: RpcCalls) {
+    this.#calls = calls;
+  }
+
+  ask(name: string, request: JsonObject): Promise<RpcAnswer> {
+    const served = servedMethods.find(({ method }) => nameOf(method) === name);
+    if (served === undefined) throw new Error(`there is no ${name}`);
+    return this.#calls.ask(served, getOption(served.method, access).callers[0] ?? '', request);
+  }
+
+  /** The message of a call that must succeed. */
+  async get(name: string, request: JsonObject): Promise<JsonObject> {
+    const { code, details, message } = await this.ask(name, request);
+    if (code !== 0) throw new Error(`${name} failed with ${code}: ${details}`);
+    return message;
+  }
+}
+
+type Method = (typeof servedMethods)[number]['method'];
+
+export const nameOf = ({ parent, name }: Method): string =>
+  parent.typeName.replace(/^tessera\.(?:(admin)|\w+)\.v1\./, (_all, admin?: string) =>
+    admin === undefined ? '' : 'admin.',
+  ) + `.${name}`;
+
+/** A tenant with an issuer of its own, and what its people and clients get from it. Everything new is new at each call. */
+export class Tenant {
+  readonly id: string;
+  readonly issuer: string;
+  readonly web: string;
+  readonly tv: string;
+  readonly desk: string;
+  readonly secret: string;
+  readonly username: string;
+  readonly audience: string;
+  readonly #calls: NamedCalls;
+  #session: Promise<Session> | undefined;
+
+  constructor(calls: NamedCalls, id: string, baseUrl: string) {
+    this.#calls = calls;
+    this.id = id;
+    this.issuer = `${baseUrl}/t/${id}`;
+    this.web = `${id}-web`;
+    this.tv = `${id}-tv`;
+    this.desk = `${id}-desk`;
+    this.secret = `${id}-secret-${randomBytes(16).toString('hex')}`;
+    this.username = `${id}.gus`;
+    this.audience = `https://api.${id}.example`;
+  }
+
+  /** What `apply` makes of it, as YAML. */
+  declared(): string {
+    const { id, issuer, web, tv, desk, secret, username, audience } = this;
+    return `
+  - id: ${id}
+    name: Tenant
+    issuer: ${issuer}
+    roles: [${id}-clerk]
+    resources: [{audience: "${audience}", name: API, scopes: [${id}.read]}]
+    users: [{username: ${username}, email: gus@${id}.example, name: Gus, roles: [${id}-clerk], passwordHash: "${passwordHash}"}]
+    applications:
+      - clientId: ${web}
+        name: Web
+        type: confidential
+        secrets: [{value: "${secret}"}]
+        grantTypes: [authorization_code, refresh_token, client_credentials]
+        redirectUris: ["${redirectUri}"]
+        logoutRedirectUris: ["${redirectUri}"]
+        scopes: [openid, profile, offline_access, ${id}.read]
+      - {clientId: ${tv}, name: TV, type: public, grantTypes: [device_code], scopes: [openid]}
+      - clientId: ${desk}
+        name: Desk
+        type: confidential
+        secrets: [{value: "${secret}"}]
+        grantTypes: [ciba]
+        scopes: [openid]
+        ciba: {approval: page}
+`;
+  }
+
+  /** How a client's request arrives. */
+  caller(): JsonObject {
+    return { ipAddress: newAddress(), issuer: this.issuer, tenantId: this.id };
+  }
+
+  credentials(clientId = this.web): JsonObject {
+    return {
+      clientId,
+      clientSecret: this.secret,
+      method: 'CLIENT_AUTHENTICATION_METHOD_CLIENT_SECRET_POST',
+    };
+  }
+
+  /** A browser without a session. */
+  browser(): JsonObject {
+    return {
+      browserId: `tb_${randomBytes(32).toString('base64url')}`,
+      ipAddress: newAddress(),
+      userAgentHash: 'agent',
+      issuer: this.issuer,
+      tenantId: this.id,
+    };
+  }
+
+  authorization(challenge: string): JsonObject {
+    return {
+      client_id: this.web,
+      redirect_uri: redirectUri,
+      response_type: 'code',
+      scope: 'openid offline_access',
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+    };
+  }
+
+  get fields(): JsonObject {
+    return { identifier: this.username, password };
+  }
+
+  /** A visit that waits for a password. */
+  async visit(): Promise<{
+    browser: JsonObject;
+    interactionId: string;
+    challenge: string;
+    verifier: string;
+  }> {
+    const { challenge, verifier } = newPkce();
+    const browser = this.browser();
+    const request = { parameters: this.authorization(challenge) };
+    const { next } = await this.#calls.get('AuthorizeService.Begin', { browser, request });
+    return {
+      browser,
+      interactionId: textAt(next, 'step', 'interaction', 'interactionId'),
+      challenge,
+      verifier,
+    };
+  }
+
+  /** A new session. */
+  async signIn(): Promise<Session> {
+    const { browser, interactionId } = await this.visit();
+    const request = { browser, interactionId, step: 'password', fields: this.fields };
+    const { session: opened } = await this.#calls.get('AuthorizeService.Continue', request);
+    const signedIn = { ...browser, sessionToken: textAt(opened, 'sessionToken') };
+    const { session } = await this.#calls.get('AuthorizeService.GetSession', { browser: signedIn });
+    return {
+      browser: signedIn,
+      sessionId: textAt(session, 'sessionId'),
+      userId: textAt(session, 'userId'),
+    };
+  }
+
+  /** A session that lasts. */
+  session(): Promise<Session> {
+    this.#session ??= this.signIn();
+    return this.#session;
+  }
+
+  async code(session?: Session): Promise<{ code: string; codeVerifier: string; redirectUri: string }> {
+    const { browser } = session ?? (await this.session());
+    const { challenge, verifier } = newPkce();
+    const request = { parameters: this.authorization(challenge) };
+    const { next } = await this.#calls.get('AuthorizeService.Begin', { browser, request });
+    const code = new URL(textAt(next, 'redirect', 'location')).searchParams.get('code') ?? '';
+    return { code, codeVerifier: verifier, redirectUri };
+  }
+
+  async exchange(parameters: JsonObject): Promise<RpcAnswer> {
+    const request = { caller: this.caller(), credentials: this.credentials(), ...parameters };
+    return this.#calls.ask('TokenService.Exchange', request);
+  }
+
+  async tokens(session?: Session): Promise<{ accessToken: string; refreshToken: string; idToken: string }> {
+    const { message } = await this.exchange({
+      grantType: 'authorization_code',
+      ...(await this.code(session)),
+    });
+    const [accessToken, refreshToken, idToken] = ['accessToken', 'refreshToken', 'idToken'].map((name) =>
+      textAt(message, name),
+    );
+    return { accessToken: accessToken ?? '', refreshToken: refreshToken ?? '', idToken: idToken ?? '' };
+  }
+
+  /** Whether a refresh token is still worth something. */
+  async refreshes(refreshToken: string): Promise<boolean> {
+    return (await this.exchange({ grantType: 'refresh_token', refreshToken })).code === 0;
+  }
+
+  async device(): Promise<{ deviceCode: string; userCode: string }> {
+    const started = await this.#calls.get('DeviceAuthorizationService.StartDeviceAuthorization', {
+      caller: this.caller(),
+      credentials: { clientId: this.tv },
+      scope: 'openid',
+    });
+    return { deviceCode: textAt(started, 'deviceCode'), userCode: textAt(started, 'userCode') };
+  }
+
+  /** A request at `/device` that waits for a decision, and who may decide. */
+  async deviceRequest(): Promise<{ deviceCode: string; requestId: string; approver: JsonObject }> {
+    const { deviceCode, userCode } = await this.device();
+    const approver = await this.approver();
+    const { request } = await this.#calls.get('DeviceAuthorizationService.GetDeviceAuthorization', {
+      userCode,
+      ...pick(approver, 'sessionId', 'tenantId', 'userId', 'ipAddress'),
+    });
+    return { deviceCode, requestId: textAt(request, 'requestId'), approver };
+  }
+
+  async ciba(): Promise<string> {
+    const started = await this.#calls.get('BackchannelAuthenticationService.StartBackchannelAuthentication', {
+      caller: this.caller(),
+      credentials: { clientId: this.desk, clientSecret: this.secret, attempted: true },
+      scope: 'openid',
+      loginHint: this.username,
+    });
+    return textAt(started, 'authReqId');
+  }
+
+  async cibaRequest(): Promise<{ requestId: string; approver: JsonObject }> {
+    await this.ciba();
+    const approver = await this.approver();
+    const { requests } = await this.#calls.get(
+      'BackchannelAuthenticationService.ListBackchannelAuthentications',
+      pick(approver, 'tenantId', 'userId'),
+    );
+    const last = (requests as JsonObject[]).at(-1) ?? {};
+    return { requestId: textAt(last, 'requestId'), approver };
+  }
+
+  async approver(): Promise<JsonObject> {
+    const { sessionId, userId } = await this.session();
+    const time = Math.floor(Date.now() / 1000);
+    const authentication = { time, methods: ['pwd'] };
+    return { tenantId: this.id, userId, sessionId, ipAddress: newAddress(), authentication };
+  }
+
+  /** A new record of a kind, made through administration. */
+  async record(noun: 'User' | 'Application' | 'Resource' | 'Role', record: JsonObject): Promise<JsonObject> {
+    const request = { tenantId: this.id, [noun.toLowerCase()]: record };
+    return this.#calls.get(`admin.${noun}sService.Create`, request);
+  }
+
+  /** Adds a secret to an application; resolves with its identifier. */
+  async newSecret(clientId: string): Promise<string> {
+    const made = await this.#calls.get('admin.ApplicationsService.CreateSecret', {
+      tenantId: this.id,
+      clientId,
+    });
+    return textAt(made, 'secretId');
+  }
+
+  /** A one-time link of a new person. */
+  async passwordLink(): Promise<string> {
+    const person = await this.record('User', { username: this.newName() });
+    const made = await this.#calls.get('admin.UsersService.CreatePasswordLink', {
+      tenantId: this.id,
+      userId: textAt(person, 'userId'),
+      purpose: 'invitation',
+    });
+    return new URL(textAt(made, 'uri')).searchParams.get('link') ?? '';
+  }
+
+  /** Of its key that signs. */
+  async kid(): Promise<string> {
+    const { keys } = await this.#calls.get('KeysService.GetPublicKeys', { tenantId: this.id });
+    const active = (keys as JsonObject[]).find(({ state }) => state === 'KEY_STATE_ACTIVE');
+    return textAt(active, 'kid');
+  }
+
+  /** A name that no other record has, and says whose it is. */
+  newName(): string {
+    return `${this.id}-${randomBytes(5).toString('hex')}`;
+  }
+}
+
+export interface Session {
+  readonly browser: JsonObject;
+  readonly sessionId: string;
+  readonly userId: string;
+}
+
+function pick(from: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, from[name] ?? null]));
+}
+
+/** So that tests share no limit per address. */
+function newAddress(): string {
+  return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
+}
