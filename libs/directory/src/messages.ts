@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@tessera/rpc';
+import { adminAudience, adminResourceName, adminScopes } from '@tessera/oauth';
 import { ChangeKind } from '@tessera/proto-gen/directory';
 import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
@@ -6,7 +7,7 @@ import type { Change } from './store/records.ts';
 import { tenantFields, type TenantRecord } from './tenants/fields.ts';
 import { userFields } from './users/fields.ts';
 import { claimsOf } from './users/standard-claims.ts';
-import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
+import type { FoundApplication, FoundScope, FoundUser, ListedSecret } from './store/store.ts';
 
 const changeKinds = {
   tenant: ChangeKind.TENANT,
@@ -24,11 +25,18 @@ export function applicationMessage(found: FoundApplication) {
     application: {
       ...messageOf(applicationFields, application),
       tenantId: tenant.tenantId,
-      scopes: scopes.map((scope) => ({ ...scope })),
+      scopes: scopes.map(scopeMessage),
       validFrom: BigInt(validFrom),
     },
     tenant: tenantMessage(tenant),
   };
+}
+
+/** A scope that no resource of the tenant declares may be one of the administration. */
+function scopeMessage(scope: FoundScope) {
+  const description = scope.audience === '' ? adminScopes.get(scope.name) : undefined;
+  if (description === undefined) return { ...scope };
+  return { ...scope, audience: adminAudience, description, resourceName: adminResourceName };
 }
 
 /** Never with the password hash. */

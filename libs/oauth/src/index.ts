@@ -5,8 +5,10 @@
  *     gateway ─> request/ (authorization-request, client-authentication, redirect-response), token/ (bearer, route-demand)
  *     authorize, device, token ─> request/ (pkce, redirect-uri, scopes, claims-parameter), grant-types   the rules
  *     token ─> token/ (token-claims, custom-claims, user-claims)   what tokens say
+ *     directory, admin ─> admin-scopes   the scopes and roles of administrators
  *     keys, verifiers ─> signing-algorithms, public-jwk; gateway ─> metadata; all ─> errors   code, status, sentence, cause
  */
+export * from './admin-scopes.ts';
 export * from './errors.ts';
 export * from './grant-types.ts';
 export * from './key-copies.ts';

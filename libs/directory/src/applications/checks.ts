@@ -1,4 +1,4 @@
-import { introspectionScope } from '@tessera/oauth';
+import { adminRoles, adminScopes, introspectionScope } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { DeclaredApplication } from './fields.ts';
 
@@ -118,7 +118,7 @@ function checkReferences(application: Checked, { resources, roles }: Surrounding
     if (scope === introspectionScope && !application.grantTypes.includes('client_credentials')) {
       report(['scopes', index], 'is for applications with the client_credentials grant');
     }
-    if (known.has(scope) || isBuiltInScope(scope)) return;
+    if (known.has(scope) || isBuiltInScope(scope) || adminScopes.has(scope)) return;
     report(['scopes', index], 'is neither built in nor a scope of a resource of the tenant');
   });
   refuseRepeated(application.scopes, (index) => report(['scopes', index], 'is listed twice'));
@@ -132,7 +132,8 @@ function checkReferences(application: Checked, { resources, roles }: Surrounding
     report(['introspectAudiences', index], 'is listed twice'),
   );
   allowedRoles.forEach((role, index) => {
-    if (!roles.includes(role)) report(['allowedRoles', index], 'is not a role of the tenant');
+    if (!roles.includes(role) && !adminRoles.has(role))
+      report(['allowedRoles', index], 'is not a role of the tenant');
   });
   refuseRepeated(allowedRoles, (index) => report(['allowedRoles', index], 'is listed twice'));
 }

@@ -57,7 +57,8 @@ export const applicationFields = {
     stored: 'text[]',
     // The message has them with what their resources say about them.
     sent: () => ({}),
-    reference: 'built-in scopes and scopes of the tenant',
+    reference:
+      'built-in scopes, scopes of the tenant, and those [of administrators](../../docs/operations.md#administration-over-http)',
   }),
   introspectAudiences: field({
     schema: z.array(z.string()).default([]),

@@ -1,4 +1,4 @@
-import { defaultSigningAlgorithm, isScopeToken, signingAlgorithmNames } from '@tessera/oauth';
+import { adminAudience, defaultSigningAlgorithm, isScopeToken, signingAlgorithmNames } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf, snakeCase } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
@@ -37,7 +37,8 @@ export const resourceFields = {
     schema: z
       .string()
       .max(512)
-      .regex(/^[\x21\x22\x24-\x7e]+$/, 'must be printable ASCII without spaces and without a fragment'),
+      .regex(/^[\x21\x22\x24-\x7e]+$/, 'must be printable ASCII without spaces and without a fragment')
+      .refine((audience) => audience !== adminAudience, 'is built in and may not be declared'),
     stored: 'text',
     reference: 'the `aud` of its tokens: printable ASCII without `#`, unique within the tenant',
   }),

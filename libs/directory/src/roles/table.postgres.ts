@@ -1,7 +1,8 @@
 import { pageByKey, type RecordTable } from '../records/record-table.ts';
 import type { RoleRecord } from './fields.ts';
+import { roleRecords } from './read.postgres.ts';
 
-const place = { from: 'directory.role ro', alias: 'ro', key: 'name' };
+const place = { from: `${roleRecords} ro`, alias: 'ro', key: 'name' };
 
 /** Roles, page by page in the order of their names. */
 export const roleTable: RecordTable<RoleRecord> = {

@@ -1,3 +1,4 @@
+import { adminRoles } from '@tessera/oauth';
 import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
@@ -32,6 +33,11 @@ export function deleteTenant(): Command {
       'DELETE FROM directory.former_application WHERE tenant_id = $1',
     );
     await write('forget_deleted_records', 'DELETE FROM directory.deleted_record WHERE tenant_id = $1');
+    await write(
+      'delete_built_in_roles',
+      'DELETE FROM directory.role WHERE tenant_id = $1 AND name = ANY($2::text[])',
+      [...adminRoles.keys()],
+    );
     await write(
       'delete_tenant',
       `WITH deleted AS (DELETE FROM directory.tenant WHERE tenant_id = $1 RETURNING tenant_id)

@@ -1,7 +1,7 @@
 import type { Queryable } from '@tessera/stores';
 import { readApplications } from '../applications/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
-import { readRoles } from '../roles/read.postgres.ts';
+import { readRoles, roleRecords } from '../roles/read.postgres.ts';
 import type { TenantState } from '../store/records.ts';
 import { readUsers } from '../users/read.postgres.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
@@ -43,7 +43,7 @@ export async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean>
   const { rows } = await tx.query<{ is_empty: boolean }>({
     name: 'directory.tenant_is_empty',
     text: `SELECT NOT EXISTS (SELECT FROM directory.api_resource WHERE tenant_id = $1)
-              AND NOT EXISTS (SELECT FROM directory.role WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM ${roleRecords} ro WHERE ro.tenant_id = $1)
               AND NOT EXISTS (SELECT FROM directory.user_account WHERE tenant_id = $1)
               AND NOT EXISTS (SELECT FROM directory.application WHERE tenant_id = $1) AS is_empty`,
     values: [tenantId],

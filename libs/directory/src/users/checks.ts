@@ -1,3 +1,4 @@
+import { adminRoles } from '@tessera/oauth';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { DeclaredUser } from './fields.ts';
 import { identifiersOf } from './identifiers.ts';
@@ -12,7 +13,7 @@ export function checkUser(user: DeclaredUser, roles: ReadonlySet<string>, report
     report(['passwordHash'], 'cannot be combined with password');
   }
   user.roles.forEach((role, index) => {
-    if (!roles.has(role)) report(['roles', index], 'is not a role of the tenant');
+    if (!roles.has(role) && !adminRoles.has(role)) report(['roles', index], 'is not a role of the tenant');
   });
   refuseRepeated(user.roles, (index) => report(['roles', index], 'is listed twice'));
 }

@@ -1,3 +1,5 @@
+import { adminRoles } from '@tessera/oauth';
+import { apiOwner } from '../declared/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
 import { userColumns, type UserRecord } from './fields.ts';
@@ -9,6 +11,7 @@ const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.passwor
 /** Creates or changes users, with their identifiers and roles. */
 export function putUsers(put: readonly UserRecord[]): Command {
   const ids = put.map(({ userId }) => userId);
+  const builtIn = new Set(put.flatMap(({ roles }) => roles.filter((role) => adminRoles.has(role))));
   return async (write) => {
     // All of them first, so that two people may swap an address.
     await write(
@@ -40,6 +43,14 @@ export function putUsers(put: readonly UserRecord[]): Command {
         put.flatMap((user) => identifiersOf(user).map((identifier) => ({ identifier, userId: user.userId }))),
       ),
     );
+    if (builtIn.size > 0) {
+      await write(
+        'put_built_in_roles',
+        `INSERT INTO directory.role (tenant_id, name, owner) SELECT $1, name, '${apiOwner}' FROM unnest($2::text[]) AS r(name)
+         ON CONFLICT DO NOTHING`,
+        [...builtIn],
+      );
+    }
     await write(
       'put_user_roles',
       `INSERT INTO directory.user_role (tenant_id, user_id, role, position)

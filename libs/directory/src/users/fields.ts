@@ -43,7 +43,8 @@ export const userFields = {
       select: `ARRAY(SELECT r.role FROM directory.user_role r
                       WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id ORDER BY r.position)`,
     },
-    reference: 'roles of the tenant, in the order of the token',
+    reference:
+      'roles of the tenant, and `tessera.administrator`, `tessera.auditor`, `tessera.helpdesk`, in the order of the token',
   }),
   status: field({
     schema: z.enum(['active', 'disabled', 'locked']).optional(),

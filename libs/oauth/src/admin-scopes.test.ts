@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { adminRolePrefix, adminRoles, adminScopes } from './admin-scopes.ts';
+import { builtInScopes, isScopeToken, serviceScopes } from './request/scopes.ts';
+
+describe('the scopes and roles of administrators', () => {
+  it('are scopes that no other built-in scope is', () => {
+    const names = [...adminScopes.keys()];
+    expect(names).toHaveLength(10);
+    expect(
+      names.filter((name) => !isScopeToken(name) || builtInScopes.has(name) || serviceScopes.has(name)),
+    ).toEqual([]);
+  });
+
+  it('are roles with a reserved prefix, each with scopes that exist', () => {
+    const scopes = Object.fromEntries([...adminRoles].map(([role, held]) => [role, [...held]]));
+    expect(Object.keys(scopes).every((role) => role.startsWith(adminRolePrefix))).toBe(true);
+    expect(
+      Object.values(scopes)
+        .flat()
+        .filter((scope) => !adminScopes.has(scope)),
+    ).toEqual([]);
+    expect(scopes['tessera.administrator']).toEqual([...adminScopes.keys()]);
+    expect(scopes['tessera.auditor']?.filter((scope) => scope.endsWith('.write'))).toEqual([]);
+    expect(scopes['tessera.helpdesk']).toEqual(['admin.users.read', 'admin.users.write']);
+  });
+});

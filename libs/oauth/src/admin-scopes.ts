@@ -1,0 +1,39 @@
+/**
+ * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, and roles that
+ * limit what people may do with tokens for it.
+ */
+
+/** The audience of access tokens for the administration API. No tenant may declare it. */
+export const adminAudience = 'urn:tessera:admin';
+
+/** Its name, for people. */
+export const adminResourceName = 'Tessera administration';
+
+/** The kinds of records, in the names of their scopes and in what people are told about these. */
+const kinds = {
+  tenants: 'organizations',
+  resources: 'APIs and their scopes',
+  roles: 'roles',
+  users: 'people',
+  applications: 'applications and their secrets',
+};
+
+/** The scopes of the administration API, with what people are told about them. */
+export const adminScopes: ReadonlyMap<string, string> = new Map(
+  Object.entries(kinds).flatMap(([kind, said]) => [
+    [`admin.${kind}.read`, `See ${said}`],
+    [`admin.${kind}.write`, `Add, change and delete ${said}`],
+  ]),
+);
+
+const names = [...adminScopes.keys()];
+
+/** The scopes that each built-in role lets a person use. */
+export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['tessera.administrator', new Set(names)],
+  ['tessera.auditor', new Set(names.filter((name) => name.endsWith('.read')))],
+  ['tessera.helpdesk', new Set(['admin.users.read', 'admin.users.write'])],
+]);
+
+/** What the names of built-in roles begin with, which no tenant may declare. */
+export const adminRolePrefix = 'tessera.';
