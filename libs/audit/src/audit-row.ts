@@ -9,7 +9,12 @@ export interface AuditEvent {
   /** From a closed list, for example `wrong_password`. */
   readonly reason?: string;
   readonly tenantId?: string;
-  readonly actor?: { readonly type: 'user' | 'client' | 'operator' | 'system'; readonly id: string };
+  readonly actor?: {
+    readonly type: 'user' | 'client' | 'operator' | 'system';
+    readonly id: string;
+    /** Of an administrator, who may be of another tenant than what changed. */
+    readonly tenantId?: string;
+  };
   readonly subject?: string;
   readonly clientId?: string;
   readonly sessionId?: string;

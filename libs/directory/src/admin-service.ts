@@ -11,7 +11,7 @@ import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
 import { differencesOf } from './apply/plan-differences.ts';
-import type { EventBase } from './apply/plan-events.ts';
+import { eventBase } from './apply/plan-events.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 export function directoryAdminHandlers(
@@ -33,7 +33,7 @@ export function directoryAdminHandlers(
       const applied = await applyDeclaredState(
         deps,
         { text: document, fileName, owner: ownerOf(owner), takeOver },
-        { base: baseOf(context), signal: context.signal, allowDelete },
+        { base: eventBase(context), signal: context.signal, allowDelete },
       ).catch(refuseMistakes);
       const tenants = applied.map((tenant) => ({
         ...tenant,
@@ -117,11 +117,7 @@ function refuseMistakes(error: unknown): never {
 }
 
 function audit(event: Omit<AuditEvent, 'outcome'>, tenantId: string, context: CallContext): AuditEvent {
-  return { ...baseOf(context), ...event, outcome: 'success', tenantId };
-}
-
-function baseOf({ caller, requestId }: CallContext): EventBase {
-  return { actor: { type: 'operator', id: caller }, requestId };
+  return { ...eventBase(context), ...event, outcome: 'success', tenantId };
 }
 
 /** Only people can be locked, after too many wrong guesses. */

@@ -23,14 +23,17 @@ export function rootCall(requestId: string, timeoutMs?: number, signal?: AbortSi
   return options;
 }
 
-/** The request id among the headers of call options: the one header that travels. */
+/** The request id among the headers of call options. */
 export function requestIdOf(options: CallOptions | undefined): string | undefined {
+  return acceptableRequestId(headersOf(options)[requestIdKey]);
+}
+
+/** The headers of call options, whatever form they have. Of them the request id and the actor travel. */
+export function headersOf(options: CallOptions | undefined): Readonly<Record<string, string>> {
   const headers: unknown = options?.headers;
-  if (typeof headers !== 'object' || headers === null) return undefined;
-  if (requestIdKey in headers) return acceptableRequestId(headers[requestIdKey]);
-  if (!(Symbol.iterator in headers)) return undefined;
-  const entries = [...(headers as Iterable<[string, string]>)];
-  return acceptableRequestId(new Map(entries).get(requestIdKey));
+  if (typeof headers !== 'object' || headers === null) return {};
+  if (!(Symbol.iterator in headers)) return headers as Record<string, string>;
+  return Object.fromEntries(headers as Iterable<[string, string]>);
 }
 
 /** A request id that is safe in metadata and logs; undefined otherwise. */

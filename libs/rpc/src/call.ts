@@ -24,8 +24,8 @@ export type CallerName = (typeof callerNames)[number];
 
 /** Who exactly stands behind a caller that is not one of our processes. */
 export interface Principal {
-  /** `certificate`: `id` is the name in the certificate. `client`: it is the client of the access token presented. */
-  readonly kind: 'certificate' | 'client';
+  /** `certificate`: `id` is the name in the certificate. `client`, `user`: it is the client or person of the access token presented. */
+  readonly kind: 'certificate' | 'client' | 'user';
   readonly id: string;
   /** When the proof expires, seconds since the Unix epoch; absent where the connection is the proof. */
   readonly expiresAt?: number;
@@ -33,6 +33,17 @@ export interface Principal {
   readonly tenantId?: string;
   /** It may name any. */
   readonly everyTenant?: boolean;
+  /** What the access token grants. */
+  readonly scopes?: readonly string[];
+}
+
+/** Whom the caller `admin` makes a call for, for the audit trail. */
+export interface Actor {
+  /** `operator`: a caller of `admin` that presented no access token. */
+  readonly type: 'user' | 'client' | 'operator';
+  /** Of the person or client; empty for an operator. */
+  readonly tenantId: string;
+  readonly id: string;
 }
 
 /** What an access token that was presented with a call proves. */
@@ -41,6 +52,8 @@ export interface BearerIdentity {
   readonly principal: Principal;
   /** Those of the token that were looked at: they open the methods that are declared for them. */
   readonly scopes: readonly string[];
+  /** A sentence for who lacks a scope, on how to come by it. */
+  readonly remedy?: string;
 }
 
 /**
@@ -57,6 +70,8 @@ export interface CallContext {
   readonly caller: CallerName;
   /** Absent where the caller is one of our processes. */
   readonly principal?: Principal | undefined;
+  /** Whom the caller acts for; absent unless it is `admin`. It does not travel onward. */
+  readonly actor?: Actor | undefined;
   /** When the caller stops waiting, in milliseconds since the Unix epoch; Infinity without a deadline. */
   readonly deadline: number;
   /** Aborted when the caller gave up. */

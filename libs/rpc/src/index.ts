@@ -14,11 +14,14 @@ import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-c
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
 
 export { clearField, create } from '@bufbuild/protobuf';
-export type { DescMessage, DescService, JsonValue, MessageShape } from '@bufbuild/protobuf';
+export type { DescMessage, DescMethod, DescService, JsonValue, MessageShape } from '@bufbuild/protobuf';
+export { onBehalfOf } from './actor.ts';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';
 export type {
+  Actor,
   AuthenticateBearer,
+  BearerIdentity,
   BuiltService,
   CallContext,
   CallerName,

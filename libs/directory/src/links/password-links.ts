@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { addressKey, networkKey, type Database } from '@tessera/stores';
+import { eventBase } from '../apply/plan-events.ts';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { notFound } from '../messages.ts';
@@ -92,7 +93,7 @@ export function createPasswordLinks({
   return {
     find,
 
-    async create({ tenantId, userId, purpose, validateOnly }, { caller, requestId }) {
+    async create({ tenantId, userId, purpose, validateOnly }, context) {
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
       return database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
@@ -113,9 +114,8 @@ export function createPasswordLinks({
           digest: digestOf(link),
           lifetimeSeconds: lifetimeSeconds[purpose],
         });
-        const actor = { type: 'operator', id: caller } as const;
         const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
-        await appendEvents(tx, [{ ...event, tenantId, subject: userId, actor, requestId }], runtime);
+        await appendEvents(tx, [{ ...eventBase(context), ...event, tenantId, subject: userId }], runtime);
         return { link, tenantIssuer: tenant.issuer, expiresAt };
       });
     },

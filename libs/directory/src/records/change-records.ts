@@ -1,6 +1,6 @@
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
-import { eventsOf } from '../apply/plan-events.ts';
+import { eventBase, eventsOf } from '../apply/plan-events.ts';
 import { notFound } from '../messages.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
@@ -270,7 +270,6 @@ const takenMessages = {
   jwtAudience: jwtAudienceAsClientId,
 } as const satisfies Record<TakenValue['kind'], string>;
 
-function decided(plan: TenantPlan, { caller, requestId }: CallContext) {
-  const base = { actor: { type: 'operator', id: caller } as const, requestId };
-  return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
+function decided(plan: TenantPlan, context: CallContext) {
+  return { plan, changes: changesOf(plan), events: eventsOf(plan, eventBase(context)) };
 }

@@ -7,8 +7,9 @@ import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { currentTraceparent, methodName, traceparentKey } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
+import { actorKey } from '../actor.ts';
 import { bearerAuthorization } from '../access/authenticate-caller.ts';
-import { cancelled, deadlineOf, requestIdKey, requestIdOf } from '../call-options.ts';
+import { cancelled, deadlineOf, headersOf, requestIdKey, requestIdOf } from '../call-options.ts';
 import { traceCalling } from '../call-traces.ts';
 import type { CallerName } from '../call.ts';
 import { watchCertificates } from './channel/certificates.ts';
@@ -39,7 +40,7 @@ export interface RemoteOptions {
 export interface RemoteService {
   /**
    * A typed client. Unary calls always have a deadline; streams have one only if it is given. Of the call options
-   * `timeoutMs`, `signal` and the request id travel; response headers are not offered.
+   * `timeoutMs`, `signal`, the request id and the actor travel; response headers are not offered.
    */
   client<S extends DescService>(service: S): Client<S>;
   close(): Promise<void>;
@@ -134,6 +135,8 @@ function metadataOf({ as, credentials }: RemoteOptions, callOptions: CallOptions
   if (credentials.kind === 'token') metadata.set(authorizationKey, bearerAuthorization(credentials.token));
   const requestId = requestIdOf(callOptions);
   if (requestId !== undefined) metadata.set(requestIdKey, requestId);
+  const actor = headersOf(callOptions)[actorKey];
+  if (actor !== undefined) metadata.set(actorKey, actor);
   const traceparent = currentTraceparent();
   if (traceparent !== undefined) metadata.set(traceparentKey, traceparent);
   return metadata;

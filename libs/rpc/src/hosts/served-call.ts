@@ -1,7 +1,8 @@
 import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { readActor } from '../actor.ts';
 import { cancelled, hopMs, minimumMs, rootCall } from '../call-options.ts';
-import type { CallContext, CallerName, Principal } from '../call.ts';
+import type { Actor, CallContext, CallerName, Principal } from '../call.ts';
 import { systemClock, systemRandom, ulid, unlessAborted } from '@tessera/kit';
 import type { TraceOrigin } from '../call-traces.ts';
 
@@ -9,6 +10,8 @@ import type { TraceOrigin } from '../call-traces.ts';
 export interface ArrivedCall {
   readonly caller: CallerName;
   readonly principal?: Principal | undefined;
+  /** As metadata has it; counts only if the caller is the process `admin`. */
+  readonly actor?: string | undefined;
   /** Absent: a new one is made. */
   readonly requestId: string | undefined;
   /** Milliseconds since the Unix epoch; Infinity without a deadline. */
@@ -24,6 +27,7 @@ export class ServedCall implements CallContext {
   readonly requestId: string;
   readonly caller: CallerName;
   readonly principal: Principal | undefined;
+  readonly actor: Actor | undefined;
   readonly deadline: number;
   readonly origin: TraceOrigin | undefined;
   readonly #cancellable: boolean;
@@ -34,6 +38,9 @@ export class ServedCall implements CallContext {
     this.requestId = arrived.requestId ?? ulid(systemClock, systemRandom);
     this.caller = arrived.caller;
     this.principal = arrived.principal;
+    // An administrator, whose access token admitted the call, is served under that name too.
+    const isAdmin = arrived.caller === 'admin' && arrived.principal === undefined;
+    this.actor = isAdmin ? readActor(arrived.actor) : undefined;
     this.deadline = arrived.deadline;
     this.origin = arrived.origin;
     this.#cancellable = arrived.cancellable;

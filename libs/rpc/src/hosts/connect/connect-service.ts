@@ -10,6 +10,7 @@ import {
 import { methodName } from '@tessera/telemetry';
 import type { Logger } from 'pino';
 import { requestIdIn, type AdmittedCaller } from '../../access/admission.ts';
+import { actorKey } from '../../actor.ts';
 import { cancelled } from '../../call-options.ts';
 import { traceOriginOf } from '../../call-traces.ts';
 import type { Route } from '../../call.ts';
@@ -77,6 +78,7 @@ function arrive(context: HandlerContext): ServedCall {
   const call = new ServedCall({
     caller,
     principal,
+    actor: header(actorKey),
     requestId: requestIdIn({ header }),
     deadline: timeoutMs === undefined ? Infinity : Date.now() + timeoutMs,
     cancellable: true,

@@ -13,6 +13,7 @@ import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { requestIdIn } from '../../access/admission.ts';
+import { actorKey } from '../../actor.ts';
 import { checkedCaller, headerIn } from './caller-check-interceptor.ts';
 import { traceOriginOf } from '../../call-traces.ts';
 import type { Route } from '../../call.ts';
@@ -94,6 +95,7 @@ function arrive(incoming: IncomingCall): ServedCall {
   const call = new ServedCall({
     caller,
     principal,
+    actor: headerIn(metadata)(actorKey),
     requestId: requestIdIn({ header: headerIn(metadata) }),
     deadline: Number(incoming.getDeadline()),
     cancellable: true,

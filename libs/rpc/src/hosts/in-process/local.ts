@@ -2,8 +2,9 @@ import { create, type DescMethod, type DescService, type Message } from '@bufbui
 import { ConnectError, type CallOptions, type Client } from '@connectrpc/connect';
 import { methodName } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
+import { actorKey } from '../../actor.ts';
 import { accessTo, checkCaller } from '../../access/check-caller.ts';
-import { deadlineOf, isBounded, requestIdOf, watchEnd } from '../../call-options.ts';
+import { deadlineOf, headersOf, isBounded, requestIdOf, watchEnd } from '../../call-options.ts';
 import type { BuiltService, CallerName, Route } from '../../call.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
 import { refuseFor, seenByCaller } from '../../refusal.ts';
@@ -53,7 +54,8 @@ function entrance(route: Route, method: DescMethod, caller: CallerName, log: Log
       const requestId = requestIdOf(options);
       const refusal = checkCaller({ caller }, access, name);
       if (refusal === undefined) {
-        return new ServedCall({ caller, requestId, deadline: deadlineOf(options), cancellable });
+        const actor = headersOf(options)[actorKey];
+        return new ServedCall({ caller, actor, requestId, deadline: deadlineOf(options), cancellable });
       }
       const details = refusal instanceof ConnectError ? refusal.rawMessage : refusal.message;
       log.warn({ method: name, caller, requestId, details }, 'call refused');
