@@ -12,6 +12,7 @@ export interface AuthenticatedCaller {
   readonly bySharedToken?: boolean;
   /** What its access token grants; absent for a caller that proved itself otherwise. */
   readonly scopes?: readonly string[];
+  readonly remedy?: string;
 }
 
 /** Who may call a method. */
@@ -49,7 +50,8 @@ export function checkCaller(
   }
   const { caller, scopes: held } = authenticated;
   if (access !== undefined && held !== undefined && access.scopes.length > 0) {
-    return access.scopes.some((scope) => held.includes(scope)) ? undefined : insufficientScope(access);
+    const isOpened = access.scopes.some((scope) => held.includes(scope));
+    return isOpened ? undefined : insufficientScope(access, authenticated);
   }
   if (access?.callers === 'authenticated' && held === undefined) return undefined;
   if (caller === undefined) return noIdentity('the caller has no name', help?.unnamed);
@@ -57,9 +59,9 @@ export function checkCaller(
   return new ConnectError(`${caller} may not call ${method}`, Code.PermissionDenied);
 }
 
-function insufficientScope({ scopes }: Access): OAuthError {
+function insufficientScope({ scopes }: Access, { remedy }: AuthenticatedCaller): OAuthError {
   const message = `The access token does not have the scope ${scopes.join(' or ')}.`;
-  return new OAuthError('insufficient_scope', message);
+  return new OAuthError('insufficient_scope', remedy === undefined ? message : `${message} ${remedy}`);
 }
 
 /** Refuses a request for a tenant that the access token of its caller does not reach. */
@@ -70,10 +72,15 @@ export function tenantCheck(method: DescMethod): CheckTenant | undefined {
   const { tenantField } = declaredAccess(method);
   if (tenantField === undefined) return undefined;
   return (request, { principal }) => {
-    if (principal?.kind !== 'client' || principal.everyTenant === true) return;
+    if (principal === undefined || principal.kind === 'certificate' || principal.everyTenant === true) return;
     const named = (request as unknown as Readonly<Record<string, unknown>>)[tenantField];
-    if (principal.tenantId !== undefined && named === principal.tenantId) return;
-    throw new ConnectError('the access token is for another tenant', Code.PermissionDenied);
+    const { tenantId } = principal;
+    if (tenantId !== undefined && named === tenantId) return;
+    const remedy =
+      tenantId === undefined
+        ? 'it is for none'
+        : `name ${tenantId} in ${tenantField}, or use one that reaches others`;
+    throw new ConnectError(`the access token is for another tenant: ${remedy}`, Code.PermissionDenied);
   };
 }
 

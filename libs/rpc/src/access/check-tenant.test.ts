@@ -17,13 +17,16 @@ function ask(tenantId: string, principal?: Principal): void {
 
 const client = { kind: 'client', id: 'console' } as const;
 
-test('an access token for one tenant names that tenant alone', () => {
-  ask('acme', { ...client, tenantId: 'acme' });
-  for (const other of ['globex', 'ACME', '', 'every'])
-    expect(() => ask(other, { ...client, tenantId: 'acme' })).toThrow(
-      expect.objectContaining({ code: Code.PermissionDenied }),
-    );
-});
+test.each(['client', 'user'] as const)(
+  'an access token of a %s for one tenant names that tenant alone',
+  (kind) => {
+    ask('acme', { kind, id: 'ada', tenantId: 'acme' });
+    for (const other of ['globex', 'ACME', '', 'every'])
+      expect(() => ask(other, { kind, id: 'ada', tenantId: 'acme' })).toThrow(
+        expect.objectContaining({ code: Code.PermissionDenied }),
+      );
+  },
+);
 
 test('an access token for every tenant names any, and one for none names none', () => {
   ask('acme', { ...client, everyTenant: true });

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const path = '/tessera.keys.v1.KeysService/GetPublicKeys';
 
-async function stand() {
+async function stand(options: Parameters<typeof servedOverConnect>[2] = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'connect-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
   const authority = await freshAuthority();
@@ -25,7 +25,7 @@ async function stand() {
   subject.getPublicKeys = (_request, { caller }) => ({ keys: [{ kid: caller }] });
   const own = await writeIdentity(directory, 'keys', authority);
   const credentials = { kind: 'mtls', ...own, reloadMs: 50 } as const;
-  const { server } = await servedOverConnect(subject, cleanUps, { credentials });
+  const { server } = await servedOverConnect(subject, cleanUps, { credentials, ...options });
   const url = `https://localhost:${server.port}`;
   const call = (ca: string, files?: CertificateFilePaths, ...options: string[]) => {
     const trust = ['--cacert', ca, '--resolve', `localhost:${server.port}:127.0.0.1`];
@@ -64,6 +64,19 @@ test('without a certificate of ours there is no connection', async () => {
   expect((await call(own.caFile)).code).not.toBe(0);
   const foreign = await writeIdentity(directory, 'operator', await freshAuthority());
   expect((await call(own.caFile, foreign)).code).not.toBe(0);
+});
+
+test('where certificates are optional, only one of ours says who calls', async () => {
+  const { directory, authority, own, call } = await stand({ certificates: 'optional' });
+  const operator = await writeIdentity(directory, 'operator', authority);
+  const foreign = await writeIdentity(join(directory, 'foreign'), 'operator', await freshAuthority());
+  for (const version of ['--http1.1', '--http2']) {
+    expect((await call(own.caFile, operator, version)).out).toMatch(/\n200$/);
+    expect((await call(own.caFile, undefined, version)).out).toMatch(
+      /present a client certificate[^]*\n401$/,
+    );
+    expect((await call(own.caFile, foreign, version)).out).toMatch(/\n401$/);
+  }
 });
 
 test('new certificates are used without a restart', async () => {

@@ -14,6 +14,12 @@ export interface Listener {
   cut(): void;
 }
 
+interface TlsOptions {
+  readonly log: Logger;
+  /** `optional`: a connection without one, or with one that none of our authorities signed, is taken as one without. */
+  readonly certificates: 'required' | 'optional';
+}
+
 const silentMs = 10_000;
 const idleMs = 120_000;
 const connections = 1_000;
@@ -23,9 +29,9 @@ const settings = { maxConcurrentStreams: 100 };
 export async function createListener(
   credentials: RpcServerCredentials,
   handle: RequestListener,
-  log: Logger,
+  options: TlsOptions,
 ): Promise<Listener> {
-  return credentials.kind === 'mtls' ? overTls(credentials, handle, log) : inTheClear(handle);
+  return credentials.kind === 'mtls' ? overTls(credentials, handle, options) : inTheClear(handle);
 }
 
 /** An HTTP/2 client that knows what it speaks to begins with a preface that is no HTTP/1.1 (RFC 9113 §3.4). */
@@ -52,12 +58,13 @@ function inTheClear(handle: RequestListener): Listener {
 async function overTls(
   credentials: RpcServerCredentials & { readonly kind: 'mtls' },
   handle: RequestListener,
-  log: Logger,
+  { log, certificates: needed }: TlsOptions,
 ): Promise<Listener> {
+  const rejectUnauthorized = needed === 'required';
   const certificates = watchCertificates(credentials, (error) => warnNotReloaded(log, credentials, error));
   const context: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
   const server = createSecureServer(
-    { allowHTTP1: true, requestCert: true, rejectUnauthorized: true, handshakeTimeout: silentMs, settings },
+    { allowHTTP1: true, requestCert: true, rejectUnauthorized, handshakeTimeout: silentMs, settings },
     handle as unknown as Parameters<typeof createSecureServer>[1],
   );
   server.setTimeout(idleMs);

@@ -1,3 +1,4 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import { Code, createClient } from '@connectrpc/connect';
 import {
   createConnectTransport,
@@ -5,7 +6,7 @@ import {
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { KeysService } from '@tessera/proto-gen/keys';
+import { GetPublicKeysResponseSchema, KeysService } from '@tessera/proto-gen/keys';
 import { metrics } from '@tessera/telemetry';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -270,4 +271,19 @@ test('an address in use fails the start', async () => {
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   await expect(servedOverConnect(createSubject(), cleanUps, { port })).rejects.toThrow('EADDRINUSE');
+});
+
+test('a handler is given no field that its version does not know, so that it hands none on', async () => {
+  const { subject, url } = await stand();
+  subject.getPublicKeys = (request) => ({ keys: [{ kid: `${request.$unknown?.length ?? 0} unknown` }] });
+  // Field 900, a varint.
+  const body = Uint8Array.of(0xa0, 0x38, 1);
+  const headers = { ...headersOf('token'), 'content-type': 'application/proto' };
+  const answer = await fetch(`${url}/tessera.keys.v1.KeysService/GetPublicKeys`, {
+    method: 'POST',
+    headers,
+    body,
+  });
+  const { keys } = fromBinary(GetPublicKeysResponseSchema, await answer.bytes());
+  expect(keys[0]?.kid).toBe('0 unknown');
 });

@@ -33,6 +33,8 @@ export interface ConnectServeOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly credentials: RpcServerCredentials;
+  /** `optional`: under `mtls` connections without a certificate of ours are taken too, for calls with an access token. */
+  readonly certificates?: 'required' | 'optional';
   readonly log: Logger;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
   readonly maxMessageBytes?: number;
@@ -59,7 +61,7 @@ export async function serveConnect(
   built: Pick<BuiltService, 'routes'>,
   options: ConnectServeOptions,
 ): Promise<ConnectServer> {
-  const { log, credentials, port, drainMs = 10_000 } = options;
+  const { log, credentials, port, certificates = 'required', drainMs = 10_000 } = options;
   if (credentials.kind === 'none') {
     throw new Error('calls without credentials are not served over HTTP: pages in a browser could make them');
   }
@@ -67,7 +69,7 @@ export async function serveConnect(
   warnOfTrust(credentials, log);
   const { app, drainStreams, settled } = createApp(built, options);
   await app.ready();
-  const listener = await createListener(credentials, app.routing, log);
+  const listener = await createListener(credentials, app.routing, { log, certificates });
   listener.server.listen({ host, port });
   await once(listener.server, 'listening');
   const drain = async (): Promise<void> => {
@@ -94,13 +96,13 @@ function createApp(
   /** Runs before the message of a call is read. */
   const requestGate = async (context: HandlerContext): Promise<void> => {
     if (ending) throw shuttingDown();
-    const socket = context.values.get(requestKey)?.raw.socket;
+    const socket = context.values.get(requestKey)?.raw.socket as Partial<TLSSocket> | undefined;
     const arriving = {
       path: `/${methodName(context.method)}`,
       peer: `${socket?.remoteAddress}:${socket?.remotePort}`,
       header: (name: string) => context.requestHeader.get(name) ?? '',
-      // The handshake refuses a certificate that none of our authorities signed.
-      certificate: () => (socket as Partial<TLSSocket> | undefined)?.getPeerCertificate?.(),
+      // Where certificates are optional, the handshake takes one that none of our authorities signed.
+      certificate: () => (socket?.authorized === true ? socket.getPeerCertificate?.() : undefined),
     };
     const admitted = await admit(arriving).catch((refusal: PublicError) => {
       throw toConnectError(refusal);
@@ -114,6 +116,8 @@ function createApp(
     writeMaxBytes: maxMessageBytes,
     // A mistyped field of a request must not go unnoticed.
     jsonOptions: { ignoreUnknownFields: false },
+    // Handlers that hand a request on hand on what they have judged.
+    binaryOptions: { readUnknownFields: false },
   });
   for (const route of routes) {
     for (const method of route.service.methods) access.set(`/${methodName(method)}`, accessTo(route, method));
