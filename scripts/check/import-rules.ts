@@ -31,7 +31,7 @@ const tests = ['test-kit', 'test-kit/*'];
 const messages = ['proto-gen', 'proto-gen/*'];
 const telemetry = ['telemetry', 'telemetry/*'];
 const processes = ['kit', 'telemetry', 'rpc', 'stores', 'audit', 'process', ...messages, ...tests];
-export const services = ['authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
+export const services = ['admin', 'authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
 
 export const importRules: readonly ImportRule[] = [
   {

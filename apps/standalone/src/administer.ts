@@ -1,34 +1,29 @@
-import { announceAdministration, serveAdministration, type AdministrationConfig } from '@tessera/directory';
-import {
-  rpcCredentials,
-  type Lifecycle,
-  type ProcessConfig,
-  type RpcConfig,
-  type Runtime,
-} from '@tessera/process';
+import { serveAdministration, type AdminConfig } from '@tessera/admin';
+import { announceAdministration } from '@tessera/directory';
+import type { Lifecycle, ProcessConfig, RpcConfig, Runtime } from '@tessera/process';
 import type { BuiltService, RpcCredentials } from '@tessera/rpc';
 import { developmentSecret } from './development-secret.ts';
 
-type Config = AdministrationConfig & RpcConfig & ProcessConfig;
+type Config = AdminConfig & RpcConfig & ProcessConfig;
 
 interface Surroundings extends Pick<Runtime, 'log'> {
   readonly lifecycle: Pick<Lifecycle, 'onDrain' | 'onClose'>;
 }
 
 /**
- * Serves administration. With embedded stores it does so without a setting, at a free port of the loopback address, because no
+ * Serves the administration API. With embedded stores it does so without a setting, at a free port of the loopback address, because no
  * other process can open them: `tessera` finds port and token in the data directory.
+ * @param besides services whose methods for `operator` are served too
  */
 export async function administer(
-  services: readonly BuiltService[],
+  admin: BuiltService,
+  besides: readonly BuiltService[],
   config: Config,
   { lifecycle, log }: Surroundings,
 ): Promise<void> {
-  const routes = services.flatMap((service) => service.routes);
-  const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
+  const options = { besides, log, drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000 };
   if (config.DATABASE_URL !== undefined || config.TESSERA_RPC_AUTH === 'mtls') {
-    const credentials = () => rpcCredentials(config);
-    const server = await serveAdministration(routes, config, { credentials, log, drainMs });
+    const server = await serveAdministration(admin, config, options);
     if (server !== undefined) lifecycle.onDrain(() => server.drain());
     return;
   }
@@ -37,8 +32,7 @@ export async function administer(
   const credentials: RpcCredentials =
     shared === undefined ? { kind: 'token', token, of: 'operator' } : { kind: 'token', token };
   const settings = { ...config, TESSERA_ADMIN_PORT: config.TESSERA_ADMIN_PORT ?? 0 };
-  const options = { credentials: () => credentials, log, drainMs };
-  const server = await serveAdministration(routes, settings, options);
+  const server = await serveAdministration(admin, settings, { ...options, credentials });
   if (server === undefined) return;
   lifecycle.onDrain(() => server.drain());
   const host = server.host.includes(':') ? `[${server.host}]` : server.host;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { buildAdmin } from '@tessera/admin';
 import { buildAuthorize, migrations as authorizeMigrations } from '@tessera/authorize';
 import { buildDevice, migrations as deviceMigrations } from '@tessera/device';
 import { buildDirectory, migrations as directoryMigrations } from '@tessera/directory';
@@ -22,7 +23,9 @@ export interface Composition {
   readonly token: BuiltService;
   readonly directory: BuiltService;
   readonly keys: BuiltService;
-  readonly admin: Client<typeof DirectoryAdminService>;
+  /** The API of administrators. */
+  readonly admin: BuiltService;
+  readonly operator: Client<typeof DirectoryAdminService>;
 }
 
 /** The schemas of every service, in the order of their migrations. */
@@ -80,12 +83,17 @@ export function compose(
     runtimeFor('gateway'),
     options,
   );
+  const admin = buildAdmin(config, {
+    directory: (service) => local(service, directory, 'admin', log),
+    token: (service) => local(service, token, 'admin', log),
+  });
   return {
     services: [keys, directory, authorize, device, token, gateway],
     gateway,
     token,
     directory,
     keys,
-    admin: local(DirectoryAdminService, directory, 'operator', log),
+    admin,
+    operator: local(DirectoryAdminService, directory, 'operator', log),
   };
 }

@@ -1,6 +1,7 @@
+import { adminConfig } from '@tessera/admin';
 import { authorizeConfig } from '@tessera/authorize';
 import { deviceConfig } from '@tessera/device';
-import { administrationConfig, applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
+import { applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig, keysSecret } from '@tessera/keys';
 import {
@@ -29,7 +30,7 @@ export const standaloneConfig = combine(
   keysConfig,
   directoryConfig,
   applyConfig,
-  administrationConfig,
+  adminConfig,
 );
 
 const developmentSecrets = [keysSecret, directorySecret, tokenSecret];

@@ -3,7 +3,7 @@
  *
  *     HTTP ─> gateway ─> token ─> authorize, device ─> directory, keys   direct calls, by compose
  *             with DATABASE_URL and REDIS_URL: Postgres and Redis; without: PGlite and memory
- *     introspectors ══gRPC══> token; tessera, curl ══Connect══> directory, keys at TESSERA_ADMIN_PORT, or as the data directory says
+ *     introspectors ══gRPC══> token; tessera, curl ══Connect══> admin at TESSERA_ADMIN_PORT, or as the data directory says
  *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
  */
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ await runProcess({
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
     const demo = demoClient({ issuer: () => issuer, clock: runtime.clock, random: runtime.random });
-    const { services, gateway, token, directory, keys, admin } = compose(
+    const { services, gateway, token, directory, keys, admin, operator } = compose(
       config,
       (service) => ({ ...runtime, log: runtime.log.child({ component: service }) }),
       {
@@ -51,7 +51,7 @@ await runProcess({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
       allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
       exposure: config,
-      admin,
+      admin: operator,
       environment: process.env,
       call: () => rootCall(ulid(runtime.clock, runtime.random)),
       log,
@@ -68,7 +68,7 @@ await runProcess({
       drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
     });
     if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
-    await administer([directory, keys], config, { lifecycle, log });
+    await administer(admin, [directory, keys], config, { lifecycle, log });
     if (isDemo) await welcome(issuer, services);
   },
 });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { adminConfig } from '@tessera/admin';
 import { authorizeConfig, migrations as authorizeMigrations } from '@tessera/authorize';
 import { deviceConfig, migrations as deviceMigrations } from '@tessera/device';
 import {
@@ -55,6 +56,7 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
   standalone: {
     config: combine(
       split,
+      adminConfig,
       gatewayConfig,
       authorizeConfig,
       tokenConfig,
@@ -63,7 +65,6 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
       keysConfig,
       directoryConfig,
       applyConfig,
-      administrationConfig,
     ),
     stores: [],
     peers: [],

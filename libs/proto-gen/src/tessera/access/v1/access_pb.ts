@@ -36,7 +36,7 @@ export type Access = Message<"tessera.access.v1.Access"> & {
 
   /**
    * The field of the request that names the tenant. An access token for one tenant may then name no other. Empty: the method itself
-   * limits what the token reaches.
+   * limits what the token reaches; one of tessera.admin.v1 then takes tokens of the operator tenant alone.
    *
    * @generated from field: string tenant_field = 3;
    */

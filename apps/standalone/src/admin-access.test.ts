@@ -1,0 +1,239 @@
+import { createClient, type Transport } from '@connectrpc/connect';
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node';
+import { UsersService, type User } from '@tessera/proto-gen/admin-users';
+import { local } from '@tessera/rpc';
+import { silentLog } from '@tessera/test-kit';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { administered, call, type Administered } from './testing/administered.ts';
+
+const run = promisify(execFile);
+
+let on: Administered;
+let robot: string;
+const people = new Map<string, User>();
+beforeAll(async () => {
+  on = await administered();
+  on.clock.set(Date.now());
+  robot = await on.tokenOfClient('ops');
+  const users = local(UsersService, on.directory, 'operator', silentLog());
+  for (const tenantId of ['ops', 'globex'])
+    for (const user of (await users.list({ tenantId }, call())).users) people.set(user.username, user);
+});
+
+const idOf = (username: string): string => people.get(username)?.userId ?? '';
+const tokenOf = async (username: string, tenantId = 'ops') => on.tokenOfPerson(tenantId, idOf(username));
+const method = (name: string) => `tessera.admin.v1.${name}`;
+const users = (verb: string, request: object, token: string) =>
+  on.post(method(`UsersService/${verb}`), request, token);
+const applications = (verb: string, request: object, token: string) =>
+  on.post(method(`ApplicationsService/${verb}`), request, token);
+
+describe('an administrator', () => {
+  const transports: readonly [string, (baseUrl: string) => Transport][] = [
+    ['Connect', (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '1.1' })],
+    ['gRPC', (baseUrl) => createGrpcTransport({ baseUrl })],
+    ['gRPC-web', (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: '1.1' })],
+  ];
+
+  it.each(transports)('calls over %s', async (name, transportTo) => {
+    const client = createClient(UsersService, transportTo(on.url));
+    const headers = { authorization: `Bearer ${robot}` };
+    const username = `over.${name.toLowerCase()}`;
+    const made = await client.create({ tenantId: 'acme', user: { username } }, { headers });
+    expect(made).toMatchObject({ username, owner: 'api' });
+    expect((await client.get({ tenantId: 'acme', userId: made.userId }, { headers })).etag).toBe(made.etag);
+    await expect(client.get({ tenantId: 'acme', userId: made.userId })).rejects.toThrow(
+      'send "authorization: Bearer',
+    );
+  });
+
+  it('calls with curl and buf curl', async () => {
+    const bearer = ['-H', `authorization: Bearer ${robot}`];
+    const json = ['-H', 'content-type: application/json', '-d', '{"tenantId": "acme"}'];
+    const list = `${on.url}/${method('UsersService/List')}`;
+    const { stdout: byCurl } = await run('curl', ['-sS', ...bearer, ...json, list]);
+    const root = new URL('../../../', import.meta.url).pathname;
+    const schema = ['curl', '--schema', `${root}proto`, ...bearer, '-d', '{"tenantId": "acme"}'];
+    const { stdout: byBuf } = await run(`${root}node_modules/.bin/buf`, [
+      ...schema,
+      '--protocol',
+      'grpc',
+      '--http2-prior-knowledge',
+      list,
+    ]);
+    expect(JSON.parse(byBuf)).toEqual(JSON.parse(byCurl));
+    expect(JSON.parse(byCurl)).toMatchObject({
+      users: expect.arrayContaining([expect.objectContaining({ username: 'ada' })]) as unknown,
+    });
+  });
+
+  it('is the actor in the audit trail, whatever else the call says', async () => {
+    const token = await tokenOf('root');
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'x-tessera-caller': 'operator',
+      'x-tessera-actor': 'user acme usr_somebody',
+    };
+    const body = JSON.stringify({ tenantId: 'acme', user: { username: 'by.root' } });
+    const response = await fetch(`${on.url}/${method('UsersService/Create')}`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    expect(response.status).toBe(200);
+    await users('Create', { tenantId: 'acme', user: { username: 'by.robot' } }, robot);
+    expect((await on.actors('acme')).slice(-2)).toEqual([
+      { type: 'user', id: idOf('root'), tenantId: 'ops' },
+      { type: 'client', id: 'ops-robot', tenantId: 'ops' },
+    ]);
+  });
+
+  it('of a tenant with an issuer of its own reaches that tenant alone', async () => {
+    const gus = await tokenOf('gus', 'globex');
+    expect((await users('List', { tenantId: 'globex' }, gus)).status).toBe(200);
+    expect(await users('List', { tenantId: 'acme' }, gus)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('name globex in tenantId') as string },
+    });
+    expect(await on.post(method('TenantsService/List'), {}, gus)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('operator tenant') as string },
+    });
+    expect((await on.post(method('TenantsService/Get'), { tenantId: 'globex' }, gus)).status).toBe(200);
+  });
+
+  it('may do what both the token and the roles of now allow', async () => {
+    const helper = await tokenOf('helper');
+    expect((await users('List', { tenantId: 'acme' }, helper)).status).toBe(200);
+    expect(await applications('List', { tenantId: 'acme' }, helper)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('a person also needs a role') as string },
+    });
+    const reader = await on.tokenOfPerson('ops', idOf('root'), ['admin.users.read']);
+    expect((await users('Create', { tenantId: 'acme', user: { username: 'x' } }, reader)).status).toBe(403);
+    const auditor = await tokenOf('auditor');
+    expect((await applications('List', { tenantId: 'acme' }, auditor)).status).toBe(200);
+    expect((await users('Create', { tenantId: 'acme', user: { username: 'x' } }, auditor)).status).toBe(403);
+    const nobody = await tokenOf('nobody');
+    expect((await users('List', { tenantId: 'acme' }, nobody)).status).toBe(403);
+    const give = {
+      tenantId: 'ops',
+      user: { userId: idOf('nobody'), roles: ['tessera.auditor'] },
+      takeOver: true,
+    };
+    expect((await users('Update', give, robot)).status).toBe(200);
+    expect((await users('List', { tenantId: 'acme' }, nobody)).status).toBe(200);
+  });
+
+  it('ends with the person, the application, or a scope of it', async () => {
+    const second = await tokenOf('second');
+    expect((await users('List', { tenantId: 'acme' }, second)).status).toBe(200);
+    const disabled = {
+      tenantId: 'ops',
+      user: { userId: idOf('second'), status: 'disabled' },
+      takeOver: true,
+    };
+    expect((await users('Update', disabled, robot)).status).toBe(200);
+    expect((await users('List', { tenantId: 'acme' }, second)).status).toBe(401);
+    const gus = await tokenOf('gus', 'globex');
+    const withdraw = (fields: object) =>
+      applications(
+        'Update',
+        { tenantId: 'globex', application: { clientId: 'globex-console', ...fields }, takeOver: true },
+        robot,
+      );
+    expect((await withdraw({ scopes: ['openid', 'admin.roles.read'] })).status).toBe(200);
+    expect((await users('List', { tenantId: 'globex' }, gus)).status).toBe(403);
+    expect((await withdraw({ status: 'disabled' })).status).toBe(200);
+    expect((await on.post(method('RolesService/List'), { tenantId: 'globex' }, gus)).status).toBe(401);
+  });
+
+  it('reaches none of the methods of operators', async () => {
+    const apply = await on.post(
+      'tessera.directory.v1.DirectoryAdminService/Apply',
+      { document: 'tenants: []' },
+      robot,
+    );
+    expect(apply.status).toBe(401);
+  });
+});
+
+describe('nobody gives what they do not hold, or changes who holds more', () => {
+  it('among people', async () => {
+    const helper = await tokenOf('helper');
+    const refused = async (verb: string, request: object) => {
+      const before = await on.everything();
+      const answer = await users(verb, { tenantId: 'ops', ...request }, helper);
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining('Nobody gives what') as string },
+      });
+      expect(await on.everything()).toBe(before);
+    };
+    await refused('Create', { user: { username: 'crony', roles: ['tessera.administrator'] } });
+    await refused('Update', {
+      user: { userId: idOf('helper'), roles: ['tessera.helpdesk', 'tessera.auditor'] },
+      takeOver: true,
+    });
+    await refused('Update', {
+      user: { userId: idOf('root'), password: 'a password of the helper' },
+      takeOver: true,
+    });
+    await refused('Update', {
+      user: { userId: idOf('root'), email: 'helper@ops.example' },
+      updateMask: 'email',
+      takeOver: true,
+    });
+    await refused('Delete', { userId: idOf('root'), takeOver: true });
+    const password = { userId: idOf('helper'), password: 'another long passphrase' };
+    expect((await users('Update', { tenantId: 'ops', user: password, takeOver: true }, helper)).status).toBe(
+      200,
+    );
+  });
+
+  it('among applications', async () => {
+    const weak = await on.tokenOfClient('ops', ['admin.applications.read', 'admin.applications.write']);
+    const refused = async (verb: string, request: object) => {
+      const before = await on.everything();
+      const answer = await applications(verb, { tenantId: 'ops', ...request }, weak);
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining('Nobody gives what') as string },
+      });
+      expect(await on.everything()).toBe(before);
+    };
+    const made = { clientId: 'tool', name: 'Tool', type: 'confidential', grantTypes: ['client_credentials'] };
+    await refused('Create', { application: { ...made, scopes: ['admin.users.write'] } });
+    await refused('Create', { application: { ...made, scopes: ['orders.read'] } });
+    await refused('CreateSecret', { clientId: 'ops-robot', takeOver: true });
+    await refused('Update', {
+      application: { clientId: 'ops-console', redirectUris: ['https://evil.example/'] },
+      takeOver: true,
+    });
+    await refused('Delete', { clientId: 'ops-robot', takeOver: true });
+    const own = { ...made, scopes: ['admin.applications.read'] };
+    expect((await applications('Create', { tenantId: 'ops', application: own }, weak)).status).toBe(200);
+    expect((await applications('CreateSecret', { tenantId: 'ops', clientId: 'tool' }, weak)).status).toBe(
+      200,
+    );
+  });
+
+  it('across tenants', async () => {
+    const globex = await on.tokenOfClient('globex');
+    const issuer = { tenantId: 'globex', tenant: { issuer: 'https://id.acme.example' }, takeOver: true };
+    expect((await on.post(method('TenantsService/Update'), issuer, globex)).status).toBe(403);
+    const resource = { audience: 'https://orders.example', name: 'Mine', shared: true };
+    expect(
+      (await on.post(method('ResourcesService/Create'), { tenantId: 'globex', resource }, globex)).status,
+    ).toBe(403);
+    const named = { tenantId: 'globex', tenant: { name: 'Globex AG' }, takeOver: true };
+    expect((await on.post(method('TenantsService/Update'), named, globex)).status).toBe(200);
+  });
+});

@@ -1,0 +1,224 @@
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { adminScopes } from '@tessera/oauth';
+import { declaredAccess, type AuthenticateBearer, type DescMethod } from '@tessera/rpc';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { administered, type Administered, type Answer } from './testing/administered.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** For each method a request that succeeds once, in an order in which they all do; from the answers before it. */
+const requests: readonly [method: string, request: (answers: ReadonlyMap<string, Body>) => object][] = [
+  ['TenantsService/Create', () => ({ tenantId: 'fresh', tenant: { name: 'Fresh' } })],
+  ['TenantsService/Get', () => ({ tenantId: 'acme' })],
+  ['TenantsService/List', () => ({})],
+  ['TenantsService/Update', () => ({ tenantId: 'acme', tenant: { name: 'Acme Ltd' }, takeOver: true })],
+  ['TenantsService/Delete', () => ({ tenantId: 'fresh' })],
+  ['RolesService/Create', () => ({ tenantId: 'acme', role: { name: 'clerk' } })],
+  ['RolesService/Get', () => ({ tenantId: 'acme', name: 'clerk' })],
+  ['RolesService/List', () => ({ tenantId: 'acme' })],
+  ['RolesService/Delete', () => ({ tenantId: 'acme', name: 'clerk' })],
+  ['ResourcesService/Create', () => ({ tenantId: 'acme', resource: { audience: 'stock', name: 'Stock' } })],
+  ['ResourcesService/Get', () => ({ tenantId: 'acme', audience: 'stock' })],
+  ['ResourcesService/List', () => ({ tenantId: 'acme' })],
+  [
+    'ResourcesService/Update',
+    () => ({ tenantId: 'acme', resource: { audience: 'stock', name: 'The stock' } }),
+  ],
+  ['ResourcesService/Delete', () => ({ tenantId: 'acme', audience: 'stock' })],
+  [
+    'UsersService/Create',
+    () => ({ tenantId: 'acme', user: { username: 'eve', roles: ['tessera.auditor'] } }),
+  ],
+  ['UsersService/Get', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
+  ['UsersService/List', () => ({ tenantId: 'acme' })],
+  [
+    'UsersService/Update',
+    (answers) => ({ tenantId: 'acme', user: { userId: userId(answers), name: 'Eve' } }),
+  ],
+  [
+    'UsersService/CreatePasswordLink',
+    (answers) => ({ tenantId: 'acme', userId: userId(answers), purpose: 'invitation' }),
+  ],
+  ['UsersService/Delete', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
+  ['ApplicationsService/Create', () => ({ tenantId: 'acme', application: desk })],
+  ['ApplicationsService/Get', () => ({ tenantId: 'acme', clientId: 'desk' })],
+  ['ApplicationsService/List', () => ({ tenantId: 'acme' })],
+  ['ApplicationsService/CreateSecret', () => ({ tenantId: 'acme', clientId: 'desk' })],
+  ['ApplicationsService/ListSecrets', () => ({ tenantId: 'acme', clientId: 'desk' })],
+  [
+    'ApplicationsService/DeleteSecret',
+    (answers) => ({
+      tenantId: 'acme',
+      clientId: 'desk',
+      secretId: answers.get('ApplicationsService/CreateSecret')?.['secretId'],
+    }),
+  ],
+  [
+    'ApplicationsService/Update',
+    () => ({ tenantId: 'acme', application: { clientId: 'desk', name: 'The desk' } }),
+  ],
+  ['ApplicationsService/Delete', () => ({ tenantId: 'acme', clientId: 'desk' })],
+];
+const desk = {
+  clientId: 'desk',
+  name: 'Desk',
+  type: 'confidential',
+  grantTypes: ['client_credentials'],
+  scopes: ['admin.users.read'],
+};
+const userId = (answers: ReadonlyMap<string, Body>) => answers.get('UsersService/Create')?.['userId'];
+
+const everyScope = [...adminScopes.keys()];
+const answers = new Map<string, Body>();
+
+let on: Administered;
+let methods: ReadonlyMap<string, DescMethod>;
+/** What is presented in place of the right token, and the status of the answer. */
+let wrong: (method: DescMethod) => readonly [what: string, token: string | undefined, status: number][];
+let right: string;
+beforeAll(async () => {
+  on = await administered();
+  const expired = await on.tokenOfClient('ops');
+  on.clock.set(Date.now());
+  right = await on.tokenOfClient('ops');
+  const weaker = new Map<string, string>();
+  for (const lacking of everyScope)
+    weaker.set(
+      lacking,
+      await on.tokenOfClient(
+        'ops',
+        everyScope.filter((scope) => scope !== lacking),
+      ),
+    );
+  const otherAudience = await on.tokenOfClient('ops', ['orders.read']);
+  const ofItsOwnIssuer = await on.tokenOfClient('globex');
+  const ofTheSharedIssuer = await on.tokenOfClient('acme');
+  wrong = (method) => [
+    ['no token', undefined, 401],
+    ['something else than a token', 'nothing', 401],
+    ['an expired token', expired, 401],
+    ['a token for another audience', otherAudience, 401],
+    ['a token of another tenant', ofItsOwnIssuer, 403],
+    ['a token of a tenant at the shared issuer', ofTheSharedIssuer, 403],
+    ['a token with every other scope', weaker.get(declaredAccess(method).scopes[0] ?? '') ?? right, 403],
+  ];
+  methods = new Map(
+    on.admin.routes.flatMap(({ service }) =>
+      service.methods.map((method) => [`${service.name}/${method.name}`, method] as const),
+    ),
+  );
+});
+
+const ask = async (name: string, token: string | undefined, at?: string): Promise<Answer> => {
+  const request = requests.find(([method]) => method === name)?.[1](answers) ?? {};
+  return on.post(`tessera.admin.v1.${name}`, request, token, at);
+};
+
+/** What a server answers to every wrong token, and whether something changed. */
+async function refusals(name: string, at?: string) {
+  const before = await on.everything();
+  const given: Refusal[] = [];
+  for (const [what, token] of wrong(methodOf(name))) {
+    const { status, body } = await ask(name, token, at);
+    given.push({ what, status, code: body['code'], message: body['message'] });
+  }
+  return { given, changed: (await on.everything()) !== before };
+}
+
+interface Refusal {
+  readonly what: string;
+  readonly status: number;
+  readonly code: unknown;
+  /** With what to do about it, behind a colon or a full stop. */
+  readonly message: unknown;
+}
+
+const expectedRefusals = (name: string) => ({
+  given: wrong(methodOf(name)).map(([what, _token, status]): Refusal => ({
+    what,
+    status,
+    code: status === 401 ? 'unauthenticated' : 'permission_denied',
+    message: expect.stringMatching(/[:.] ./),
+  })),
+  changed: false,
+});
+
+function methodOf(name: string): DescMethod {
+  const method = methods.get(name);
+  if (method === undefined) throw new Error(`there is no ${name}`);
+  return method;
+}
+
+describe('a method of the administration API', () => {
+  it('is tried here, whichever it is', () => {
+    expect(requests.map(([name]) => name).toSorted()).toEqual([...methods.keys()].toSorted());
+  });
+
+  it('is opened by one scope that exists, and each scope opens one', () => {
+    const scopes = [...methods.values()].map((method) => declaredAccess(method).scopes);
+    expect(scopes.filter((one) => one.length !== 1)).toEqual([]);
+    expect(new Set(scopes.flat())).toEqual(new Set(everyScope));
+  });
+
+  it.each(requests.map(([name]) => name))(
+    '%s refuses every wrong token and takes the right one',
+    async (name) => {
+      expect(await refusals(name)).toEqual(expectedRefusals(name));
+      const before = await on.everything();
+      const { status, body } = await ask(name, right);
+      expect([status, body]).toEqual([200, expect.anything()]);
+      answers.set(name, body);
+      const reads = methodOf(name).idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+      expect((await on.everything()) === before, 'reading changes nothing, writing does').toBe(reads);
+    },
+  );
+});
+
+/** What a defect would let through. */
+const believing: AuthenticateBearer = async () => ({
+  caller: 'admin',
+  principal: { kind: 'client', id: 'anybody', everyTenant: true, scopes: everyScope },
+  scopes: everyScope,
+});
+
+describe('this test', () => {
+  const planted = async (defect: (bearer: AuthenticateBearer) => AuthenticateBearer) =>
+    on.serve({
+      ...on.admin,
+      routes: on.admin.routes.map((route) => ({ ...route, bearer: defect(route.bearer ?? believing) })),
+    });
+
+  it.each([
+    ['believes any token', () => believing],
+    [
+      'overlooks the tenant',
+      (bearer: AuthenticateBearer): AuthenticateBearer =>
+        async (token, call) => {
+          const identity = await bearer(token, call);
+          return { ...identity, principal: { ...identity.principal, everyTenant: true } };
+        },
+    ],
+    [
+      'overlooks the scopes',
+      (bearer: AuthenticateBearer): AuthenticateBearer =>
+        async (token, call) => ({
+          ...(await bearer(token, call)),
+          scopes: everyScope,
+        }),
+    ],
+  ] as const)('fails where the server %s', async (_defect, plant) => {
+    const at = await planted(plant);
+    for (const name of ['RolesService/List', 'RolesService/Create'])
+      expect(await refusals(name, at)).not.toEqual(expectedRefusals(name));
+  });
+
+  it('fails where a refused call changes something', async () => {
+    const before = await on.everything();
+    await on.post(
+      'tessera.admin.v1.RolesService/Create',
+      { tenantId: 'acme', role: { name: 'canary' } },
+      right,
+    );
+    expect(await on.everything()).not.toBe(before);
+  });
+});

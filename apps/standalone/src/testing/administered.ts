@@ -1,0 +1,210 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serveAdministration } from '@tessera/admin';
+import { adminScopes } from '@tessera/oauth';
+import { loadConfig } from '@tessera/process';
+import { Decision, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { ClientAuthenticationMethod, TokenService } from '@tessera/proto-gen/token';
+import { create, local, rootCall, type BuiltService, type ConnectServer } from '@tessera/rpc';
+import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
+import { atEndOfFile, eventually, fakeClock, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { allMigrations, compose } from '../compose.ts';
+import { standaloneConfig, withSecrets } from '../config.ts';
+
+export const call = () => rootCall('a-request', 60_000);
+
+/** At the shared issuer are the operator tenant `ops` and `acme`; `globex` has an issuer of its own. */
+const issuers: Readonly<Record<string, string>> = { globex: 'https://login.globex.example' };
+const sharedIssuer = 'https://id.example';
+const secret = 'a secret of every client in this test';
+const everyScope = [...adminScopes.keys()];
+
+const robot = (clientId: string, scopes: readonly string[]) =>
+  `      - { clientId: ${clientId}, name: Robot, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [${scopes.join(', ')}] }`;
+const console = (clientId: string) =>
+  `      - { clientId: ${clientId}, name: Console, type: public, grantTypes: [device_code], scopes: [openid, ${everyScope.join(', ')}] }`;
+
+const state = `tenants:
+  - id: ops
+    name: Operators
+    resources: [{ audience: https://orders.example, name: Orders, scopes: [orders.read] }]
+    users:
+      - { username: root, roles: [tessera.administrator] }
+      - { username: second, roles: [tessera.administrator] }
+      - { username: auditor, roles: [tessera.auditor] }
+      - { username: helper, roles: [tessera.helpdesk] }
+      - { username: nobody }
+    applications:
+${robot('ops-robot', [...everyScope, 'orders.read'])}
+${console('ops-console')}
+  - id: acme
+    name: Acme
+    users: [{ username: ada }]
+    applications:
+${robot('acme-robot', everyScope)}
+  - id: globex
+    name: Globex
+    issuer: ${issuers['globex']}
+    users: [{ username: gus, roles: [tessera.administrator] }]
+    applications:
+${robot('globex-robot', everyScope)}
+${console('globex-console')}
+`;
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Compact with real Postgres and a served administration API, until the test file ends. */
+export async function administered() {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-administered-'));
+  const environment = {
+    TESSERA_DATA_DIR: directory,
+    TESSERA_ISSUER: sharedIssuer,
+    TESSERA_OPERATOR_TENANT: 'ops',
+    TESSERA_ADMIN_PORT: '0',
+  };
+  const config = loadConfig(standaloneConfig, await withSecrets(environment));
+  const database = await testDatabase(...allMigrations);
+  // What was issued before now has expired.
+  const clock = fakeClock(Date.now() - 20 * 60_000);
+  const runtime = testRuntime({ database, clock });
+  const composed = compose(config, () => runtime, {});
+  const { services, admin, operator, token, directory: directoryService } = composed;
+  atEndOfFile(async () => {
+    for (const service of services.toReversed()) await service.close();
+    await rm(directory, { recursive: true });
+  });
+  await operator.apply({ document: state, fileName: 'state.yaml' }, call());
+  for (const service of services)
+    await eventually(`${service.name} is ready`, () => service.ready().then(() => true));
+
+  const tokens = local(TokenService, token, 'gateway', runtime.log);
+  const device = services.find(({ name }) => name === 'device');
+  if (device === undefined) throw new Error('there is no device service');
+  const devices = local(DeviceAuthorizationService, device, 'gateway', runtime.log);
+  const callerOf = (tenantId: string) => {
+    const issuer = issuers[tenantId];
+    return {
+      ipAddress: '192.0.2.7',
+      issuer: issuer ?? sharedIssuer,
+      tenantId: issuer === undefined ? '' : tenantId,
+    };
+  };
+
+  const serve = async (
+    built: Pick<BuiltService, 'name' | 'routes' | 'ready' | 'close'>,
+  ): Promise<ConnectServer> => {
+    const server = await serveAdministration(built, config, {
+      besides: [directoryService],
+      log: silentLog(),
+      drainMs: 100,
+    });
+    if (server === undefined) throw new Error('nothing is served');
+    atEndOfFile(() => server.drain());
+    return server;
+  };
+  const urlOf = ({ port }: ConnectServer) => `http://127.0.0.1:${port}`;
+  const url = urlOf(await serve(admin));
+
+  return {
+    admin,
+    operator,
+    database,
+    directory: directoryService,
+    clock,
+    url,
+    serve: async (built: BuiltService) => urlOf(await serve(built)),
+
+    /** An access token of the client `<tenant>-robot`. */
+    async tokenOfClient(
+      tenantId: string,
+      scopes: readonly string[] = everyScope,
+      grantType = 'client_credentials',
+    ): Promise<string> {
+      const credentials = {
+        clientId: `${tenantId}-robot`,
+        clientSecret: secret,
+        method: ClientAuthenticationMethod.CLIENT_SECRET_BASIC,
+      };
+      const request = { caller: callerOf(tenantId), credentials, grantType, scope: scopes.join(' ') };
+      return (await tokens.exchange(request, call())).accessToken;
+    },
+
+    /** An access token of a person at `<tenant>-console`, by the device flow. */
+    async tokenOfPerson(
+      tenantId: string,
+      userId: string,
+      scopes: readonly string[] = everyScope,
+    ): Promise<string> {
+      const caller = callerOf(tenantId);
+      const clientId = `${tenantId}-console`;
+      const credentials = { clientId };
+      const started = await devices.startDeviceAuthorization(
+        { caller, credentials, scope: scopes.join(' ') },
+        call(),
+      );
+      const { userCode, deviceCode } = started;
+      const session = { sessionId: 'a-session', ipAddress: '192.0.2.7', tenantId, userId };
+      const { request } = await devices.getDeviceAuthorization({ userCode, ...session }, call());
+      const time = BigInt(Math.floor(Date.now() / 1000) + 1);
+      const approver = { ...session, authentication: create(AuthenticationSchema, { time: Number(time) }) };
+      await devices.decideDeviceAuthorization(
+        { requestId: request?.requestId ?? '', decision: Decision.APPROVE, approver },
+        call(),
+      );
+      const exchange = {
+        caller,
+        credentials: { clientId, method: ClientAuthenticationMethod.NONE },
+        grantType: 'device_code',
+        deviceCode,
+      };
+      return (await tokens.exchange(exchange, call())).accessToken;
+    },
+
+    /** Calls a method with JSON, as curl does. */
+    async post(path: string, request: object, accessToken?: string, at = url): Promise<Answer> {
+      const headers = {
+        'content-type': 'application/json',
+        ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
+      };
+      const response = await fetch(`${at}/${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(request),
+      });
+      return { status: response.status, body: (await response.json()) as Answer['body'] };
+    },
+
+    /** A digest of all records with their versions, and of the traces that every change leaves. */
+    async everything(): Promise<string> {
+      const tables = ['tenant', 'api_resource', 'scope', 'role', 'user_account', 'user_role', 'application'];
+      const rows = tables.map(
+        (name) => `SELECT '${name}' || t::text || t.xmin::text AS line FROM directory.${name} t`,
+      );
+      const { rows: found } = await database.query<{ digest: string }>({
+        name: 'test.everything',
+        text: `SELECT md5(string_agg(line, ' ' ORDER BY line)) AS digest FROM (${rows.join(' UNION ALL ')}
+                 UNION ALL SELECT 'secret' || digest FROM directory.application_secret
+                 UNION ALL SELECT 'audit' || event_id FROM directory.audit_event
+                 UNION ALL SELECT 'change' || sequence FROM directory.change
+                 UNION ALL SELECT 'request' || r::text FROM directory.create_request r) AS lines`,
+      });
+      return found[0]?.digest ?? '';
+    },
+
+    /** The actors of the audit rows of a tenant, oldest first. */
+    async actors(tenantId: string): Promise<readonly unknown[]> {
+      const { rows } = await database.query<{ actor: unknown }>({
+        name: 'test.actors',
+        text: `SELECT record -> 'actor' AS actor FROM directory.audit_event WHERE tenant_id = $1 ORDER BY recorded_at, event_id`,
+        values: [tenantId],
+      });
+      return rows.map(({ actor }) => actor);
+    },
+  };
+}
+
+export type Administered = Awaited<ReturnType<typeof administered>>;

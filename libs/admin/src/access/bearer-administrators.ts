@@ -1,0 +1,127 @@
+import { isActive, mayUse } from '@tessera/directory-client';
+import { adminAudience, adminRoles, adminScopes, OAuthError } from '@tessera/oauth';
+import type { Application, DirectoryService, Tenant } from '@tessera/proto-gen/directory';
+import { TokenKind, type IntrospectionService, type IntrospectResponse } from '@tessera/proto-gen/token';
+import { Code, ConnectError, type AuthenticateBearer, type CallOptions, type Client } from '@tessera/rpc';
+import type { AdminConfig } from '../config.ts';
+
+export interface AdministratorsDeps {
+  readonly introspection: Pick<Client<typeof IntrospectionService>, 'introspect'>;
+  readonly directory: Pick<Client<typeof DirectoryService>, 'getApplication' | 'getUser'>;
+  readonly config: Pick<AdminConfig, 'TESSERA_OPERATOR_TENANT' | 'TESSERA_ISSUER'>;
+}
+
+/**
+ * Authenticates an administrator by an access token for `urn:tessera:admin`. Application, tenant and person must be active now, and what
+ * the token grants counts as far as the application has it now, and a person's roles let it. Throws `invalid_token`, `insufficient_scope` for a token of a tenant that
+ * administers nothing, or `temporarily_unavailable`.
+ */
+export function administratorAuthentication({
+  introspection,
+  directory,
+  config,
+}: AdministratorsDeps): AuthenticateBearer {
+  return async (accessToken, call) => {
+    const token = await introspection.introspect({ token: accessToken }, call);
+    if (!token.active || token.kind !== TokenKind.ACCESS_TOKEN)
+      throw invalidToken('The access token is not valid. Get a new one.');
+    if (token.aud !== adminAudience)
+      throw invalidToken(
+        `The access token is for another API. Get one for ${adminAudience}, with the scopes that you need.`,
+      );
+    const { application, tenant } = await presentApplication(directory, token, call);
+    requireIssuerOf(tenant, token, config);
+    const declared = application.scopes
+      .filter(({ audience }) => audience === adminAudience)
+      .map(({ name }) => name);
+    const granted = token.scope.split(' ').filter((name) => adminScopes.has(name) && declared.includes(name));
+    const { tenantId } = tenant;
+    const reach =
+      tenantId === config.TESSERA_OPERATOR_TENANT ? { tenantId, everyTenant: true } : { tenantId };
+    const identity = { id: token.sub, expiresAt: Number(token.exp), ...reach };
+    const remedy = `The application ${application.clientId} must have it, and the token be asked for with it`;
+    if (token.sub === application.clientId) {
+      const principal = { kind: 'client', ...identity, scopes: granted } as const;
+      return { caller: 'admin', principal, scopes: granted, remedy: `${remedy}.` };
+    }
+    const roles = await presentRoles(directory, token, application, call);
+    const scopes = granted.filter((name) => roles.some((role) => adminRoles.get(role)?.has(name) === true));
+    return {
+      caller: 'admin',
+      principal: { kind: 'user', ...identity, scopes },
+      scopes,
+      remedy: `${remedy}; a person also needs a role that has it: ${[...adminRoles.keys()].join(', ')}.`,
+    };
+  };
+}
+
+/** The application of a token and its tenant, if tokens of that time still count. */
+async function presentApplication(
+  directory: AdministratorsDeps['directory'],
+  token: IntrospectResponse,
+  call: CallOptions,
+): Promise<{ application: Application; tenant: Tenant }> {
+  const found = await ifKnown(directory.getApplication({ clientId: token.clientId }, call));
+  const { application, tenant } = found ?? {};
+  if (
+    application === undefined ||
+    tenant === undefined ||
+    tenant.tenantId !== token.tenantId ||
+    !isActive({ application, tenant }, latestSignIn(token))
+  )
+    throw invalidToken(
+      'The application of the access token is no longer active, or was changed since. Get a new token.',
+    );
+  return { application, tenant };
+}
+
+/** The roles of the person of a token. */
+async function presentRoles(
+  directory: AdministratorsDeps['directory'],
+  token: IntrospectResponse,
+  application: Application,
+  call: CallOptions,
+): Promise<readonly string[]> {
+  const { user } =
+    (await ifKnown(directory.getUser({ tenantId: token.tenantId, userId: token.sub }, call))) ?? {};
+  if (user === undefined || !isActive(user, latestSignIn(token)) || !mayUse(application, user))
+    throw invalidToken('The person of the access token is no longer active, or has to sign in again.');
+  return user.roles;
+}
+
+/**
+ * When the sign-in behind a token was, at the latest. A token may name the second before its sign-in, as the records count the second
+ * in which a change was made as past.
+ */
+const latestSignIn = ({ iat }: IntrospectResponse): number => Number(iat) + 1;
+
+/**
+ * Tokens of the operator tenant are of its issuer, which may be the shared one. Other tenants administer themselves at an issuer of their own
+ * alone: at the shared one, nothing but the claims of a token tells tenants apart.
+ */
+function requireIssuerOf(
+  { tenantId, issuer }: Tenant,
+  token: IntrospectResponse,
+  { TESSERA_OPERATOR_TENANT: operator, TESSERA_ISSUER: shared = token.iss }: AdministratorsDeps['config'],
+): void {
+  if (issuer === '' && tenantId !== operator) {
+    const remedy = `give ${tenantId} an issuer of its own, or use an access token of the operator tenant (TESSERA_OPERATOR_TENANT)`;
+    throw new OAuthError(
+      'insufficient_scope',
+      `The tenant ${tenantId} does not administer itself: ${remedy}.`,
+    );
+  }
+  if (token.iss !== (issuer === '' ? shared : issuer))
+    throw invalidToken('The access token is of another issuer than its tenant has now. Get a new one.');
+}
+
+async function ifKnown<T>(work: Promise<T>): Promise<T | undefined> {
+  return work.catch((error: unknown) => {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  });
+}
+
+function invalidToken(message: string): OAuthError {
+  return new OAuthError('invalid_token', message);
+}

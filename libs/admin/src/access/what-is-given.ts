@@ -1,0 +1,140 @@
+import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
+import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
+import { UsersService, type User } from '@tessera/proto-gen/admin-users';
+import type { DescService } from '@tessera/rpc';
+
+/** Something that a record gives to whom it is about, to who controls it, or to others. */
+export interface Gift {
+  /** Of the record. */
+  readonly field: string;
+  readonly what: string;
+  /** Who gives it must hold all of these scopes; */
+  readonly scopes: readonly string[];
+  /** and reach every tenant. */
+  readonly everyTenant?: boolean;
+  /** A power over the administration: who has it is changed only by those who hold it. */
+  readonly administers?: boolean;
+}
+
+/**
+ * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
+ * controls the record from then on.
+ */
+type Effect = 'reads' | 'gives' | 'changes';
+
+/** What is known of a service for the rule that nobody gives what they do not hold. */
+export interface ServiceRule {
+  /** The fields of requests that have a record, and that identify one. */
+  readonly record: string;
+  readonly key: string;
+  readonly effects: Readonly<Record<string, Effect>>;
+  gifts(record: never): readonly Gift[];
+}
+
+/** The effects of a service's methods, all of them. */
+type EffectsOf<S extends DescService> = { readonly [M in keyof S['method']]: Effect };
+
+const standard = {
+  get: 'reads',
+  list: 'reads',
+  create: 'gives',
+  update: 'changes',
+  delete: 'changes',
+} as const;
+const { update: _, ...withoutUpdate } = standard;
+
+/** By the full name of the service: each method has its entry, and each value that gives something its condition. */
+export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, ServiceRule>([
+  [
+    TenantsService.typeName,
+    {
+      record: 'tenant',
+      key: 'tenantId',
+      effects: standard satisfies EffectsOf<typeof TenantsService>,
+      // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer.
+      gifts: ({ issuer }: Tenant) =>
+        issuer === '' ? [] : [{ field: 'issuer', what: issuer, scopes: [], everyTenant: true }],
+    },
+  ],
+  [
+    ResourcesService.typeName,
+    {
+      record: 'resource',
+      key: 'audience',
+      effects: standard satisfies EffectsOf<typeof ResourcesService>,
+      // Tokens of other tenants then have this audience too.
+      gifts: ({ shared }: Resource) =>
+        shared ? [{ field: 'shared', what: 'true', scopes: [], everyTenant: true }] : [],
+    },
+  ],
+  [
+    RolesService.typeName,
+    {
+      record: 'role',
+      key: 'name',
+      effects: withoutUpdate satisfies EffectsOf<typeof RolesService>,
+      gifts: () => [],
+    },
+  ],
+  [
+    UsersService.typeName,
+    {
+      record: 'user',
+      key: 'userId',
+      effects: {
+        ...standard,
+        // Whoever has the link becomes the person.
+        createPasswordLink: 'changes',
+      } satisfies EffectsOf<typeof UsersService>,
+      gifts: ({ roles }: User) =>
+        roles.map((what) => {
+          const scopes = adminRoles.get(what);
+          if (scopes === undefined) return { field: 'roles', what, scopes: ['admin.roles.write'] };
+          return { field: 'roles', what, scopes: [...scopes], administers: true };
+        }),
+    },
+  ],
+  [
+    ApplicationsService.typeName,
+    {
+      record: 'application',
+      key: 'clientId',
+      effects: {
+        ...standard,
+        listSecrets: 'reads',
+        createSecret: 'changes',
+        deleteSecret: 'changes',
+      } satisfies EffectsOf<typeof ApplicationsService>,
+      gifts: giftsOfApplication,
+    },
+  ],
+]);
+
+function giftsOfApplication(application: Application): readonly Gift[] {
+  const { scopes, introspectAudiences, claims, ciba } = application;
+  const ofApis = scopes.filter((name) => !builtInScopes.has(name));
+  const webhook = ciba?.url ?? '';
+  return [
+    ...ofApis.map((what) =>
+      adminScopes.has(what)
+        ? { field: 'scopes', what, scopes: [what], administers: true }
+        : { field: 'scopes', what, scopes: ['admin.resources.write'] },
+    ),
+    ...introspectAudiences.map((what) => ({
+      field: 'introspectAudiences',
+      what,
+      scopes: ['admin.resources.write'],
+    })),
+    // It tells the application what the directory knows of people.
+    ...Object.entries(claims).map(([name, { attribute, roles, targets }]) => ({
+      field: 'claims',
+      what: [name, 'from', roles ? 'roles' : attribute, 'in', ...targets].join(' '),
+      scopes: ['admin.users.read'],
+    })),
+    // What answers there decides for people.
+    ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
+  ];
+}

@@ -1,0 +1,209 @@
+import { adminRoles, adminScopes } from '@tessera/oauth';
+import { ApplicationSchema, ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { Code, ConnectError, create, type DescMethod, type Principal } from '@tessera/rpc';
+import { describe, expect, it } from 'vitest';
+import { carrying } from './who-may-give.ts';
+
+const holding = (scopes: readonly string[], everyTenant = false): Principal => ({
+  kind: 'client',
+  id: 'robot',
+  tenantId: 'acme',
+  everyTenant,
+  scopes,
+});
+const everything = holding([...adminScopes.keys()], true);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Carries out requests, on a record if they are about one, and keeps what is sent. */
+function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
+  const sent: Fields[] = [];
+  const read: Fields[] = [];
+  const carry = carrying(method, {
+    async send(request) {
+      sent.push(request);
+      if (sent.length <= aborts) throw new ConnectError('changed', Code.Aborted);
+      return {};
+    },
+    async read(request) {
+      read.push(request);
+      return { ...present, etag: `v${read.length}` };
+    },
+  });
+  return { sent, read, ask: async (request: Fields, who: Principal) => carry(request, who, () => ({})) };
+}
+
+const refused = { code: Code.PermissionDenied };
+const { create: createUser, update: updateUser, delete: deleteUser } = UsersService.method;
+const person = (roles: string[]) => create(UserSchema, { userId: 'usr_1', roles });
+const application = (fields: Fields) => create(ApplicationSchema, { clientId: 'desk', ...fields });
+
+describe('what a record gives', () => {
+  type Given = readonly [
+    what: string,
+    method: DescMethod,
+    request: Fields,
+    needs: readonly string[],
+    everyTenant?: true,
+  ];
+  const gifts: readonly Given[] = [
+    ...[...adminRoles].map(([role, scopes]): Given => [
+      `the role ${role}`,
+      createUser,
+      { user: person([role]) },
+      [...scopes],
+    ]),
+    ['a role of the tenant', createUser, { user: person(['clerk']) }, ['admin.roles.write']],
+    ...[...adminScopes.keys()].map((scope): Given => [
+      `the scope ${scope}`,
+      ApplicationsService.method.create,
+      { application: application({ scopes: ['openid', scope] }) },
+      [scope],
+    ]),
+    [
+      'a scope of an API of the tenant',
+      ApplicationsService.method.create,
+      { application: application({ scopes: ['orders.read'] }) },
+      ['admin.resources.write'],
+    ],
+    [
+      'the introspection of tokens',
+      ApplicationsService.method.create,
+      { application: application({ introspectAudiences: ['https://orders.example'] }) },
+      ['admin.resources.write'],
+    ],
+    [
+      'a claim from an attribute of people',
+      ApplicationsService.method.create,
+      {
+        application: application({
+          claims: { pay: { attribute: 'salary', roles: false, targets: ['idToken'] } },
+        }),
+      },
+      ['admin.users.read'],
+    ],
+    [
+      'decisions for people',
+      ApplicationsService.method.create,
+      { application: application({ ciba: { approval: 'webhook', url: 'https://evil.example/' } }) },
+      ['admin.users.write'],
+    ],
+    [
+      'a shared audience',
+      ResourcesService.method.create,
+      { resource: { audience: 'x', shared: true } },
+      [],
+      true,
+    ],
+    ['an issuer', TenantsService.method.update, { tenant: { issuer: 'https://evil.example' } }, [], true],
+  ];
+
+  it.each(gifts.map((gift) => [gift[0], gift] as const))(
+    '%s is given by those who hold it',
+    async (_name, [, method, request, needs, everyTenant]) => {
+      const asks = async (who: Principal) => carriedOut(method, { issuer: '' }).ask(request, who);
+      await asks(holding(needs, everyTenant));
+      for (const lacking of needs)
+        await expect(
+          asks(
+            holding(
+              [...adminScopes.keys()].filter((scope) => scope !== lacking),
+              true,
+            ),
+          ),
+        ).rejects.toMatchObject(refused);
+      if (everyTenant) await expect(asks(holding([...adminScopes.keys()]))).rejects.toMatchObject(refused);
+    },
+  );
+
+  it('is what a request adds, not what the record has', async () => {
+    const { ask, sent } = carriedOut(updateUser, person(['clerk']));
+    await ask({ user: person(['clerk']) }, holding(['admin.users.write']));
+    expect(sent).toHaveLength(1);
+    await expect(
+      ask({ user: person(['clerk', 'manager']) }, holding(['admin.users.write'])),
+    ).rejects.toMatchObject({
+      rawMessage:
+        'Nobody gives what they do not hold, or changes who holds more. ' +
+        'user.roles: manager needs an access token with admin.roles.write.',
+    });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('counts although the mask leaves it out', async () => {
+    const request = { user: person(['tessera.auditor']), updateMask: { paths: ['name'] } };
+    await expect(
+      carriedOut(updateUser, person([])).ask(request, holding(['admin.users.write'])),
+    ).rejects.toMatchObject(refused);
+  });
+});
+
+describe('who or what administers', () => {
+  const helper = holding(['admin.users.read', 'admin.users.write', 'admin.applications.write']);
+
+  it.each([
+    [
+      updateUser,
+      { user: create(UserSchema, { userId: 'usr_1', password: 'x' }) },
+      person(['tessera.auditor']),
+    ],
+    [deleteUser, { userId: 'usr_1' }, person(['tessera.administrator'])],
+    [
+      UsersService.method.createPasswordLink,
+      { userId: 'usr_1' },
+      person(['tessera.helpdesk', 'tessera.auditor']),
+    ],
+    [
+      ApplicationsService.method.createSecret,
+      { clientId: 'desk' },
+      application({ scopes: ['admin.roles.read'] }),
+    ],
+    [
+      ApplicationsService.method.deleteSecret,
+      { clientId: 'desk' },
+      application({ scopes: ['admin.roles.read'] }),
+    ],
+    [
+      ApplicationsService.method.update,
+      { application: application({ redirectUris: ['https://evil.example/'] }) },
+      application({ scopes: ['admin.roles.read'] }),
+    ],
+    [ApplicationsService.method.delete, { clientId: 'desk' }, application({ scopes: ['admin.roles.read'] })],
+  ] as const)('is changed by %o only for those who hold as much', async (method, request, present) => {
+    const { ask, sent } = carriedOut(method, present);
+    await expect(ask(request, helper)).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+    await ask(request, everything);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is judged on the version that is changed: later ones are judged again', async () => {
+    const { ask, sent, read } = carriedOut(deleteUser, person([]), 2);
+    await ask({ tenantId: 'acme', userId: 'usr_1', etag: '' }, helper);
+    expect(read).toHaveLength(3);
+    expect(read[2]).toEqual({ tenantId: 'acme', userId: 'usr_1' });
+    expect(sent.map(({ etag }) => etag)).toEqual(['v1', 'v2', 'v3']);
+    const changes = carriedOut(updateUser, person([]));
+    const ada = create(UserSchema, { userId: 'usr_1', name: 'Ada' });
+    await changes.ask({ tenantId: 'acme', user: ada }, helper);
+    expect(changes.sent).toEqual([{ tenantId: 'acme', user: { ...ada, etag: 'v1' } }]);
+  });
+
+  it('is not changed at another version than the caller names', async () => {
+    const { ask, sent } = carriedOut(deleteUser, person([]), 1);
+    await expect(ask({ userId: 'usr_1', etag: 'v0' }, helper)).rejects.toMatchObject({ code: Code.Aborted });
+    expect(sent).toEqual([]);
+    await expect(ask({ userId: 'usr_1', etag: 'v2' }, helper)).rejects.toMatchObject({ code: Code.Aborted });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+it('a method that the table does not know is not served', () => {
+  expect(() => carriedOut(DirectoryService.method.getUser)).toThrow(
+    'what-is-given.ts does not say what it gives',
+  );
+});

@@ -1,0 +1,114 @@
+import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
+import { serviceRules, type Gift, type ServiceRule } from './what-is-given.ts';
+
+/** A message whose fields are known by their names alone. */
+type Fields = Readonly<Record<string, unknown>>;
+
+type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
+
+/** A method whose requests may give something. */
+export interface Guarded {
+  /** Makes the call. */
+  readonly send: Send;
+  /** Reads the record that a request is about, as it is. */
+  readonly read: Send;
+}
+
+/** Carries out a request of an administrator if it gives nothing that they do not hold. Throws ConnectError. */
+export type Carry = (request: Fields, principal: Principal, call: () => CallOptions) => Promise<Fields>;
+
+const attempts = 5;
+
+/**
+ * Nobody gives what they do not hold, and nobody changes someone or something that holds more of the administration than they do. What is
+ * compared is what the request adds to the record as it is; the change then names that version, so that nothing slips in between.
+ * @throws Error for a method that the table does not have
+ */
+export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
+  const rule = serviceRules.get(method.parent.typeName);
+  const effect = rule?.effects[method.localName];
+  if (rule === undefined || effect === undefined)
+    throw new Error(`${method.parent.typeName}/${method.name}: what-is-given.ts does not say what it gives`);
+  if (effect === 'reads') return async (request, _principal, call) => send(request, call());
+  if (effect === 'gives') {
+    return async (request, principal, call) => {
+      refuseUnheld(rule, giftsIn(rule, request), principal);
+      return send(request, call());
+    };
+  }
+  const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
+  const changeOnce: Carry = async (request, principal, call) => {
+    const present = await read(keyOf(rule, request), call());
+    const gifts = rule.gifts(present as never);
+    refuseUnheld(
+      rule,
+      gifts.filter(({ administers }) => administers === true),
+      principal,
+    );
+    const known = new Set(gifts.map(nameOf));
+    refuseUnheld(
+      rule,
+      giftsIn(rule, request).filter((gift) => !known.has(nameOf(gift))),
+      principal,
+    );
+    return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
+  };
+  return async (request, principal, call) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await changeOnce(request, principal, call);
+      } catch (error) {
+        const changedMeanwhile = error instanceof ConnectError && error.code === Code.Aborted;
+        if (!changedMeanwhile || etagOf(rule, request) !== '' || attempt === attempts) throw error;
+      }
+    }
+  };
+}
+
+/** The gifts of the record in a request, whatever its mask says: fields that it does not change may be left out. */
+function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {
+  const record = request[rule.record];
+  return record === undefined ? [] : rule.gifts(record as never);
+}
+
+function refuseUnheld(
+  rule: ServiceRule,
+  gifts: readonly Gift[],
+  { scopes = [], everyTenant = false }: Principal,
+): void {
+  const unheld = gifts.flatMap((gift) => {
+    const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));
+    const needs = [
+      ...(lacking.length > 0 ? [`an access token with ${lacking.join(', ')}`] : []),
+      ...(gift.everyTenant === true && !everyTenant ? ['an access token of the operator tenant'] : []),
+    ];
+    return needs.length === 0
+      ? []
+      : [`${rule.record}.${gift.field}: ${gift.what} needs ${needs.join(' and ')}`];
+  });
+  if (unheld.length === 0) return;
+  const sentence = 'Nobody gives what they do not hold, or changes who holds more';
+  throw new ConnectError(`${sentence}. ${unheld.join('; ')}.`, Code.PermissionDenied);
+}
+
+const nameOf = ({ field, what }: Gift): string => `${field} ${what}`;
+
+/** The request for the record that a request is about. */
+function keyOf(rule: ServiceRule, request: Fields): Fields {
+  const record = request[rule.record] as Fields | undefined;
+  return { tenantId: request['tenantId'], [rule.key]: request[rule.key] ?? record?.[rule.key] ?? '' };
+}
+
+function etagOf(rule: ServiceRule, request: Fields): unknown {
+  const record = request[rule.record] as Fields | undefined;
+  return (record ?? request)['etag'] ?? '';
+}
+
+/** The request for that version of the record alone. Throws Aborted if it is for another one. */
+function atVersion(rule: ServiceRule, request: Fields, etag: string): Fields {
+  const asked = etagOf(rule, request);
+  if (asked !== '' && asked !== etag)
+    throw new ConnectError(`The ${rule.record} has changed since it was read. Read it again.`, Code.Aborted);
+  const record = request[rule.record] as Fields | undefined;
+  return record === undefined ? { ...request, etag } : { ...request, [rule.record]: { ...record, etag } };
+}

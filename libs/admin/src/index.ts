@@ -1,0 +1,11 @@
+/**
+ * The administration API. It authenticates administrators by access tokens, decides what these reach and what may be given by whom, and
+ * calls the service that owns the record. It holds no data and no rule of the records; without it, tokens are issued as before.
+ *
+ *     curl, browsers, tessera ══> serve-administration ─┬─> access/ bearer-administrators ──> token, directory
+ *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator
+ *     who-may-give ─> what-is-given   the table
+ */
+export { adminConfig, type AdminConfig } from './config.ts';
+export { serveAdministration } from './serve-administration.ts';
+export { buildAdmin, type AdminPeers } from './wiring.ts';

@@ -1,0 +1,37 @@
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { IntrospectionService } from '@tessera/proto-gen/token';
+import type { BuiltService, Client, DescService } from '@tessera/rpc';
+import { administratorAuthentication } from './access/bearer-administrators.ts';
+import type { AdminConfig } from './config.ts';
+import { forwarding } from './forward.ts';
+
+/** Makes a client of what a service offers, which calls it as `admin`. */
+type ClientOf = <S extends DescService>(service: S) => Client<S>;
+
+/** The services that this one calls. */
+export interface AdminPeers {
+  readonly directory: ClientOf;
+  readonly token: ClientOf;
+}
+
+const records = [TenantsService, ResourcesService, RolesService, UsersService, ApplicationsService];
+
+/** Builds the administration API. It keeps nothing, so it is ready at once. */
+export function buildAdmin(config: AdminConfig, { directory, token }: AdminPeers): BuiltService {
+  const bearer = administratorAuthentication({
+    introspection: token(IntrospectionService),
+    directory: directory(DirectoryService),
+    config,
+  });
+  return {
+    name: 'admin',
+    routes: records.map((service: DescService) => forwarding(service, directory(service), bearer)),
+    ready: async () => {},
+    close: async () => {},
+  };
+}
