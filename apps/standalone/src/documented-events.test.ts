@@ -13,9 +13,9 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   name: ['active', 'disabled', 'locked'],
 };
 
-/** String literals of the form `word.word`, except names of statements, tables, locks, failpoints and limits. */
+/** String literals of the form `word.word`, except names of statements, tables, columns, locks, failpoints and limits. */
 const names =
-  /(?<!name: |failpoint\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
+  /(?<!name: |failpoint\(|validFromNow\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
 const makesEvents =
   /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\bappendEvents\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
 
