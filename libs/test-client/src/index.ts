@@ -10,6 +10,7 @@ export * from './approvals.ts';
 export * from './http.ts';
 export * from './leaks.ts';
 export * from './person.ts';
+export * from './planned-system.ts';
 export * from './process.ts';
 export * from './proxy.ts';
 export * from './services.ts';

@@ -22,7 +22,11 @@ export const restingPopulation: Population = { tenants: 100, applications: 20, p
 export const sharedIssuer = 'http://localhost:8080';
 
 export const redirectUri = 'https://client.example/callback';
-export const personScope = 'openid profile email offline_access orders.read';
+/** A public client of the peer alone: introspection is cheapest for it. */
+export const publicClientId = 'bench-public';
+/** What people grant: the peer's access tokens are opaque without a scope of an API, and JWTs with one. */
+export const profileScope = 'openid profile email offline_access';
+export const personScope = `${profileScope} orders.read`;
 
 export interface Client {
   readonly tenant: number;
@@ -59,50 +63,42 @@ export function activeClients({
 /** All people share one password and hash: ten thousand separate hashes would take minutes. */
 function passwordHash(seed: string): string {
   const salt = Buffer.from(derive(seed, 'salt')).subarray(0, 16);
-  const tag = argon2Sync('argon2id', {
-    message: passwordOf(seed),
-    nonce: salt,
-    memory: 19_456,
-    passes: 2,
-    parallelism: 1,
-    tagLength: 32,
-  });
+  const work = { nonce: salt, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
+  const tag = argon2Sync('argon2id', { message: passwordOf(seed), ...work });
   const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
   return `$argon2id$v=19$m=19456,t=2,p=1$${base64(salt)}$${base64(tag)}`;
 }
 
-/** The declared state; JSON is YAML. */
+/** The declared state of the first tenant, which the others are copies of; JSON is YAML. */
 export function declaredState(seed: string, population: Population): string {
   const hash = passwordHash(seed);
   const times = <T>(length: number, make: (index: number) => T): T[] =>
     Array.from({ length }, (_, index) => make(index));
-  const tenants = times(population.tenants, (tenant) => ({
-    id: tenantId(tenant),
-    name: `Tenant ${tenant}`,
-    ...(population.ownIssuers === true && { issuer: sharedIssuer + basePath(population, tenant) }),
+  const id = tenantId(0);
+  const [orders, parcels] = [['orders.read', 'orders.write'], ['parcels.read']];
+  const tenant = {
+    id,
+    name: 'Tenant',
+    ...(population.ownIssuers === true && { issuer: sharedIssuer + basePath(population, 0) }),
     resources: [
+      { audience: `https://orders.${id}.example`, name: 'Orders', scopes: orders },
       {
-        audience: `https://orders.${tenantId(tenant)}.example`,
-        name: 'Orders',
-        scopes: ['orders.read', 'orders.write'],
-      },
-      {
-        audience: `https://parcels.${tenantId(tenant)}.example`,
+        audience: `https://parcels.${id}.example`,
         name: 'Parcels',
-        scopes: ['parcels.read'],
+        scopes: parcels,
         signingAlgorithm: 'ES256',
       },
     ],
     roles: ['clerk'],
     users: times(population.people, (person) => ({
-      username: username(tenant, person),
-      email: `${username(tenant, person)}@${tenantId(tenant)}.example`,
+      username: username(0, person),
+      email: `${username(0, person)}@${id}.example`,
       name: `Person ${person}`,
       roles: ['clerk'],
       passwordHash: hash,
     })),
     applications: times(population.applications, (index) => {
-      const { clientId, clientSecret } = clientOf(seed, tenant, index);
+      const { clientId, clientSecret } = clientOf(seed, 0, index);
       return {
         clientId,
         name: `Application ${index}`,
@@ -110,20 +106,12 @@ export function declaredState(seed: string, population: Population): string {
         secrets: [{ value: clientSecret }],
         grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code', 'ciba'],
         redirectUris: [redirectUri],
-        scopes: [
-          'openid',
-          'profile',
-          'email',
-          'offline_access',
-          'orders.read',
-          'orders.write',
-          'parcels.read',
-        ],
+        scopes: ['openid', 'profile', 'email', 'offline_access', ...orders, ...parcels],
         ciba: { approval: 'page' },
       };
     }),
-  }));
-  return JSON.stringify({ tenants });
+  };
+  return JSON.stringify({ tenants: [tenant] });
 }
 
 function derive(seed: string, name: string): string {

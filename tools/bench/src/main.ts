@@ -5,7 +5,7 @@
  *     main ─> systems: compact, split, peer (oidc-provider), bare handlers; stores: Postgres, Redis
  *       └─> measure/ ─> driver/ (another process) ─> operations/ ──> a system, in turns of a second
  *             └─> CPU time per operation, with a yardstick ─> row ─> table, targets
- *     growth/, overload/, rest   the other questions
+ *     growth, overload, rest   the other questions
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,23 +13,15 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restingPopulation, usualPopulation } from './declared-state.ts';
-import { describeGrowth, growth, manyIssuers, manyTenants } from './growth/growth.ts';
+import { growth } from './growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import type { Result, Row, Start } from './measure/row.ts';
-import { Yardstick } from './measure/yardstick.ts';
-import { overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
-import { describeRest, rest } from './rest.ts';
+import { overload } from './overload.ts';
+import { rest } from './rest.ts';
 import { startStores } from './stores.ts';
-import {
-  applyState,
-  startBare,
-  startPeer,
-  startTessera,
-  type System,
-  type SystemOptions,
-} from './systems.ts';
+import { applyState, startOther, startTessera, type System, type SystemOptions } from './systems.ts';
 import { table } from './table.ts';
 import { targets } from './targets.ts';
 
@@ -41,21 +33,75 @@ function say(text: string): void {
 }
 
 async function main(options: Options): Promise<number> {
-  const loadBefore = loadavg()[0] ?? 0;
   const directory = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   say('starting Postgres and Redis');
   const stores = await startStores();
-  const yardstick = await Yardstick.start();
-  const bench: Bench = { stores, yardstick, duration: options.duration, say };
   try {
-    const seed = randomBytes(16).toString('hex');
-    const systems: SystemOptions = { stores, seed, directory, population: usualPopulation };
+    const population = options.rest === undefined ? usualPopulation : restingPopulation;
+    const bench: Bench = { stores, duration: options.duration, say };
+    const systems: SystemOptions = { stores, seed: randomBytes(16).toString('hex'), directory, population };
     if (options.growth) return await growthOfSystems(options, bench, systems);
-    if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
-    say('applying 100 tenants, 10,000 applications and 10,000 people');
+    const { tenants, applications, people } = population;
+    say(`declaring ${tenants} tenants, ${tenants * applications} applications, ${tenants * people} people`);
     await applyState(systems);
+    if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
-    const { starts, rows } = await measureSystems(options, bench, systems);
+    return await compareSystems(options, bench, systems);
+  } finally {
+    await stores.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function growthOfSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
+  let errors = 0;
+  for (const topology of options.topologies) errors += await growth(topology, options.only, bench, systems);
+  return errors > 0 ? 1 : 0;
+}
+
+async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  let failed = false;
+  const roots = options.beside === undefined ? [{}] : [{}, { root: options.beside }];
+  for (const topology of options.topologies)
+    await withSystems(
+      roots.map((root) => () => startTessera(topology, { ...systems, ...root })),
+      async (running) =>
+        overload(running, seconds, (line, isWrong) => {
+          failed ||= isWrong;
+          process.stdout.write(line);
+        }),
+    );
+  return failed ? 1 : 0;
+}
+
+async function restOfSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  for (const topology of options.topologies)
+    await withSystems([() => startTessera(topology, systems)], async (running) => {
+      for (const system of running) process.stdout.write(await rest(system, seconds, systems.stores));
+    });
+  return 0;
+}
+
+/** All systems run at once, so that each operation can be measured on them in turn. */
+async function compareSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
+  const loadBefore = loadavg()[0] ?? 0;
+  const starts: Start[] = [];
+  const noted = (start: () => Promise<System>) => async (): Promise<System> => {
+    const system = await start();
+    await sleep(1000);
+    const memory = Object.fromEntries(system.processes.map(({ name, pid }) => [name, residentMemory(pid)]));
+    starts.push({ system: system.name, startMs: system.startMs, memory });
+    return system;
+  };
+  const all = [
+    ...options.topologies.map((topology) => noted(() => startTessera(topology, systems))),
+    ...(options.peer ? [noted(() => startOther('peer', systems))] : []),
+    () => startOther('bare', systems),
+  ];
+  return withSystems(all, async (running) => {
+    const atRest = await measureRest(bench);
+    const rows: Row[] = [];
+    for (const operation of options.only) rows.push(...(await measure(operation, running, atRest, bench)));
     const result: Result = {
       at: new Date().toISOString(),
       machine: { processor: cpus()[0]?.model ?? '', cores: cpus().length, node: process.versions.node },
@@ -67,93 +113,25 @@ async function main(options: Options): Promise<number> {
     process.stdout.write(`${table(result)}\n${targets(result)}`);
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
-    return result.rows.some(({ errors }) => errors > 0) ? 1 : 0;
-  } finally {
-    yardstick.stop();
-    await stores.stop();
-    await rm(directory, { recursive: true, force: true });
-  }
+    return rows.some(({ errors }) => errors > 0) ? 1 : 0;
+  });
 }
 
-async function growthOfSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
-  let errors = 0;
-  for (const topology of options.topologies) {
-    for (const sizes of [manyTenants, manyIssuers]) {
-      const result = await growth(topology, options.only, bench, systems, sizes);
-      errors += result.grown.reduce((sum, { small, large }) => sum + small.errors + large.errors, 0);
-      process.stdout.write(describeGrowth(result));
-    }
-  }
-  return errors > 0 ? 1 : 0;
-}
-
-async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  const { beside } = options;
-  let failed = false;
-  for (const topology of options.topologies) {
-    const running: Record<string, System> = {};
-    try {
-      say(`starting ${topology}`);
-      running[topology] = await startTessera(topology, systems);
-      if (beside !== undefined)
-        running[`${topology} of ${beside}`] = await startTessera(topology, { ...systems, root: beside });
-      await overload(running, seconds, (line, isWrong) => {
-        failed ||= isWrong;
-        process.stdout.write(line);
-      });
-    } finally {
-      await Promise.all(Object.values(running).map((system) => system.stop()));
-    }
-  }
-  return failed ? 1 : 0;
-}
-
-async function restOfSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  const resting: SystemOptions = { ...systems, population: restingPopulation };
-  await applyState(resting);
-  for (const topology of options.topologies) {
-    say(`starting ${topology}`);
-    const system = await startTessera(topology, resting);
-    try {
-      process.stdout.write(describeRest(await rest(system, topology, seconds, systems.stores)));
-    } finally {
-      await system.stop();
-    }
-  }
-  return 0;
-}
-
-/** All systems run at once, so that each operation can be measured on them in turn. */
-async function measureSystems(
-  options: Options,
-  bench: Bench,
-  systems: SystemOptions,
-): Promise<{ starts: Start[]; rows: Row[] }> {
-  const names = [...options.topologies, ...(options.peer ? (['oidc-provider'] as const) : [])];
+/** Starts systems one after another, and stops them at the end of `work`. */
+async function withSystems<T>(
+  starts: readonly (() => Promise<System>)[],
+  work: (systems: readonly System[]) => Promise<T>,
+): Promise<T> {
   const running: System[] = [];
   try {
-    const starts: Start[] = [];
-    for (const name of names) {
-      bench.say(`starting ${name}`);
-      const system = await (name === 'oidc-provider' ? startPeer(systems) : startTessera(name, systems));
-      running.push(system);
-      await sleep(1000);
-      starts.push({ system: name, startMs: system.startMs, memory: memoryOf(system) });
+    for (const start of starts) {
+      running.push(await start());
+      say(`${running.at(-1)?.name} is ready`);
     }
-    running.push(await startBare(systems));
-    const atRest = await measureRest(bench);
-    const rows: Row[] = [];
-    for (const operation of options.only) {
-      rows.push(...(await measure(operation, running, atRest, bench)));
-    }
-    return { starts, rows };
+    return await work(running);
   } finally {
     await Promise.all(running.map((system) => system.stop()));
   }
-}
-
-function memoryOf({ processes }: System): Start['memory'] {
-  return Object.fromEntries(processes.map(({ name, pid }) => [name, residentMemory(pid)]));
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

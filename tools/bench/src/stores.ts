@@ -20,6 +20,8 @@ export interface Stores {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   work(): Promise<StoreWork>;
+  /** The same stores with an empty database and an unused number of Redis, for a system beside another. */
+  apart(): Promise<Stores>;
   stop(): Promise<void>;
 }
 
@@ -42,7 +44,8 @@ export async function startStores(): Promise<Stores> {
   const redisPid = findBelow(process.pid, /^(redis|valkey)-server$/);
   if (postgresPid === undefined || redisPid === undefined)
     throw new Error('the stores are not processes here');
-  return {
+  let others = 0;
+  const stores: Stores = {
     databaseUrl: postgres.url,
     redisUrl: redis.url,
     async work() {
@@ -53,12 +56,21 @@ export async function startStores(): Promise<Stores> {
         redis: processorTimeOfTree(redisPid),
       };
     },
+    async apart() {
+      others += 1;
+      await database.query(`CREATE DATABASE apart_${others}`);
+      const [databaseUrl, redisUrl] = [new URL(postgres.url), new URL(redis.url)];
+      databaseUrl.pathname = `/apart_${others}`;
+      redisUrl.pathname = `/${others}`;
+      return { ...stores, databaseUrl: databaseUrl.href, redisUrl: redisUrl.href };
+    },
     async stop() {
       commands.disconnect();
       await database.end();
       await Promise.all([postgres.stop(), redis.stop()]);
     },
   };
+  return stores;
 }
 
 async function countStatements(

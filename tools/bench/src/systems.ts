@@ -1,17 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@tessera/test-kit/provision';
-import {
-  entryOf,
-  peersOf,
-  ServerProcess,
-  services,
-  sharedToken,
-  type Environment,
-  type Service,
-} from '@tessera/test-client';
+import { planSystem, ServerProcess, type Environment, type PlannedProcess } from '@tessera/test-client';
 import { declaredState, sharedIssuer, type Population } from './declared-state.ts';
 import type { Topology } from './options.ts';
+import { populate } from './populate.ts';
 import type { Stores } from './stores.ts';
 import type { Target } from './target.ts';
 
@@ -20,6 +13,8 @@ const youngGeneration = '--max-semi-space-size=4';
 
 /** A system under measurement: processes behind one address. */
 export interface System {
+  /** `compact`, `split`, `peer` or `bare`. */
+  readonly name: string;
   readonly target: Target;
   readonly processes: readonly { readonly name: string; readonly pid: number }[];
   /** Milliseconds from the start of the first process until the last is ready. */
@@ -37,16 +32,6 @@ export interface SystemOptions {
   readonly applyFile?: string;
   /** Another checkout whose code runs instead of this one's. */
   readonly root?: string;
-}
-
-interface Planned {
-  readonly name: string;
-  /** The entry below the root of the checkout. */
-  readonly entry: string;
-  readonly arguments?: readonly string[];
-  readonly environment: Environment;
-  /** Answers with 200 once the process is ready. */
-  readonly readyUrl: string;
 }
 
 /**
@@ -71,35 +56,36 @@ const forOneDriver: Environment = {
 };
 
 export async function startTessera(topology: Topology, options: SystemOptions): Promise<System> {
+  const { stores, seed, population, applyFile, root } = options;
   const httpPort = await freePort();
   const baseUrl = `http://127.0.0.1:${httpPort}`;
-  const common: Environment = {
+  const plan = await planSystem(topology, {
     ...forOneDriver,
-    DATABASE_URL: options.stores.databaseUrl,
-    REDIS_URL: options.stores.redisUrl,
-    TESSERA_ISSUER: options.population.ownIssuers === true ? sharedIssuer : baseUrl,
+    DATABASE_URL: stores.databaseUrl,
+    REDIS_URL: stores.redisUrl,
+    TESSERA_ISSUER: population.ownIssuers === true ? sharedIssuer : baseUrl,
     TESSERA_HTTP_HOST: '127.0.0.1',
     TESSERA_HTTP_PORT: String(httpPort),
-    TESSERA_KEYS_KEK: secret(options.seed, 0),
-    TESSERA_DIRECTORY_PEPPER: pepperOf(options.seed).toString('base64'),
-    TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(options.seed, 2)}`,
-    ...(options.applyFile === undefined ? {} : { TESSERA_APPLY_FILE: options.applyFile }),
-  };
-  const { seed, population } = options;
-  const target: Target = { kind: 'tessera', baseUrl, seed, population };
-  if (topology === 'compact') {
-    return start([await ours('standalone', common)], target, options);
-  }
-  const { plan, calls } = await splitPlan(common);
-  return start(plan, { ...target, calls }, options);
+    TESSERA_KEYS_KEK: secret(seed, 0),
+    TESSERA_DIRECTORY_PEPPER: secret(seed, 1),
+    TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(seed, 2)}`,
+    ...(applyFile === undefined ? {} : { TESSERA_APPLY_FILE: applyFile }),
+  });
+  const { TESSERA_RPC_PORT: port, TESSERA_RPC_TOKEN: token = '' } =
+    plan.find(({ name }) => name === 'token')?.environment ?? {};
+  const calls = port === undefined ? {} : { calls: { target: `127.0.0.1:${port}`, token } };
+  const name = root === undefined ? topology : `${topology} of ${root}`;
+  return start(name, plan, { kind: 'tessera', baseUrl, seed, population, ...calls }, options);
 }
 
 /** The first start creates schema, keys and records. Later starts are measured. */
 export async function applyState(options: SystemOptions): Promise<void> {
-  const applyFile = join(options.directory, 'state.yaml');
-  writeFileSync(applyFile, declaredState(options.seed, options.population));
+  const { directory, seed, population, stores } = options;
+  const applyFile = join(directory, 'state.yaml');
+  writeFileSync(applyFile, declaredState(seed, population));
   const system = await startTessera('compact', { ...options, applyFile });
   await system.stop();
+  await populate(stores.databaseUrl, population, { seed, pepper: Buffer.from(secret(seed, 1), 'base64') });
 }
 
 /** Any 32 bytes, the same for all systems of a run. */
@@ -107,67 +93,33 @@ function secret(seed: string, index: number): string {
   return Buffer.from(`${index}${seed}`.padEnd(32, '.')).subarray(0, 32).toString('base64');
 }
 
-/** Key of the digests of client secrets. */
-export const pepperOf = (seed: string): Buffer => Buffer.from(secret(seed, 1), 'base64');
-
-async function splitPlan(
-  common: Environment,
-): Promise<{ plan: Planned[]; calls: { target: string; token: string } }> {
-  const ports = new Map<Service, number>();
-  for (const name of services) ports.set(name, await freePort());
-  const trust = sharedToken();
-  const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
-  const plan: Planned[] = [];
-  for (const [name, port] of ports)
-    plan.push(await ours(name, { ...common, ...peers, ...trust, TESSERA_RPC_PORT: String(port) }));
-  return {
-    plan,
-    calls: { target: `127.0.0.1:${ports.get('token')}`, token: trust['TESSERA_RPC_TOKEN'] ?? '' },
-  };
-}
-
-async function ours(name: string, environment: Environment): Promise<Planned> {
-  const port = await freePort();
-  return {
-    name,
-    entry: entryOf(name),
-    environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(port) },
-    readyUrl: `http://127.0.0.1:${port}/readyz`,
-  };
-}
-
-export async function startPeer(options: SystemOptions): Promise<System> {
-  const [port, mintPort] = [await freePort(), await freePort()];
-  const mintUrl = `http://127.0.0.1:${mintPort}`;
-  const planned: Planned = {
-    name: 'oidc-provider',
-    entry: 'tools/bench/src/peer/main.ts',
-    arguments: [String(port), String(mintPort)],
-    environment: {},
-    readyUrl: `${mintUrl}/ready?count=1`,
-  };
-  const { seed, population } = options;
-  const target = { kind: 'peer', baseUrl: `http://127.0.0.1:${port}`, seed, population, mintUrl } as const;
-  return start([planned], target, options);
-}
-
-/** What Fastify and grpc-js cost by themselves. */
-export async function startBare(options: SystemOptions): Promise<System> {
+/** `oidc-provider` as the peer, and what Fastify and grpc-js cost by themselves. */
+export async function startOther(kind: 'peer' | 'bare', options: SystemOptions): Promise<System> {
   const [port, callPort] = [await freePort(), await freePort()];
   const baseUrl = `http://127.0.0.1:${port}`;
-  const planned: Planned = {
-    name: 'bare',
-    entry: 'tools/bench/src/bare/main.ts',
-    arguments: [String(port), String(callPort)],
-    environment: {},
-    readyUrl: `${baseUrl}/ready`,
-  };
-  const calls = { target: `127.0.0.1:${callPort}`, token: '' };
   const { seed, population } = options;
-  return start([planned], { kind: 'bare', baseUrl, seed, population, calls }, options);
+  const planned: Planned = {
+    name: kind,
+    entry: `tools/bench/src/${kind}/main.ts`,
+    arguments: [String(port), kind === 'peer' ? seed : String(callPort)],
+    environment: {},
+    readyUrl: `${baseUrl}/.well-known/jwks.json`,
+  };
+  const target: Target = { kind, baseUrl, seed, population };
+  const calls = kind === 'bare' ? { calls: { target: `127.0.0.1:${callPort}`, token: '' } } : {};
+  return start(kind, [planned], { ...target, ...calls }, options);
 }
 
-async function start(plan: readonly Planned[], target: Target, options: SystemOptions): Promise<System> {
+interface Planned extends PlannedProcess {
+  readonly arguments?: readonly string[];
+}
+
+async function start(
+  name: string,
+  plan: readonly Planned[],
+  target: Target,
+  options: SystemOptions,
+): Promise<System> {
   const started = performance.now();
   const children = plan.map((planned) => run(planned, options));
   // Servers do not outlive a benchmark that is broken off.
@@ -188,20 +140,27 @@ async function start(plan: readonly Planned[], target: Target, options: SystemOp
     throw error;
   }
   const startMs = performance.now() - started;
-  const processes = children.map(({ name, pid }) => ({ name, pid }));
-  return { target, processes, startMs, stop };
+  return {
+    name,
+    target,
+    processes: children.map((child) => ({ name: child.name, pid: child.pid })),
+    startMs,
+    stop,
+  };
 }
 
-/** Long enough for ten thousand applications and people to be applied. */
-const readyWithinMs = 240_000;
+const readyWithinMs = 60_000;
 
 /** Logs go to a file, as they would on a server. */
-function run(planned: Planned, { directory, root }: SystemOptions): ServerProcess {
-  const { name, entry, environment } = planned;
+function run(
+  { name, entry, environment, arguments: behind = [] }: Planned,
+  options: SystemOptions,
+): ServerProcess {
+  const { directory, root } = options;
   const child = new ServerProcess(name, entry, {
     root,
-    nodeOptions: planned.arguments === undefined ? [youngGeneration] : [],
-    arguments: planned.arguments ?? [],
+    nodeOptions: behind.length === 0 ? [youngGeneration] : [],
+    arguments: behind,
     logFile: join(directory, `${name}.log`),
   });
   // The compile cache as in `npm start`.

@@ -7,19 +7,12 @@ interface Column {
 
 const number = (value: number, digits = 0): string => value.toFixed(digits);
 
-const systems: Readonly<Record<Row['system'], string>> = {
-  compact: 'compact',
-  split: 'split',
-  'oidc-provider': 'peer',
-  bare: 'bare',
-};
-
 const columns: readonly Column[] = [
   { title: 'operation', value: (row) => row.operation },
-  { title: 'on', value: (row) => systems[row.system] },
+  { title: 'on', value: (row) => row.system },
   { title: 'CPU µs', value: (row) => number(row.micros) },
   { title: '×unit', value: (row) => number(ratioOf(row), 2) },
-  { title: '×peer', value: (row, rows) => formatRatio(ratioTo('oidc-provider', row, rows)) },
+  { title: '×peer', value: (row, rows) => formatRatio(ratioTo('peer', row, rows)) },
   { title: '×bare', value: (row, rows) => formatRatio(ratioTo('bare', row, rows)) },
   { title: 'op/s', value: (row) => number(row.perSecond) },
   { title: 'SQL', value: (row) => number(row.statements, 2) },

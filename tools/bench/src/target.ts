@@ -9,6 +9,4 @@ export interface Target {
   readonly population: Population;
   /** Listener for calls and the shared token; absent in compact. */
   readonly calls?: { readonly target: string; readonly token: string };
-  /** Where the peer makes codes and tokens without a person. */
-  readonly mintUrl?: string;
 }

@@ -10,7 +10,7 @@ interface Measure {
 
 const signatures: Measure = { of: ratioOf, unit: '× signature', digits: 2 };
 const passwordHashes: Measure = { of: ratioOf, unit: '× argon2id', digits: 2 };
-const peer: Measure = { of: (row, rows) => ratioTo('oidc-provider', row, rows), unit: '× peer', digits: 2 };
+const peer: Measure = { of: (row, rows) => ratioTo('peer', row, rows), unit: '× peer', digits: 2 };
 const bare: Measure = { of: (row, rows) => ratioTo('bare', row, rows), unit: '× bare', digits: 2 };
 // The bare handler hashes as many passwords a second as the cores can.
 const hashesPerSecond: Measure = {

@@ -1,7 +1,7 @@
 import autocannon, { type Client } from 'autocannon';
 import type { HttpLoad } from '../operations/operation.ts';
+import type { LoopResult } from './driver.ts';
 import { note } from './failures.ts';
-import type { LoopResult } from './messages.ts';
 
 export interface ClosedLoop {
   readonly inFlight: number;

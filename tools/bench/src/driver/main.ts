@@ -1,44 +1,54 @@
 /** The process that sends the load. Its processor time is not counted. */
-import { operationNamed, type OperationName } from '../operations/index.ts';
-import { awake } from './awake.ts';
-import { Caller } from './calls.ts';
+import { operationNamed } from '../operations/index.ts';
+import { flood } from './flood.ts';
+import { callLoop } from './call-loop.ts';
 import { closedLoop } from './closed-loop.ts';
+import type { DriverAnswer, DriverRequest, LoopResult } from './driver.ts';
 import { failures } from './failures.ts';
-import type { DriverAnswer, DriverRequest, LoopResult } from './messages.ts';
 
-let name: OperationName | undefined;
+let name = '';
 let loop: ((seconds: number, share: number) => Promise<LoopResult>) | undefined;
 
-async function perform(request: DriverRequest): Promise<DriverAnswer> {
-  if (request.step === 'prepare') {
-    const { target, duration } = request;
-    name = request.operation;
-    const operation = operationNamed(name);
-    const prepare = { tessera: operation.ours, peer: operation.peers, bare: operation.bare }[target.kind];
-    if (prepare === undefined) throw new Error(`there is no such operation on ${target.kind}`);
-    const load = await prepare(target, duration);
-    const { inFlight = 32 } = operation;
-    if (load.kind === 'calls') {
-      const caller = new Caller(load);
-      loop = (seconds) => caller.closedLoop(inFlight, seconds);
-    } else loop = (seconds, share) => closedLoop(target.baseUrl, load, { inFlight, seconds, share });
-    return { prepared: true };
-  }
-  const prepared = loop;
-  if (prepared === undefined) throw new Error('nothing is prepared');
-  return awake(() => prepared(request.seconds, request.share));
+async function perform(request: DriverRequest): Promise<unknown> {
+  if (request.step === 'flood') return flood(request);
+  if (request.step === 'loop') return awake(async () => loop?.(request.seconds, request.share));
+  const { target, duration } = request;
+  name = request.operation;
+  const operation = operationNamed(request.operation);
+  const prepare = target.kind === 'bare' ? operation.bare : operation.prepare;
+  const load = await prepare?.(target, duration);
+  const { inFlight = 32 } = operation;
+  if (load?.kind === 'calls') loop = callLoop(load, inFlight);
+  if (load?.kind === 'http')
+    loop = (seconds, share) => closedLoop(target.baseUrl, load, { inFlight, seconds, share });
+  return undefined;
+}
+
+/**
+ * Keeps this process from sleeping while `work` runs. An answer sent to a process that sleeps costs its sender the waking,
+ * on a virtual machine more than the answer itself; between machines there is no such cost.
+ */
+async function awake<T>(work: () => Promise<T>): Promise<T> {
+  let isDone = false;
+  const turn = (): void => {
+    if (!isDone) setImmediate(turn);
+  };
+  turn();
+  return work().finally(() => (isDone = true));
 }
 
 process.on('message', (request: DriverRequest) => {
-  perform(request)
-    .catch((error: unknown): DriverAnswer => {
-      return { failed: error instanceof Error ? (error.stack ?? error.message) : String(error) };
-    })
+  void perform(request)
+    .then(
+      (result): DriverAnswer => ({ result }),
+      (error: unknown): DriverAnswer => ({
+        failed: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
+    )
     .then((answer) => {
       const wrong = failures();
       if (wrong !== '') process.stderr.write(`        ${name}: ${wrong}\n`);
-      return process.send?.(answer);
-    })
-    .catch(() => process.exit(1));
+      process.send?.(answer);
+    });
 });
 process.on('disconnect', () => process.exit(0));

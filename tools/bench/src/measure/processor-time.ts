@@ -13,10 +13,10 @@ interface Stat {
 }
 
 /** `/proc/<pid>/stat` (proc_pid_stat(5)); undefined if the process has ended. */
-function readStat(pid: number, directory = '/proc'): Stat | undefined {
+function readStat(pid: number): Stat | undefined {
   let text: string;
   try {
-    text = readFileSync(`${directory}/${pid}/stat`, 'latin1');
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   } catch {
     return undefined;
   }
@@ -32,27 +32,8 @@ function readStat(pid: number, directory = '/proc'): Stat | undefined {
   };
 }
 
-/** Processor time, user and system, that the processes have used so far, in microseconds. */
-export function processorTime(pids: readonly number[]): number {
-  let ticks = 0;
-  for (const pid of pids) ticks += readStat(pid)?.ownTicks ?? 0;
-  return (ticks * 1e6) / ticksPerSecond;
-}
-
-/** V8's threads for compiling hot code and collecting garbage. */
-const compilerThread = /^(?:node-)?V8Worker$/;
-
-/** Processor time that the processes used to compile hot code, with some garbage collection, in microseconds. */
-export function compilingTime(pids: readonly number[]): number {
-  let ticks = 0;
-  for (const pid of pids) {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      const stat = readStat(Number(thread), `/proc/${pid}/task`);
-      if (stat !== undefined && compilerThread.test(stat.name)) ticks += stat.ownTicks;
-    }
-  }
-  return (ticks * 1e6) / ticksPerSecond;
-}
+/** Processor time, user and system, that a process has used so far, in microseconds. */
+export const processorTime = (pid: number): number => ((readStat(pid)?.ownTicks ?? 0) * 1e6) / ticksPerSecond;
 
 /** Like `processorTime`, for a process and all its children, terminated ones included. */
 export function processorTimeOfTree(root: number): number {
@@ -81,16 +62,15 @@ export function findBelow(ancestor: number, name: RegExp): number | undefined {
 }
 
 /** Resident memory in MiB. */
-export function residentMemory(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
-  return Number(line?.[1] ?? 0) / 1024;
-}
+export const residentMemory = (pid: number): number =>
+  mebibytes(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB$/m);
 
 /** Memory in MiB, pages that several processes share divided among them. */
-export function proportionalMemory(pid: number): number {
-  const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
-  return Number(line?.[1] ?? 0) / 1024;
-}
+export const proportionalMemory = (pid: number): number =>
+  mebibytes(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+) kB$/m);
+
+const mebibytes = (path: string, line: RegExp): number =>
+  Number(line.exec(readFileSync(path, 'latin1'))?.[1] ?? 0) / 1024;
 
 function readAll(): Stat[] {
   return readdirSync('/proc')

@@ -1,11 +1,10 @@
-import type { Topology } from '../options.ts';
 import type { OperationName } from '../operations/index.ts';
-import { median } from './median.ts';
 
 /** One operation on one system. Times of processors are microseconds of user and system time per operation. */
 export interface Row {
   readonly operation: OperationName;
-  readonly system: Topology | 'oidc-provider' | 'bare';
+  /** `compact`, `split`, `peer` or `bare`. */
+  readonly system: string;
   readonly operations: number;
   /** Failed requests and wrong responses, warm-up included. */
   readonly errors: number;
@@ -35,7 +34,7 @@ export interface Second {
 }
 
 export interface Start {
-  readonly system: Topology | 'oidc-provider' | 'bare';
+  readonly system: string;
   /** Milliseconds until ready, for a second start on a migrated database. */
   readonly startMs: number;
   /** MiB resident, by process, a second after it was ready. */
@@ -52,9 +51,20 @@ export interface Result {
   readonly rows: readonly Row[];
 }
 
+/** For an even number of values, the mean of the middle two. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
+}
+
 /** How often the physical work fits into the operation: the median of what each second says, as both suffer from the same neighbours. */
 export const ratioOf = ({ seconds }: Row): number =>
   median(seconds.map(({ micros, physical }) => micros / physical));
+
+/** The cost of one row as a multiple of another's, second by second, because they alternate. */
+export const ratioBetween = (row: Row, other: Row): number =>
+  median(row.seconds.map(({ micros }, turn) => micros / (other.seconds[turn]?.micros ?? Number.NaN)));
 
 /** Operations whose cost on others is that of another row: neither the peer nor a bare handler has a cache to be cold. */
 const sameElsewhere: Partial<Record<OperationName, OperationName>> = {
@@ -62,16 +72,13 @@ const sameElsewhere: Partial<Record<OperationName, OperationName>> = {
   'introspect-call-cold': 'introspect-call',
 };
 
-/** Our cost as a multiple of another system's, second by second, because they alternate. */
-export function ratioTo(other: 'oidc-provider' | 'bare', row: Row, rows: readonly Row[]): number | undefined {
-  if (row.system === 'oidc-provider' || row.system === 'bare') return undefined;
+/** Our cost as a multiple of another system's. */
+export function ratioTo(other: 'peer' | 'bare', row: Row, rows: readonly Row[]): number | undefined {
+  if (row.system === 'peer' || row.system === 'bare') return undefined;
   const on = (name: OperationName | undefined): Row | undefined =>
     rows.find(({ system, operation }) => system === other && operation === name);
   const theirs = on(row.operation);
-  if (theirs !== undefined)
-    return median(
-      row.seconds.map(({ micros }, turn) => micros / (theirs.seconds[turn]?.micros ?? Number.NaN)),
-    );
+  if (theirs !== undefined) return ratioBetween(row, theirs);
   const alike = on(sameElsewhere[row.operation]);
   return alike === undefined ? undefined : row.micros / alike.micros;
 }

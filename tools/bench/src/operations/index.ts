@@ -1,10 +1,69 @@
-import { clientCredentials } from './client-credentials.ts';
-import { codeGrants } from './code-grants.ts';
-import { introspection } from './introspection.ts';
-import type { Operation } from './operation.ts';
-import { others } from './others.ts';
+import { profileScope } from '../declared-state.ts';
+import type { Target } from '../target.ts';
+import {
+  byBatches,
+  byCalls,
+  byEmptyCalls,
+  coldTokens,
+  ofAccessTokens,
+  ofNothing,
+  ofRefreshTokens,
+  warmTokens,
+} from './introspection.ts';
+import type { HttpLoad, Operation } from './operation.ts';
+import { authorizations, bareSignIns, codeExchanges, issuePersonalTokens, signIns } from './people.ts';
+import { cycle, get, okWith } from './requests.ts';
+import {
+  barePolls,
+  cibaStarts,
+  clientCredentials,
+  contractClientCredentials,
+  devicePolls,
+  es256Scope,
+  refreshes,
+} from './tokens.ts';
 
-const operations = { ...clientCredentials, ...codeGrants, ...introspection, ...others };
+async function userinfo(target: Target): Promise<HttpLoad> {
+  const tokens = await issuePersonalTokens(target, 1000, profileScope);
+  const requests = tokens.map(({ accessToken }) =>
+    get('/userinfo', { authorization: `Bearer ${accessToken}` }),
+  );
+  return cycle(requests, okWith('"email":"'));
+}
+
+function document(path: string, text: string): Operation {
+  const prepare = async () => cycle([get(path)], okWith(text));
+  return { prepare, bare: prepare, peer: true };
+}
+
+const singleCall = { inFlight: 64, splitOnly: true, bare: byEmptyCalls };
+
+const operations = {
+  'client-credentials-json': { prepare: contractClientCredentials, peer: true },
+  'client-credentials-form': { prepare: (target) => clientCredentials(target), peer: true },
+  'client-credentials-es256': { prepare: (target) => clientCredentials(target, es256Scope) },
+  'code-exchange': { prepare: codeExchanges, peer: true },
+  refresh: { prepare: (target) => refreshes(target, 'orders.read'), peer: true },
+  'refresh-openid': { prepare: (target) => refreshes(target), peer: true },
+  'introspect-access': {
+    prepare: (target) => ofAccessTokens(target, warmTokens),
+    bare: ofNothing,
+    peer: true,
+  },
+  'introspect-access-cold': { prepare: (target) => ofAccessTokens(target, coldTokens) },
+  'introspect-access-cold-es256': { prepare: (target) => ofAccessTokens(target, coldTokens, es256Scope) },
+  'introspect-refresh': { prepare: ofRefreshTokens, peer: true },
+  'introspect-call': { ...singleCall, prepare: (target) => byCalls(target, warmTokens) },
+  'introspect-call-cold': { ...singleCall, prepare: (target) => byCalls(target, coldTokens) },
+  'introspect-batch': { prepare: byBatches, inFlight: 8, splitOnly: true },
+  userinfo: { prepare: userinfo, peer: true },
+  'device-poll': { prepare: devicePolls, bare: barePolls, peer: true },
+  'ciba-start': { prepare: cibaStarts, peer: true },
+  discovery: document('/.well-known/openid-configuration', '"issuer":"'),
+  jwks: document('/.well-known/jwks.json', '"keys":['),
+  'sign-in': { prepare: signIns, bare: bareSignIns, inFlight: 4 },
+  'authorize-session': { prepare: authorizations, peer: true },
+} satisfies Readonly<Record<string, Operation>>;
 
 export type OperationName = keyof typeof operations;
 

@@ -5,132 +5,97 @@ import {
   IntrospectRequestSchema,
   IntrospectResponseSchema,
 } from '@tessera/proto-gen/token';
-import { times } from '../driver/send.ts';
+import { profileScope, publicClientId } from '../declared-state.ts';
 import type { Target } from '../target.ts';
-import { es256Scope, issueAccessTokens } from './client-credentials.ts';
-import { mint, publicClientId } from './minted.ts';
-import type { CallLoad, Load, Operations } from './operation.ts';
+import type { CallLoad, HttpLoad } from './operation.ts';
 import { issuePersonalTokens } from './people.ts';
 import { cycle, form, json, okWith, turns } from './requests.ts';
+import { issueAccessTokens } from './tokens.ts';
 
-const warmTokens = 2000;
+export const warmTokens = 2000;
 /** More than the service caches, so that each is like a new one. */
-const coldTokens = 27_000;
+export const coldTokens = 27_000;
 
 /** Tokens in one call of a batch. */
 const batchSize = 100;
 
-const isActive = okWith('"active":true');
+function overHttp(target: Target, tokens: readonly string[]): HttpLoad {
+  const requests = tokens.map((token) =>
+    target.kind === 'peer'
+      ? form('/introspect', { token, client_id: publicClientId })
+      : json('/introspect', { token }),
+  );
+  return cycle(requests, okWith('"active":true'));
+}
 
-async function overHttp(target: Target, count: number, scope?: string): Promise<Load> {
-  const tokens = await issueAccessTokens(target, count, scope);
-  return cycle(
-    tokens.map((token) => json('/introspect', { token })),
-    isActive,
+export async function ofAccessTokens(target: Target, count: number, scope?: string): Promise<HttpLoad> {
+  if (target.kind !== 'peer') return overHttp(target, await issueAccessTokens(target, count, scope));
+  // It refuses JWTs.
+  const tokens = await issuePersonalTokens(target, count, profileScope);
+  return overHttp(
+    target,
+    tokens.map(({ accessToken }) => accessToken),
   );
 }
 
-async function byPeer(target: Target, kind: 'opaque-tokens' | 'refresh-tokens'): Promise<Load> {
-  const tokens = await mint(target, kind, warmTokens);
-  return cycle(
-    tokens.map(({ value }) => form('/token/introspection', { token: value, client_id: publicClientId })),
-    isActive,
+export async function ofRefreshTokens(target: Target): Promise<HttpLoad> {
+  const tokens = await issuePersonalTokens(target, 1000);
+  return overHttp(
+    target,
+    tokens.map(({ refreshToken }) => refreshToken),
   );
 }
 
-async function byBareHandler(): Promise<Load> {
-  const tokens = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(900, 'x'));
-  return cycle(
-    tokens.map((token) => json('/introspect', { token })),
-    isActive,
+/** Different bodies as long as those with tokens. */
+export const ofNothing = async (target: Target): Promise<HttpLoad> =>
+  overHttp(
+    target,
+    Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(900, 'x')),
   );
-}
 
-async function byEmptyCall(target: Target): Promise<Load> {
-  const request = create(IntrospectRequestSchema, { token: 'x'.repeat(900) });
-  return {
-    ...overCalls(target, 'Introspect', 1),
-    next: turns([Buffer.from(toBinary(IntrospectRequestSchema, request))]),
-    accept: (answer: Buffer) => fromBinary(IntrospectResponseSchema, answer).active,
-  };
-}
-
-function overCalls(target: Target, method: string, perCall: number): Omit<CallLoad, 'next' | 'accept'> {
-  if (target.calls === undefined) throw new Error('there are no listeners for calls');
+function overCalls(
+  { calls }: Target,
+  method: string,
+  messages: readonly Uint8Array[],
+  accept: CallLoad['accept'],
+  perCall = 1,
+): CallLoad {
+  if (calls === undefined) throw new Error('there are no listeners for calls');
   return {
     kind: 'calls',
-    target: target.calls.target,
-    metadata: { authorization: `Bearer ${target.calls.token}`, 'x-tessera-caller': 'introspector' },
+    target: calls.target,
+    metadata: { authorization: `Bearer ${calls.token}`, 'x-tessera-caller': 'introspector' },
     method: `/tessera.token.v1.IntrospectionService/${method}`,
     perCall,
+    next: turns(messages.map((message) => Buffer.from(message))),
+    accept,
   };
 }
 
-async function singleCalls(target: Target, count: number): Promise<Load> {
-  const tokens = await issueAccessTokens(target, count);
+function singleCalls(target: Target, tokens: readonly string[]): CallLoad {
   const messages = tokens.map((token) =>
-    Buffer.from(toBinary(IntrospectRequestSchema, create(IntrospectRequestSchema, { token }))),
+    toBinary(IntrospectRequestSchema, create(IntrospectRequestSchema, { token })),
   );
-  return {
-    ...overCalls(target, 'Introspect', 1),
-    next: turns(messages),
-    accept: (answer: Buffer) => fromBinary(IntrospectResponseSchema, answer).active,
-  };
+  const isActive = (answer: Buffer): boolean => fromBinary(IntrospectResponseSchema, answer).active;
+  return overCalls(target, 'Introspect', messages, isActive);
 }
 
-async function batchCalls(target: Target): Promise<Load> {
+export const byCalls = async (target: Target, count: number): Promise<CallLoad> =>
+  singleCalls(target, await issueAccessTokens(target, count));
+
+export const byEmptyCalls = async (target: Target): Promise<CallLoad> =>
+  singleCalls(target, ['x'.repeat(900)]);
+
+export async function byBatches(target: Target): Promise<CallLoad> {
   const tokens = await issueAccessTokens(target, warmTokens);
-  const messages = times(warmTokens / batchSize).map((index) => {
+  const messages = Array.from({ length: warmTokens / batchSize }, (_, index) => {
     const batch = { tokens: tokens.slice(index * batchSize, (index + 1) * batchSize) };
-    return Buffer.from(toBinary(BatchIntrospectRequestSchema, create(BatchIntrospectRequestSchema, batch)));
+    return toBinary(BatchIntrospectRequestSchema, create(BatchIntrospectRequestSchema, batch));
   });
-  return {
-    ...overCalls(target, 'BatchIntrospect', batchSize),
-    next: turns(messages),
-    accept(answer: Buffer) {
-      const { outcomes } = fromBinary(BatchIntrospectResponseSchema, answer);
-      const active = outcomes.filter(({ outcome }) => outcome.case === 'result' && outcome.value.active);
-      return active.length === batchSize;
-    },
+  const areActive = (answer: Buffer): boolean => {
+    const { outcomes } = fromBinary(BatchIntrospectResponseSchema, answer);
+    const active = outcomes.filter(({ outcome }) => outcome.case === 'result' && outcome.value.active);
+    return active.length === batchSize;
   };
+  return overCalls(target, 'BatchIntrospect', messages, areActive, batchSize);
 }
-
-export const introspection = {
-  'introspect-access': {
-    ours: (target) => overHttp(target, warmTokens),
-    peers: (target) => byPeer(target, 'opaque-tokens'),
-    bare: byBareHandler,
-  },
-  'introspect-access-cold': {
-    ours: (target) => overHttp(target, coldTokens),
-  },
-  'introspect-access-cold-es256': {
-    ours: (target) => overHttp(target, coldTokens, es256Scope),
-  },
-  'introspect-refresh': {
-    async ours(target) {
-      const tokens = await issuePersonalTokens(target, 1000);
-      return cycle(
-        tokens.map(({ refreshToken }) => json('/introspect', { token: refreshToken })),
-        isActive,
-      );
-    },
-    peers: (target) => byPeer(target, 'refresh-tokens'),
-  },
-  'introspect-call': {
-    inFlight: 64,
-    splitOnly: true,
-    ours: (target) => singleCalls(target, warmTokens),
-    bare: byEmptyCall,
-  },
-  'introspect-call-cold': {
-    inFlight: 64,
-    splitOnly: true,
-    ours: (target) => singleCalls(target, coldTokens),
-  },
-  'introspect-batch': {
-    inFlight: 8,
-    splitOnly: true,
-    ours: batchCalls,
-  },
-} satisfies Operations;

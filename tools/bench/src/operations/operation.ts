@@ -38,26 +38,24 @@ export interface CallLoad {
 
 export type Load = HttpLoad | CallLoad;
 
-/** Maximum number of warm-up rounds, and the share of a limited number of requests that each uses. */
-export const warmUpRounds = 5;
-export const warmUpShare = 0.3;
+/** Rounds of warm-up, each of some seconds, and the share of a limited number of requests that each uses. */
+export const warmUp = { rounds: 5, seconds: 2, share: 0.3 };
 
-/** Additional requests besides the measured ones, if each can be sent once. */
-export const warmUpOf = (limit: number): number => limit * warmUpRounds * warmUpShare;
+/** How many requests to prepare for a load of `limit` requests, if each can be sent once. */
+export const withWarmUp = (limit: number): number =>
+  Math.ceil(limit * (1 + warmUp.rounds * warmUp.share)) + 100;
 
 /** Prepares what the requests need, on the running system, for loops of some seconds in all. */
 type Prepare = (target: Target, duration: number) => Promise<Load>;
 
 export interface Operation {
+  readonly prepare: Prepare;
+  /** Whether the peer does it too; it takes the same requests. */
+  readonly peer?: boolean;
+  /** Requests to handlers of the bare libraries, if their cost is the lower bound of a target. */
+  readonly bare?: Prepare;
   /** Requests in flight; 32 if absent. */
   readonly inFlight?: number;
-  readonly ours: Prepare;
-  /** The same work on the peer, if it supports it. */
-  readonly peers?: Prepare;
-  /** The same requests to handlers of the bare libraries, if their cost is the lower bound of a target. */
-  readonly bare?: Prepare;
   /** Needs gRPC listeners, which the compact topology does not have. */
   readonly splitOnly?: boolean;
 }
-
-export type Operations = Readonly<Record<string, Operation>>;

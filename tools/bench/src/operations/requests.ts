@@ -1,3 +1,4 @@
+import type { Client } from '../declared-state.ts';
 import type { HttpAnswer, HttpLoad, HttpRequest } from './operation.ts';
 
 type Parameters = Readonly<Record<string, string>>;
@@ -20,14 +21,19 @@ export function form(path: string, body: Parameters, headers: Parameters = {}): 
   };
 }
 
+/** A form with `Authorization: Basic` (RFC 6749 §2.3.1), of credentials that need no encoding. */
+export function clientForm(path: string, { clientId, clientSecret }: Client, body: Parameters): HttpRequest {
+  const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+  return form(path, body, { authorization: `Basic ${credentials}` });
+}
+
 export function get(path: string, headers: Parameters = {}): HttpRequest {
   return { method: 'GET', path, headers };
 }
 
 /** The same requests, repeated. */
 export function cycle(requests: readonly HttpRequest[], accept: (answer: HttpAnswer) => boolean): HttpLoad {
-  const next = turns(requests);
-  return { kind: 'http', next, accept };
+  return { kind: 'http', next: turns(requests), accept };
 }
 
 /** The items in turn, starting over after the last. */
@@ -41,23 +47,16 @@ export function turns<T>(items: readonly T[]): () => T {
   };
 }
 
-/** Each item once; throws if none is left. */
-export function once<T>(items: readonly T[]): () => T {
-  let position = 0;
-  return () => {
-    const item = items[position];
-    position += 1;
-    if (item === undefined) throw new Error('everything that was prepared is used');
-    return item;
-  };
-}
-
 export const isOk = ({ status }: HttpAnswer): boolean => status === 200;
 
-/** A response with status 200 whose body contains `part`. */
-export function okWith(part: string): (answer: HttpAnswer) => boolean {
-  return ({ status, text }) => status === 200 && text.includes(part);
+/** A response with status 200 whose body contains every one of `parts`. */
+export function okWith(...parts: readonly string[]): (answer: HttpAnswer) => boolean {
+  return ({ status, text }) => status === 200 && parts.every((part) => text.includes(part));
 }
+
+/** A redirect to the client with a code. */
+export const bringsCode = ({ status, headers }: HttpAnswer): boolean =>
+  (status === 302 || status === 303) && String(headers['location']).includes('code=');
 
 /** A member of a JSON response, or of `data` in the contract's envelope. */
 export function member(answer: HttpAnswer, name: string): string {
@@ -67,13 +66,5 @@ export function member(answer: HttpAnswer, name: string): string {
   if (answer.status !== 200 || typeof value !== 'string') {
     throw new Error(`no ${name} in an answer with status ${answer.status}`);
   }
-  return value;
-}
-
-/** A parameter of the URL that a response redirects to. */
-export function redirectParameter(answer: HttpAnswer, name: string): string {
-  const location = answer.headers['location'];
-  const value = typeof location === 'string' ? new URL(location, 'http://here').searchParams.get(name) : null;
-  if (value === null) throw new Error(`no ${name} in the redirect of an answer with status ${answer.status}`);
   return value;
 }

@@ -1,21 +1,71 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Provider } from 'oidc-provider';
-import { redirectUri } from '../declared-state.ts';
-import { mintedClient, peerResource, publicClientId } from '../operations/minted.ts';
+import { personScope, publicClientId, redirectUri, type Client } from '../declared-state.ts';
 import { MapAdapter } from './storage.ts';
 
 const hour = 3600;
+export const day = 24 * hour;
+const resource = 'https://orders.example';
 
-/** The peer in its best case: everything in memory, no log, one client, JWT access tokens for client credentials. */
-export function createPeer(issuer: string): Provider {
+/** The parts of a request's context that the functions below read. */
+interface Context {
+  readonly oidc: {
+    readonly params: { readonly scope?: string };
+    readonly client: { readonly clientId: string };
+    readonly account: { readonly accountId: string };
+    readonly session: { grantIdFor(clientId: string): string | undefined };
+    readonly provider: { readonly Grant: GrantClass };
+  };
+}
+
+interface GrantClass {
+  new (payload: object): {
+    addOIDCScope(scope: string): void;
+    addResourceScope(to: string, scope: string): void;
+    save(): Promise<string>;
+  };
+  find(id: string): Promise<object>;
+}
+
+/** In seconds, as long as anything is measured. */
+const ttl = {
+  AccessToken: hour,
+  AuthorizationCode: hour,
+  BackchannelAuthenticationRequest: hour,
+  ClientCredentials: hour,
+  DeviceCode: hour,
+  Grant: day,
+  IdToken: hour,
+  Interaction: hour,
+  RefreshToken: day,
+  Session: day,
+};
+
+const routes = {
+  authorization: '/authorize',
+  token: '/token',
+  userinfo: '/userinfo',
+  introspection: '/introspect',
+  jwks: '/.well-known/jwks.json',
+  device_authorization: '/device_authorization',
+  backchannel_authentication: '/backchannel_authentication',
+};
+
+/**
+ * The peer in its best case: everything in memory, no log, everyone who is signed in has consented. Its paths are ours, so that
+ * the same requests measure it. Access tokens with `orders.read` are JWTs, as ours are, others opaque.
+ */
+export function createPeer(issuer: string, clients: readonly Client[]): Provider {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const provider = new Provider(issuer, {
+  const codeClient = { redirect_uris: [redirectUri], response_types: ['code'] };
+  return new Provider(issuer, {
     adapter: MapAdapter,
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' }] },
     clients: [
-      {
-        client_id: mintedClient.clientId,
-        client_secret: mintedClient.clientSecret,
+      ...clients.map(({ clientId, clientSecret }) => ({
+        ...codeClient,
+        client_id: clientId,
+        client_secret: clientSecret,
         grant_types: [
           'authorization_code',
           'refresh_token',
@@ -23,25 +73,31 @@ export function createPeer(issuer: string): Provider {
           'urn:ietf:params:oauth:grant-type:device_code',
           'urn:openid:params:grant-type:ciba',
         ],
-        redirect_uris: [redirectUri],
-        response_types: ['code'],
         token_endpoint_auth_method: 'client_secret_basic',
         backchannel_token_delivery_mode: 'poll',
-      },
+      })),
       {
+        ...codeClient,
         client_id: publicClientId,
         grant_types: ['authorization_code'],
-        redirect_uris: [redirectUri],
-        response_types: ['code'],
         token_endpoint_auth_method: 'none',
       },
     ],
-    scopes: ['openid', 'profile', 'email', 'offline_access', 'orders.read'],
+    scopes: personScope.split(' '),
     claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,
       claims: async () => ({ sub: accountId, name: 'Person', email: 'person@example.com' }),
     }),
+    async loadExistingGrant({ oidc: { client, account, session, provider } }: Context) {
+      const known = session.grantIdFor(client.clientId);
+      if (known !== undefined) return provider.Grant.find(known);
+      const grant = new provider.Grant({ clientId: client.clientId, accountId: account.accountId });
+      grant.addOIDCScope(personScope);
+      grant.addResourceScope(resource, 'orders.read');
+      await grant.save();
+      return grant;
+    },
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
@@ -58,11 +114,12 @@ export function createPeer(issuer: string): Provider {
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => undefined,
+        defaultResource: ({ oidc }: Context) =>
+          oidc.params.scope?.includes('orders.read') === true ? resource : undefined,
         useGrantedResource: () => true,
         getResourceServerInfo: () => ({
           scope: 'orders.read',
-          audience: peerResource,
+          audience: resource,
           accessTokenFormat: 'jwt',
           jwt: { sign: { alg: 'RS256' } },
         }),
@@ -70,19 +127,8 @@ export function createPeer(issuer: string): Provider {
     },
     issueRefreshToken: () => true,
     rotateRefreshToken: true,
-    ttl: {
-      AccessToken: hour,
-      AuthorizationCode: hour,
-      BackchannelAuthenticationRequest: hour,
-      ClientCredentials: hour,
-      DeviceCode: hour,
-      Grant: hour,
-      IdToken: hour,
-      Interaction: hour,
-      RefreshToken: 24 * hour,
-      Session: 24 * hour,
-    },
-    routes: { introspection: '/token/introspection', backchannel_authentication: '/backchannel' },
+    expiresWithSession: () => false,
+    ttl,
+    routes,
   });
-  return provider;
 }

@@ -6,8 +6,6 @@ interface Stored {
 }
 
 const records = new Map<string, Stored>();
-const byUid = new Map<string, string>();
-const byUserCode = new Map<string, string>();
 
 /** The cheapest possible store: a map that keeps everything (the peer's own holds a thousand records). */
 export class MapAdapter {
@@ -19,21 +17,16 @@ export class MapAdapter {
 
   async upsert(id: string, payload: Stored): Promise<void> {
     records.set(this.#key(id), payload);
-    if (payload.uid !== undefined) byUid.set(payload.uid, id);
-    if (payload.userCode !== undefined) byUserCode.set(payload.userCode, id);
+    for (const name of [payload.uid, payload.userCode])
+      if (name !== undefined) records.set(this.#key(name), payload);
   }
 
-  async find(id: string): Promise<Stored | undefined> {
-    return records.get(this.#key(id));
+  async find(name: string): Promise<Stored | undefined> {
+    return records.get(this.#key(name));
   }
 
-  async findByUid(uid: string): Promise<Stored | undefined> {
-    return records.get(this.#key(byUid.get(uid) ?? ''));
-  }
-
-  async findByUserCode(userCode: string): Promise<Stored | undefined> {
-    return records.get(this.#key(byUserCode.get(userCode) ?? ''));
-  }
+  findByUid = this.find;
+  findByUserCode = this.find;
 
   async consume(id: string): Promise<void> {
     const record = records.get(this.#key(id));
@@ -48,7 +41,7 @@ export class MapAdapter {
     for (const [key, record] of records) if (record.grantId === grantId) records.delete(key);
   }
 
-  #key(id: string): string {
-    return `${this.#model}:${id}`;
+  #key(name: string): string {
+    return `${this.#model}:${name}`;
   }
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
-import { clientOf, tenantId, type Population } from '../declared-state.ts';
+import { clientOf, tenantId, type Population } from './declared-state.ts';
 
 /** The directory's tables of a tenant and its declared state. */
 const tables = [

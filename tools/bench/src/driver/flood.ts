@@ -1,9 +1,9 @@
-/** The clients of the overload measurement, in a process of their own: token requests by client credentials. */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpClient, NoAnswerError } from '@tessera/test-client';
 import { activeClients, type Population } from '../declared-state.ts';
 
-export interface LoadRequest {
+export interface FloodRequest {
   readonly baseUrl: string;
   readonly seed: string;
   readonly population: Population;
@@ -16,7 +16,7 @@ export interface LoadRequest {
   readonly leaves?: boolean;
 }
 
-export interface LoadResult {
+export interface FloodResult {
   /** Tokens of each second. */
   readonly good: readonly number[];
   /** Answers by status; without an answer, by the code of the error. */
@@ -38,12 +38,15 @@ export interface LoadResult {
   readonly lastTokenAfter: number;
 }
 
-/** Time-out of a client. */
-const patienceMs = 5_000;
-/** Of one that leaves with its token. */
-const longPatienceMs = 30_000;
+/** Time-outs of a client, and of one that leaves with its token. */
+const patienceMs = { usual: 5_000, leaving: 30_000 };
 
-async function load(wanted: LoadRequest): Promise<LoadResult> {
+const record = (times: RecordableHistogram, ms: number): void => times.record(Math.max(1, Math.round(ms)));
+const percentile = (times: RecordableHistogram, share: number): number =>
+  times.count === 0 ? 0 : times.percentile(share);
+
+/** Many clients that ask for tokens by client credentials, and what they were answered. */
+export async function flood(wanted: FloodRequest): Promise<FloodResult> {
   const { baseUrl, seconds, connections, honoursRetryAfter, leaves = false } = wanted;
   const bodies = activeClients(wanted).map(({ clientId, clientSecret }) => ({
     grantType: 'client_credentials',
@@ -51,10 +54,10 @@ async function load(wanted: LoadRequest): Promise<LoadResult> {
     clientSecret,
     scope: 'orders.read',
   }));
-  const timeoutMs = leaves ? longPatienceMs : patienceMs;
+  const timeoutMs = leaves ? patienceMs.leaving : patienceMs.usual;
   const http = new HttpClient(() => baseUrl, { connections, timeoutMs, remembers: false });
   const good = Array.from({ length: seconds }, () => 0);
-  const times: Record<'good' | 'refused', number[]> = { good: [], refused: [] };
+  const [goodTimes, refusedTimes] = [createHistogram(), createHistogram()];
   const answers: Record<string, number> = {};
   const counts = { timeOuts: 0, broken: 0, wrong: 0 };
   let [next, longestRetryAfter, lastTokenAfter] = [0, 0, 0];
@@ -70,7 +73,7 @@ async function load(wanted: LoadRequest): Promise<LoadResult> {
     note(String(answer.status));
     const retryAfter = answer.header('retry-after');
     if (answer.status === 200) {
-      times.good.push(now - sentAt);
+      record(goodTimes, now - sentAt);
       lastTokenAfter = (now - start) / 1000;
       const second = Math.floor(lastTokenAfter);
       if (second < seconds) good[second] = (good[second] ?? 0) + 1;
@@ -80,7 +83,7 @@ async function load(wanted: LoadRequest): Promise<LoadResult> {
       counts.wrong += 1;
       return 0;
     }
-    times.refused.push(now - sentAt);
+    record(refusedTimes, now - sentAt);
     longestRetryAfter = Math.max(longestRetryAfter, Number(retryAfter));
     return honoursRetryAfter ? Number(retryAfter) * 1000 : 0;
   };
@@ -100,21 +103,15 @@ async function load(wanted: LoadRequest): Promise<LoadResult> {
   };
   await Promise.all(Array.from({ length: connections }, (_, index) => client(index)));
   http.close();
-  const quantile = (values: number[], share: number): number =>
-    values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
   return {
     good,
     answers,
-    refused: times.refused.length,
+    refused: refusedTimes.count,
     ...counts,
-    goodP50: quantile(times.good, 0.5),
-    goodP99: quantile(times.good, 0.99),
-    refusedP99: quantile(times.refused, 0.99),
+    goodP50: percentile(goodTimes, 50),
+    goodP99: percentile(goodTimes, 99),
+    refusedP99: percentile(refusedTimes, 99),
     longestRetryAfter,
     lastTokenAfter,
   };
 }
-
-process.on('message', (wanted: LoadRequest) => {
-  void load(wanted).then((result) => process.send?.(result));
-});

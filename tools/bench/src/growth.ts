@@ -1,0 +1,89 @@
+import type { Population } from './declared-state.ts';
+import { measure, measureRest, type Bench } from './measure/measure.ts';
+import { residentMemory } from './measure/processor-time.ts';
+import { ratioBetween, type Row } from './measure/row.ts';
+import type { OperationName } from './operations/index.ts';
+import type { Topology } from './options.ts';
+import { applyState, startTessera, type System, type SystemOptions } from './systems.ts';
+
+/** A population, and a larger one that is compared with it. */
+interface Sizes {
+  readonly small: Population;
+  readonly large: Population;
+  /** What there are many of. */
+  readonly what: string;
+  /** The operations that are asked at the path of a tenant; absent: all. */
+  readonly operations?: readonly OperationName[];
+}
+
+const oneTenant: Population = { tenants: 1, applications: 10, people: 100, active: 10 };
+const oneIssuer: Population = { tenants: 1, applications: 1, people: 1, active: 1, ownIssuers: true };
+
+/** 100,000 applications and 1,000,000 people; tenants with an issuer and keys of their own, and one application each. */
+const compared: readonly Sizes[] = [
+  { small: oneTenant, large: { ...oneTenant, tenants: 10_000, active: 1 }, what: 'tenants' },
+  {
+    small: oneIssuer,
+    large: { ...oneIssuer, tenants: 1_000 },
+    what: 'tenant issuers',
+    operations: ['client-credentials-json', 'client-credentials-form', 'client-credentials-es256'],
+  },
+];
+
+/** At most this many times the cost of the same operation with one tenant. */
+const target = 1.2;
+
+/** Measures each operation in turn on two systems that differ only in population; resolves with the number of errors. */
+export async function growth(
+  topology: Topology,
+  chosen: readonly OperationName[],
+  bench: Bench,
+  options: SystemOptions,
+): Promise<number> {
+  let errors = 0;
+  for (const sizes of compared) {
+    const operations = chosen.filter((name) => sizes.operations?.includes(name) ?? true);
+    const running: System[] = [];
+    try {
+      for (const population of [sizes.small, sizes.large]) {
+        bench.say(`declaring ${population.tenants} ${sizes.what}`);
+        const own = { ...options, population, stores: await bench.stores.apart() };
+        await applyState(own);
+        running.push(await startTessera(topology, own));
+      }
+      const atRest = await measureRest(bench);
+      const lines: string[] = [];
+      for (const operation of operations) {
+        const [small, large] = await measure(operation, running, atRest, bench);
+        if (small === undefined || large === undefined) continue;
+        errors += small.errors + large.errors;
+        lines.push(compare(small, large));
+      }
+      process.stdout.write([heading(sizes), ...lines, memoryOf(running), ''].join('\n'));
+    } finally {
+      await Promise.all(running.map((system) => system.stop()));
+    }
+  }
+  return errors;
+}
+
+function heading({ large: { tenants, applications, people }, what }: Sizes): string {
+  return `${tenants} ${what}, ${tenants * applications} applications, ${tenants * people} people, compared with one:`;
+}
+
+function compare(small: Row, large: Row): string {
+  const ratio = ratioBetween(large, small).toFixed(2);
+  const errors = small.errors + large.errors;
+  const verdict = errors > 0 ? `${errors} errors` : Number(ratio) <= target ? 'met' : 'not met';
+  const costs = `${small.micros.toFixed(0).padStart(6)} → ${large.micros.toFixed(0).padStart(6)} µs`;
+  const sql = `${small.statements.toFixed(2)} → ${large.statements.toFixed(2)} SQL`;
+  return `${small.operation.padEnd(24)} ${small.system.padEnd(8)} ${costs}  ${sql}  ${ratio} of ${target} ${verdict}`;
+}
+
+/** Of all processes after the load. */
+function memoryOf(systems: readonly System[]): string {
+  const each = systems.map(({ processes }) =>
+    processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0).toFixed(0),
+  );
+  return `memory ${each.join(' → ')} MiB`;
+}
