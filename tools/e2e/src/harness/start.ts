@@ -10,13 +10,13 @@ import {
   entryOf,
   HttpClient,
   newKeys,
-  peersOf,
   Person,
+  planSystem,
   ServerProcess,
   services,
-  sharedToken,
   timesApplied,
   type Environment,
+  type PlannedProcess,
   type Service,
 } from '@tessera/test-client';
 import { authorizeQuery, clientCredentials } from './flows.ts';
@@ -48,11 +48,16 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
     TESSERA_LOG_LEVEL: 'debug',
     ...(setUp.stores === 'real' ? realStores(options.stores) : {}),
     ...options.environment,
+    TESSERA_HTTP_HOST: '127.0.0.1',
+    TESSERA_HTTP_PORT: String(httpPort),
   };
-  const plan =
-    setUp.topology === 'compact'
-      ? await compactPlan(common, httpPort)
-      : await splitPlan(common, httpPort, setUp, directory, options.only ?? {});
+  const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : () => ({});
+  const roles = setUp.roles === 'service' ? await rolesOfServices(common) : () => ({});
+  const own = (name: Service) => ({ ...trust(name), ...roles(name), ...options.only?.[name] });
+  const plan = (await planSystem(setUp.topology, common, own)).map((planned) => ({
+    ...planned,
+    process: new ServerProcess(planned.name, planned.entry),
+  }));
   return new RunningSystem(setUp, `http://127.0.0.1:${httpPort}`, directory, applyFile, plan).start();
 }
 
@@ -66,60 +71,8 @@ function realStores(stores: Stores | undefined): Environment {
   };
 }
 
-interface PlannedProcess {
+interface Member extends PlannedProcess {
   readonly process: ServerProcess;
-  readonly environment: Environment;
-  readonly managementPort: number;
-}
-
-async function planned(name: string, app: string, environment: Environment): Promise<PlannedProcess> {
-  const managementPort = await freePort();
-  return {
-    process: new ServerProcess(name, entryOf(app)),
-    environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(managementPort) },
-    managementPort,
-  };
-}
-
-async function compactPlan(common: Environment, httpPort: number): Promise<PlannedProcess[]> {
-  return [
-    await planned('standalone', 'standalone', {
-      ...common,
-      TESSERA_HTTP_HOST: '127.0.0.1',
-      TESSERA_HTTP_PORT: String(httpPort),
-    }),
-  ];
-}
-
-async function splitPlan(
-  common: Environment,
-  httpPort: number,
-  setUp: SetUp,
-  directory: string,
-  only: Readonly<Record<string, Environment>>,
-): Promise<PlannedProcess[]> {
-  const ports = new Map<Service, number>();
-  for (const name of services) ports.set(name, await freePort());
-  const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
-  const token = sharedToken();
-  const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : () => token;
-  const own = setUp.roles === 'service' ? await rolesOfServices(common) : () => ({});
-  const plan: PlannedProcess[] = [];
-  for (const name of services) {
-    plan.push(
-      await planned(name, name, {
-        ...common,
-        ...peers,
-        ...trust(name),
-        ...own(name),
-        TESSERA_RPC_PORT: String(ports.get(name)),
-        TESSERA_HTTP_HOST: '127.0.0.1',
-        TESSERA_HTTP_PORT: String(httpPort),
-        ...only[name],
-      }),
-    );
-  }
-  return plan;
 }
 
 /** Migrates as the owner of the schemas; each service then gets the role that sees its own alone. */
@@ -147,15 +100,9 @@ class RunningSystem implements System {
   readonly http: HttpClient;
   readonly #directory: string;
   readonly #applyFile: string;
-  readonly #plan: readonly PlannedProcess[];
+  readonly #plan: readonly Member[];
 
-  constructor(
-    setUp: SetUp,
-    baseUrl: string,
-    directory: string,
-    applyFile: string,
-    plan: readonly PlannedProcess[],
-  ) {
+  constructor(setUp: SetUp, baseUrl: string, directory: string, applyFile: string, plan: readonly Member[]) {
     this.setUp = setUp;
     this.baseUrl = baseUrl;
     this.http = new HttpClient(() => baseUrl);
@@ -235,8 +182,7 @@ class RunningSystem implements System {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  async #ready(processes: readonly PlannedProcess[]): Promise<void> {
-    for (const { process, managementPort } of processes)
-      await process.ready(`http://127.0.0.1:${managementPort}/readyz`);
+  async #ready(processes: readonly Member[]): Promise<void> {
+    for (const { process, readyUrl } of processes) await process.ready(readyUrl);
   }
 }
