@@ -47,6 +47,8 @@ export function discoverySuite(system: () => System): void {
         device_authorization_endpoint: `${baseUrl}/device_authorization`,
         backchannel_authentication_endpoint: `${baseUrl}/backchannel_authentication`,
         end_session_endpoint: `${baseUrl}/logout`,
+        backchannel_logout_supported: true,
+        backchannel_logout_session_supported: true,
         code_challenge_methods_supported: ['S256'],
         authorization_response_iss_parameter_supported: true,
       });

@@ -49,14 +49,6 @@ export function backchannelLogoutSuite(system: () => System): void {
   }
 
   describe('back-channel logout', () => {
-    it('is announced', async () => {
-      const path = '/.well-known/oauth-authorization-server';
-      expect((await system().http.ask('GET', path)).json()).toMatchObject({
-        backchannel_logout_supported: true,
-        backchannel_logout_session_supported: true,
-      });
-    });
-
     it('sends one token to each application of the session, however often the person signs out', async () => {
       await withReceiver(async (receiver) => {
         const { person, claims } = await signedIn();
