@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { run } from './run.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -34,6 +34,15 @@ const device = {
 const tokens = { access_token: 'at', token_type: 'Bearer', expires_in: 600 };
 const pending: Reply = [400, { error: 'authorization_pending' }];
 const slowDown: Reply = [400, { error: 'slow_down' }];
+
+/** The path of a file that lasts for one test. */
+function fileWith(text: string): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, 'file');
+  writeFileSync(file, text);
+  return file;
+}
 
 /** A terminal whose time passes only by waiting, and a server that gives the prepared responses. */
 function world(replies: Reply[], environment: Record<string, string> = {}, document: object = metadata) {
@@ -137,8 +146,7 @@ describe('tessera flow device', () => {
   });
 
   it('authenticates with HTTP Basic, each half encoded (RFC 6749 §2.3.1), also with a secret from a file', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'tessera-cli-')), 'secret');
-    writeFileSync(file, 'a:b c\n');
+    const file = fileWith('a:b c\n');
     const { terminal, sent } = world(
       [
         [200, device],
@@ -272,8 +280,7 @@ describe('tessera webhook-key', () => {
 
   it('prints the signing key of the server, also from a file (Standard Webhooks)', async () => {
     const key = 'a-webhook-key-of-at-least-32-characters';
-    const file = join(mkdtempSync(join(tmpdir(), 'tessera-cli-')), 'key');
-    writeFileSync(file, `${key}\n`);
+    const file = fileWith(`${key}\n`);
     const { terminal, printed } = world([], { TESSERA_WEBHOOK_KEY_FILE: file });
     expect(await run(args, terminal)).toBe(0);
     expect(await run([...args, '--key', key], terminal)).toBe(0);
