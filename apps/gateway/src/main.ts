@@ -4,7 +4,7 @@
  *     HTTP ─> gateway ─┬══gRPC══> token, authorize, device, keys, directory
  *                      └─> Redis: rate limits
  */
-import { buildGateway, gatewayConfig, openDoors } from '@tessera/gateway';
+import { buildGateway, gatewayConfig, insecureSettings } from '@tessera/gateway';
 import { combine, connectPeers, createRuntime, processConfig, rpcConfig, runProcess } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -36,7 +36,7 @@ await runProcess({
     );
     lifecycle.onDrain(async () => gateway.close());
     lifecycle.check('gateway', async () => gateway.ready());
-    for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);
+    for (const setting of insecureSettings(config)) log.warn({ event: 'open_door' }, setting);
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
   },

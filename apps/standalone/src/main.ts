@@ -8,7 +8,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
-import { openDoors } from '@tessera/gateway';
+import { insecureSettings } from '@tessera/gateway';
 import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
@@ -59,7 +59,7 @@ await runProcess({
       dataDirectory: config.DATABASE_URL === undefined ? config.TESSERA_DATA_DIR : undefined,
       transform: (text) => (isDemo ? text.replaceAll('http://localhost:8080', issuer) : text),
     });
-    for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);
+    for (const setting of insecureSettings(config)) log.warn({ event: 'open_door' }, setting);
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
     const introspection = await serveIntrospection(token, config, {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '@tessera/process';
 import { gatewayConfig } from './config.ts';
-import { openDoors } from './endpoints/trusted-callers.ts';
+import { insecureSettings } from './endpoints/trusted-callers.ts';
 
 const load = (environment: Record<string, string>) => loadConfig(gatewayConfig, environment);
 
@@ -71,33 +71,35 @@ describe('gatewayConfig', () => {
   });
 });
 
-describe('openDoors', () => {
+describe('insecureSettings', () => {
   it('has one sentence for each insecure default of the contract', () => {
-    const doors = openDoors(load({}));
-    expect(doors).toHaveLength(4);
+    const settings = insecureSettings(load({}));
+    expect(settings).toHaveLength(4);
     for (const place of ['/introspect', '/device_authorization', '/logout', 'TESSERA_ISSUER']) {
-      expect(doors.some((door) => door.includes(place))).toBe(true);
+      expect(settings.some((door) => door.includes(place))).toBe(true);
     }
   });
 
   it('has none in the strict profile with an https issuer', () => {
-    expect(openDoors(load({ TESSERA_PROFILE: 'strict', TESSERA_ISSUER: 'https://id.example.com' }))).toEqual(
-      [],
-    );
+    expect(
+      insecureSettings(load({ TESSERA_PROFILE: 'strict', TESSERA_ISSUER: 'https://id.example.com' })),
+    ).toEqual([]);
   });
 
   it('reports plain http and trust in every caller', () => {
-    const doors = openDoors(
+    const settings = insecureSettings(
       load({ TESSERA_ISSUER: 'http://id.example.com', TESSERA_TRUSTED_CALLERS: '0.0.0.0/0' }),
     );
-    expect(doors.join()).toContain('plain http');
-    expect(doors.join()).toContain('everyone');
-    expect(openDoors(load({ TESSERA_ISSUER: 'http://localhost:8080' })).join()).not.toContain('plain http');
+    expect(settings.join()).toContain('plain http');
+    expect(settings.join()).toContain('everyone');
+    expect(insecureSettings(load({ TESSERA_ISSUER: 'http://localhost:8080' })).join()).not.toContain(
+      'plain http',
+    );
   });
 
   it('reports nothing about callers if none is trusted', () => {
     const config = load({ TESSERA_TRUSTED_CALLERS: 'none' });
     expect(config.TESSERA_TRUSTED_CALLERS.contains('127.0.0.1')).toBe(false);
-    expect(openDoors(config).join()).not.toContain('/introspect');
+    expect(insecureSettings(config).join()).not.toContain('/introspect');
   });
 });

@@ -13,4 +13,4 @@ export type { GatewayOptions, GatewayService } from './wiring.ts';
 export { gatewayConfig } from './config.ts';
 export type { GatewayConfig } from './config.ts';
 export type { GatewayPeers } from './gateway.ts';
-export { openDoors } from './endpoints/trusted-callers.ts';
+export { insecureSettings } from './endpoints/trusted-callers.ts';

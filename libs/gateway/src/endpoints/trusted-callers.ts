@@ -21,29 +21,29 @@ export function admitCaller(
   throw new OAuthError('invalid_client', 'Client authentication is required.');
 }
 
-/** One sentence for every place that a configuration leaves open, for the start to print. */
-export function openDoors(config: GatewayConfig): string[] {
-  const doors: string[] = [];
+/** One sentence for each setting that leaves something open, for the start to log. */
+export function insecureSettings(config: GatewayConfig): string[] {
+  const insecure: string[] = [];
   if (config.TESSERA_PROFILE === 'contract') {
     const { entries, isEmpty } = config.TESSERA_TRUSTED_CALLERS;
     if (!isEmpty) {
       const everyone = entries.some(isEverything) || coverInternet(entries) ? ', which is everyone' : '';
-      doors.push(
+      insecure.push(
         `POST /introspect and DELETE /revoke take callers from ${entries.join(', ')}${everyone} without credentials. ` +
           'A reverse proxy counts as the caller unless TESSERA_TRUSTED_PROXIES names it.',
       );
     }
-    doors.push(
+    insecure.push(
       '/device_authorization and /backchannel_authentication take a client identifier without a secret.',
     );
-    doors.push('GET /logout ends a session without asking, from other sites too.');
+    insecure.push('GET /logout ends a session without asking, from other sites too.');
   }
   if (config.TESSERA_ISSUER === undefined) {
-    doors.push('The issuer is taken from the host of the request, as TESSERA_ISSUER is not set.');
+    insecure.push('The issuer is taken from the host of the request, as TESSERA_ISSUER is not set.');
   } else if (isPlainHttp(config.TESSERA_ISSUER)) {
-    doors.push('TESSERA_ISSUER is plain http: tokens, passwords and cookies travel unencrypted.');
+    insecure.push('TESSERA_ISSUER is plain http: tokens, passwords and cookies travel unencrypted.');
   }
-  return doors;
+  return insecure;
 }
 
 function isPlainHttp(issuer: string): boolean {
