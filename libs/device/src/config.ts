@@ -36,7 +36,7 @@ export const deviceConfig = z.object({
    */
   TESSERA_DEVICE_HMAC_KEY: secret(32).optional(),
   /**
-   * Signs notifications and decision links, and encrypts pending deliveries. Without it neither the approval experience
+   * Signs notifications and decision links, and encrypts pending deliveries. Without it neither the approval channel
    * `webhook` nor the delivery modes `ping` and `push` are offered.
    */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),

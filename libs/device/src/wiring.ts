@@ -10,7 +10,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createApprovals } from './approval/approval.ts';
-import { page, type ApprovalExperiences } from './approval/experience.ts';
+import { page, type ApprovalChannels } from './approval/approval-channel.ts';
 import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
@@ -69,7 +69,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     grants: store,
     store: deliveryStore,
   });
-  const experiences: ApprovalExperiences = new Map([
+  const channels: ApprovalChannels = new Map([
     ['page', page],
     ...(notifications === undefined ? [] : ([['webhook', notifications.webhook]] as const)),
   ]);
@@ -104,7 +104,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     secrets,
     intervalSeconds,
     directoryService: peers.directory,
-    experiences,
+    channels,
     limiter,
     hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_REQUESTS_PER_USER, windowSeconds: 600 },
     lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
@@ -121,7 +121,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     accountLimit: { name: 'decision.account', limit: config.TESSERA_DECISIONS_PER_USER, windowSeconds: 60 },
     audit,
     failpoint,
-    experiences,
+    channels,
     clock,
     random,
     onDelivery: () => notifications?.deliveries.wake(),

@@ -7,7 +7,7 @@ import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import { AuthenticationSchema, type Authentication } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
-import type { ApprovalExperiences } from './experience.ts';
+import type { ApprovalChannels } from './approval-channel.ts';
 import type { DeviceAudit } from '../audit.ts';
 import { count } from '../limits.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
@@ -62,7 +62,7 @@ interface ApprovalDeps {
   readonly accountLimit: LimitRule;
   readonly audit: DeviceAudit;
   readonly failpoint: (name: string) => void;
-  readonly experiences: ApprovalExperiences;
+  readonly channels: ApprovalChannels;
   readonly clock: Clock;
   readonly random: Random;
   /** Called after a decision that is to be delivered to a client. */
@@ -83,14 +83,14 @@ async function decideByLink(
   { decisionToken, decision, ipAddress }: LinkDecision,
   call: CallContext,
 ): Promise<void> {
-  const { store, directory, experiences, clock } = deps;
-  for (const [approval, experience] of experiences) {
-    const requestId = experience.decidedBy?.(decisionToken);
+  const { store, directory, channels, clock } = deps;
+  for (const [approval, channel] of channels) {
+    const requestId = channel.decidedBy?.(decisionToken);
     const grant = requestId === undefined ? undefined : await store.find(requestId);
     if (requestId === undefined || grant === undefined) continue;
     const { tenantId, clientId } = grant.request;
     const client = await directory.application(clientId, call.onward());
-    // A link is invalid once the application uses another approval experience.
+    // A link is invalid once the application uses another approval channel.
     if (client?.application.ciba?.approval !== approval) continue;
     const { userId } = grant.owner;
     const user = await directory.user(tenantId, userId, call.onward());

@@ -5,7 +5,7 @@ import { normalizeStart, type Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
-import type { ApprovalExperiences, Experience } from '../approval/experience.ts';
+import type { ApprovalChannels, ApprovalChannel } from '../approval/approval-channel.ts';
 import type { DeviceAudit, Unprompted } from '../audit.ts';
 import type { CallbackEncryption } from '../delivery/callback.ts';
 import { requestedMode } from './delivery-mode.ts';
@@ -52,7 +52,7 @@ interface BackchannelDeps {
   readonly admission: ClientAdmission;
   readonly directory: DirectoryClient;
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'findUser'>;
-  readonly experiences: ApprovalExperiences;
+  readonly channels: ApprovalChannels;
   readonly limiter: Limiter;
   /** Requests of authenticated clients per login hint, whether or not it names a person. */
   readonly hintLimit: LimitRule;
@@ -113,7 +113,7 @@ async function start(
 ): Promise<StartedBackchannel> {
   const { limiter, hintLimit, audit, lifetimeSeconds, runtime, encryption, secrets } = deps;
   const { clientId, tenantId, lifetimes } = client.application;
-  const experience = requireExperience(deps, client);
+  const channel = requireChannel(deps, client);
   checkParameters(request, deps.requireOpenid);
   const mode = requestedMode(client, request, encryption !== undefined);
   const intervalSeconds = lifetimes?.pollInterval || deps.intervalSeconds;
@@ -137,7 +137,7 @@ async function start(
   await count(limiter, separately(hintLimit, client.authenticated), hint, (rule) =>
     audit.limited(client.trail, { kind: 'auth_req_id', clientId, tenantId }, rule),
   );
-  await prompt(deps, { request, grant, client, experience, hintReference: reference(hint) }, call);
+  await prompt(deps, { request, grant, client, channel, hintReference: reference(hint) }, call);
   return {
     authReqId: secret,
     expiresIn: Math.floor(options.lifetimeSeconds),
@@ -168,12 +168,12 @@ async function prompt(
     readonly request: BackchannelRequest;
     readonly grant: NewGrant;
     readonly client: AdmittedClient;
-    readonly experience: Experience;
+    readonly channel: ApprovalChannel;
     readonly hintReference: string;
   },
   call: CallContext,
 ): Promise<void> {
-  const { grant, client, experience, hintReference } = asked;
+  const { grant, client, channel, hintReference } = asked;
   const { trail } = client;
   const found = await findUser(directoryService, grant.request.tenantId, asked.request.loginHint, call);
   const obstacle = obstacleTo(directory, client, found);
@@ -181,7 +181,7 @@ async function prompt(
   const kept = await store.startBackchannel(grant, user?.userId, pendingLimit);
   const userId = kept === 'started' ? user?.userId : undefined;
   const { request, lifetimeSeconds: remainingSeconds } = grant;
-  await experience.announce?.({ trail, request, userId, remainingSeconds });
+  await channel.announce?.({ trail, request, userId, remainingSeconds });
   const unprompted = (reason: Unprompted['reason']): void =>
     audit.unprompted(trail, grant.request, { reason, hintReference });
   if (obstacle !== undefined) return unprompted(obstacle);
@@ -227,21 +227,21 @@ function comparable(hint: string): string {
 }
 
 /**
- * Throws `unauthorized_client` (CIBA Core §13) if the application has no approval experience, and in the strict profile for
+ * Throws `unauthorized_client` (CIBA Core §13) if the application has no approval channel, and in the strict profile for
  * public clients (CVE-2026-109082).
  */
-function requireExperience(
-  { experiences, requireConfidential }: Pick<BackchannelDeps, 'experiences' | 'requireConfidential'>,
+function requireChannel(
+  { channels, requireConfidential }: Pick<BackchannelDeps, 'channels' | 'requireConfidential'>,
   { application }: AdmittedClient,
-): Experience {
+): ApprovalChannel {
   if (requireConfidential && application.type !== ApplicationType.CONFIDENTIAL) {
     throw unauthorized('Only a confidential client may use backchannel authentication.');
   }
   const approval = application.ciba?.approval ?? '';
-  if (approval === '') throw unauthorized('No approval experience is configured for the application.');
-  const experience = experiences.get(approval);
-  if (experience === undefined) throw unauthorized(`Approval by ${approval} is not available.`);
-  return experience;
+  if (approval === '') throw unauthorized('No approval channel is configured for the application.');
+  const channel = channels.get(approval);
+  if (channel === undefined) throw unauthorized(`Approval by ${approval} is not available.`);
+  return channel;
 }
 
 function unauthorized(message: string): OAuthError {

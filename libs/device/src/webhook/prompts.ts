@@ -5,7 +5,7 @@ import { ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
-import type { Experience } from '../approval/experience.ts';
+import type { ApprovalChannel } from '../approval/approval-channel.ts';
 import type { Delivery, DeliveryStore } from '../delivery/delivery-store.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
@@ -15,7 +15,7 @@ interface PromptDeps {
   readonly runtime: { readonly clock: Clock; readonly random: Random };
 }
 
-/** The approval experience `webhook`: a tenant's own notification system prompts the person. */
+/** The approval channel `webhook`: a tenant's own notification system prompts the person. */
 export function createWebhookExperience({
   keys,
   runtime,
@@ -25,7 +25,7 @@ export function createWebhookExperience({
   readonly store: Pick<DeliveryStore, 'addPrompt'>;
   /** Wakes the deliveries. */
   readonly wake: () => void;
-}): Experience {
+}): ApprovalChannel {
   return {
     async announce({ request, userId, trail, remainingSeconds }) {
       const deliveryId = ulid(runtime.clock, runtime.random);

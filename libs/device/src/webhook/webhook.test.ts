@@ -118,7 +118,7 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('access_denied');
   });
 
-  it('refuses a link if the application now uses another approval experience', async () => {
+  it('refuses a link if the application now uses another approval channel', async () => {
     const { poll } = await start();
     const token = tokenOf(await notified());
     const { ciba } = world.directory.applications.get('acme-hook') ?? {};

@@ -459,7 +459,7 @@ describe('a declared application', () => {
     expect(withRoles('[clerk, boss]').join()).toMatch(/allowedRoles\[1\]: is not a role of the tenant/);
   });
 
-  it('may have the ciba grant without an approval experience: the flow is refused at the start', () => {
+  it('may have the ciba grant without an approval channel: the flow is refused at the start', () => {
     expect(mistakes(application('grantTypes', '[authorization_code, ciba]'))).toEqual([]);
   });
 });

@@ -329,7 +329,7 @@ function decidedElsewhere(options: StateOptions): string {
         scopes: [openid, offline_access, orders.read]
         ciba: {approval: page, delivery: push, notificationEndpoint: "${notificationEndpoint}"}
       - clientId: acme-mute
-        name: Acme without an approval experience
+        name: Acme without an approval channel
         type: confidential
         secrets: [{value: "${secrets.mute}"}]
         grantTypes: [ciba]

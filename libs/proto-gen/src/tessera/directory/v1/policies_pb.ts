@@ -70,7 +70,7 @@ export const LifetimesSchema: GenMessage<Lifetimes> = /*@__PURE__*/
  */
 export type CibaPolicy = Message<"tessera.directory.v1.CibaPolicy"> & {
   /**
-   * "page" or "webhook"; empty when no approval experience is configured.
+   * "page" or "webhook"; empty when no approval channel is configured.
    *
    * @generated from field: string approval = 1;
    */
