@@ -29,7 +29,7 @@ export function browserCallOf(browser: BrowserContext | undefined, call: CallCon
 }
 
 /** Throws `InvalidArgument` for a message that names no page. */
-export function pageOf(page: OwnPageMessage | undefined): OwnPage {
+export function ownPageOf(page: OwnPageMessage | undefined): OwnPage {
   const { name, tenantId = '' } = page ?? {};
   if (name === OwnPage_Name.DEVICE) return { purpose: 'device', tenantId };
   if (name === OwnPage_Name.APPROVALS) return { purpose: 'approvals', tenantId };

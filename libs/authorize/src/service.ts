@@ -9,7 +9,7 @@ import type { AuthorizeAudit } from './audit.ts';
 import type { Codes } from './authorization/codes.ts';
 import { earlierHandlers } from './interaction/earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
-import { browserCallOf, nextOf, pageOf, redirectOf, sessionOf } from './messages.ts';
+import { browserCallOf, nextOf, ownPageOf, redirectOf, sessionOf } from './messages.ts';
 import type { Logout } from './sessions/end-session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
@@ -45,7 +45,7 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     async begin({ browser, visit }, call) {
       const from = browserCallOf(browser, call);
       if (visit.case === 'request') return { next: nextOf(await dispatcher.begin(from, visit.value)) };
-      return { next: nextOf(await dispatcher.beginAtPage(from, pageOf(visit.value))) };
+      return { next: nextOf(await dispatcher.beginAtPage(from, ownPageOf(visit.value))) };
     },
 
     async getInteraction({ browser, interactionId }, call) {
@@ -56,7 +56,7 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     },
 
     async continue({ browser, visit, step, fields }, call) {
-      const submitted = visit.case === 'interactionId' ? visit.value : pageOf(visit.value);
+      const submitted = visit.case === 'interactionId' ? visit.value : ownPageOf(visit.value);
       const from = browserCallOf(browser, call);
       const { next, opened } = await dispatcher.continue(from, { visit: submitted, step, fields });
       sessionEnds.poke();

@@ -5,7 +5,7 @@ import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
 import type { Finish } from './finish.ts';
-import { pageOf } from './next.ts';
+import { nextPage } from './next.ts';
 import type { Next } from './next.ts';
 import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
 import { nextStep } from './step.ts';
@@ -69,6 +69,6 @@ export function createBegin(deps: {
     if (request.prompt.has('none')) return refuseToAsk(from, policy, visit);
     const due = await nextStep(steps, visit, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
-    return pageOf(due, { visit, policy, interactionId: await save(visit) });
+    return nextPage(due, { visit, policy, interactionId: await save(visit) });
   };
 }

@@ -3,7 +3,7 @@ import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Visit } from '../store/store.ts';
 import type { Finish } from './finish.ts';
-import { pageOf } from './next.ts';
+import { nextPage } from './next.ts';
 import type { Continued, Submitted, VisitsToPages } from './next.ts';
 import type { Policies } from './policies.ts';
 import { nextStep } from './step.ts';
@@ -59,14 +59,14 @@ export function createContinue(deps: {
     // As when the answer to the last form was lost, and its step remembers for good what the person agreed to.
     if (due === undefined) return end(visit);
     const at = { visit, policy, interactionId };
-    if (due.name !== submitted.step) return { next: await pageOf(due, at) };
+    if (due.name !== submitted.step) return { next: await nextPage(due, at) };
     const result = await due.take(from, visit, policy, submitted.fields);
-    if (result.outcome === 'refused') return { next: await pageOf(due, at, result.problem) };
+    if (result.outcome === 'refused') return { next: await nextPage(due, at, result.problem) };
     const advanced = advance(visit, due.name, result);
     const following = await nextStep(steps, advanced, policy);
     if (following !== undefined) {
       const saved = await save(from, advanced, interactionId);
-      return { next: await pageOf(following, { visit: advanced, policy, interactionId: saved }) };
+      return { next: await nextPage(following, { visit: advanced, policy, interactionId: saved }) };
     }
     // Who was known before this form may have been disabled meanwhile, or have changed the password.
     const isFirst = visit.person === undefined && result.outcome === 'verified';

@@ -7,7 +7,7 @@ import type { Visit } from '../store/store.ts';
 import { createBegin, type Begin } from './begin.ts';
 import { createContinue, type Continue } from './continue.ts';
 import { createFinish } from './finish.ts';
-import { pageOf } from './next.ts';
+import { nextPage } from './next.ts';
 import type { Next, OwnPage, VisitsToPages } from './next.ts';
 import { createPolicies } from './policies.ts';
 import { nextStep } from './step.ts';
@@ -54,7 +54,7 @@ export function createDispatcher(deps: {
     if ('next' in policy) return policy;
     const due = await nextStep(steps, visit, policy);
     if (due === undefined) throw invalidContext('no step is due');
-    return pageOf(due, { visit, policy, interactionId });
+    return nextPage(due, { visit, policy, interactionId });
   }
 
   return {

@@ -48,7 +48,7 @@ export interface Continued {
 export type VisitsToPages = (from: BrowserCall, page: OwnPage) => Promise<Visit>;
 
 /** The page of a step. `interactionId` is empty for a visit that is not stored. */
-export async function pageOf(
+export async function nextPage(
   step: Step,
   at: { readonly visit: Visit; readonly policy: Policy; readonly interactionId: string },
   problem = '',
