@@ -41,8 +41,8 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   }
   if (next?.case === 'tenantMismatch') {
     const { interaction } = next.value;
-    const going = [{ name: 'continue', value: query }];
-    return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', going });
+    const resume = [{ name: 'continue', value: query }];
+    return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', resume });
   }
   throw new OAuthError('server_error', 'The authorization request could not be answered.');
 };

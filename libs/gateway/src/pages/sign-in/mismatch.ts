@@ -17,12 +17,12 @@ export interface Mismatch {
   /** Where the form may redirect to. */
   readonly formTarget: FormTarget;
   /** Hidden fields that say where to continue after signing out. */
-  readonly going: readonly { readonly name: string; readonly value: string }[];
+  readonly resume: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** The contract's 400 for a session of another tenant; its page offers to sign out and continue. */
 export function sendMismatch(mismatch: Mismatch): FastifyReply {
-  const { request, reply, gateway, browserId, interaction, formTarget, going } = mismatch;
+  const { request, reply, gateway, browserId, interaction, formTarget, resume } = mismatch;
   const error = new OAuthError('invalid_request', 'The session in this browser belongs to another tenant.');
   return sendPageError(request, reply, gateway, error, {
     template: 'mismatch',
@@ -34,7 +34,7 @@ export function sendMismatch(mismatch: Mismatch): FastifyReply {
       application: interaction?.applicationName ?? '',
       fields: [
         { name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.signOut) },
-        ...going,
+        ...resume,
       ],
     },
   });

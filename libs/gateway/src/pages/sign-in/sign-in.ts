@@ -135,12 +135,12 @@ export function sendElsewhere(
   const { request, reply, gateway } = context;
   const browserId = requireBrowserId(context);
   if (page === undefined) {
-    const going = [{ name: 'interaction', value: interaction?.interactionId ?? '' }];
-    return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget, going });
+    const resume = [{ name: 'interaction', value: interaction?.interactionId ?? '' }];
+    return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget, resume });
   }
-  const going = [{ name: 'going', value: path.slice(1) }, ...fields];
+  const resume = [{ name: 'going', value: path.slice(1) }, ...fields];
   const { tenantId } = page;
-  return sendMismatch({ request, reply, gateway, browserId, tenantId, formTarget, going });
+  return sendMismatch({ request, reply, gateway, browserId, tenantId, formTarget, resume });
 }
 
 /** Shows the page of a step. `form` is one that may have been refused. */
