@@ -17,7 +17,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
 const names =
   /(?<!name: |failpoint\(|validFromNow\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
 const makesEvents =
-  /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\bappendEvents\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
+  /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\binsertAuditRows\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
 
 function madeBy(service: string): string[] {
   const files = globSync(`libs/${service}/src/**/*.ts`, {

@@ -76,7 +76,7 @@ describe('insecureSettings', () => {
     const settings = insecureSettings(load({}));
     expect(settings).toHaveLength(4);
     for (const place of ['/introspect', '/device_authorization', '/logout', 'TESSERA_ISSUER']) {
-      expect(settings.some((door) => door.includes(place))).toBe(true);
+      expect(settings.some((setting) => setting.includes(place))).toBe(true);
     }
   });
 

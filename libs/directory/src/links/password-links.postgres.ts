@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
-import { appendEvents, type AuditRuntime } from '../store/append-events.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import { validFromNow } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
@@ -137,7 +137,7 @@ export async function redeemLink(
       subject,
       actor: { type: 'user', id: subject },
     } as const;
-    await appendEvents(
+    await insertAuditRows(
       tx,
       [
         { ...event, event: 'auth.link.used', details: { purpose } },

@@ -6,7 +6,7 @@ import { eventBase } from '../apply/plan-events.ts';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { notFound } from '../messages.ts';
-import { appendEvents } from '../store/append-events.postgres.ts';
+import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 import { lockRecord } from '../store/read-records.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
@@ -115,7 +115,7 @@ export function createPasswordLinks({
           lifetimeSeconds: lifetimeSeconds[purpose],
         });
         const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
-        await appendEvents(tx, [{ ...eventBase(context), ...event, tenantId, subject: userId }], runtime);
+        await insertAuditRows(tx, [{ ...eventBase(context), ...event, tenantId, subject: userId }], runtime);
         return { link, tenantIssuer: tenant.issuer, expiresAt };
       });
     },

@@ -2,7 +2,7 @@ import { type Database, type Queryable } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { readTenantState } from '../tenants/read.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { appendEvents, type AuditRuntime } from './append-events.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
 import { changeRecord } from './change-record.postgres.ts';
 import { validFromNow } from './command.ts';
@@ -74,7 +74,7 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
         if (status === undefined) return 'unknown';
         if (status === target.status) return 'unchanged';
         await writeStatus(tx, target);
-        await appendEvents(tx, [event], runtime);
+        await insertAuditRows(tx, [event], runtime);
         await appendChanges(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }]);
         return 'changed';
       }),
@@ -95,7 +95,7 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
         });
         const epochs = rows.map((row) => ({ tenantId: row.tenant_id, validFrom: row.valid_from }));
         const events = epochs.map((epoch) => ({ ...event, tenantId: epoch.tenantId }));
-        await appendEvents(tx, events, runtime);
+        await insertAuditRows(tx, events, runtime);
         await appendChanges(
           tx,
           epochs.map((epoch) => ({ kind: 'tenant', tenantId: epoch.tenantId, id: '', endsAll: true })),
@@ -142,7 +142,7 @@ async function replacePasswordHash(
       values: [tenantId, userId, from, to],
     });
     if (rowCount === 0) return false;
-    await appendEvents(tx, [{ event, outcome: 'success', tenantId, subject: userId }], runtime);
+    await insertAuditRows(tx, [{ event, outcome: 'success', tenantId, subject: userId }], runtime);
     return true;
   });
 }

@@ -3,7 +3,7 @@ import { sqlState } from '@tessera/telemetry';
 import { commandsOf } from '../apply/commands-of-plan.ts';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
-import { appendEvents, type AuditRuntime } from './append-events.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
 import type { Write } from './command.ts';
 import type { DecidedChange } from './store.ts';
 
@@ -40,7 +40,7 @@ export async function carryOut(
   const write: Write = (name, text, ...given) =>
     tx.query({ name: `directory.${name}`, text, values: [tenantId, ...given] });
   for (const command of commandsOf(plan)) await command(write);
-  await appendEvents(tx, events, runtime);
+  await insertAuditRows(tx, events, runtime);
   await appendChanges(tx, changes);
 }
 

@@ -4,7 +4,7 @@ import { jwtAudiencesOf } from '../resources/checks.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
-import type { AuditRuntime } from './append-events.postgres.ts';
+import type { AuditRuntime } from './audit-rows.postgres.ts';
 import { carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';

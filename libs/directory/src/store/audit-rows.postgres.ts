@@ -9,7 +9,7 @@ export interface AuditRuntime {
 }
 
 /** Records events in the transaction of the change. */
-export async function appendEvents(
+export async function insertAuditRows(
   tx: Queryable,
   events: readonly AuditEvent[],
   runtime: AuditRuntime,
