@@ -34,6 +34,9 @@ export const otherPaths = {
 
 const servedPaths: readonly string[] = [...Object.values(endpointPaths), ...Object.values(otherPaths)];
 
+/** Most segments that the path of a tenant's issuer has. */
+export const mostIssuerSegments = 4;
+
 /** Whether a path is served, or lies above or, for files, below one that is: an issuer that has it would hide it or be hidden. */
 export function collidesWithServedPath(path: string): boolean {
   return (

@@ -1,9 +1,6 @@
-import { collidesWithServedPath, redirectUriProblem } from '@tessera/oauth';
+import { collidesWithServedPath, mostIssuerSegments, redirectUriProblem } from '@tessera/oauth';
 
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-
-/** Of an issuer's path; the gateway looks no deeper. */
-const mostSegments = 4;
 
 /**
  * Why a tenant must not have this issuer; undefined if it may (OIDC Discovery §3, RFC 8414 §2). An issuer is compared byte for byte,
@@ -20,8 +17,8 @@ export function tenantIssuerProblem(issuer: string): string | undefined {
   if (url.origin + (segments.length === 0 ? '' : url.pathname) !== issuer) {
     return 'must not name the default port';
   }
-  if (segments.length > mostSegments || !segments.every((text) => segment.test(text))) {
-    return `must have a path of at most ${mostSegments} segments of letters, digits and . _ -`;
+  if (segments.length > mostIssuerSegments || !segments.every((text) => segment.test(text))) {
+    return `must have a path of at most ${mostIssuerSegments} segments of letters, digits and . _ -`;
   }
   if (segments.length > 0 && collidesWithServedPath(url.pathname)) {
     return `must not have the path ${url.pathname}, at or below which the server has pages, files or endpoints`;

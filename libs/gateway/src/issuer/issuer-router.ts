@@ -1,4 +1,5 @@
 import type { TenantIssuers } from '@tessera/directory-client';
+import { mostIssuerSegments } from '@tessera/oauth';
 
 /** The issuer of its own that a tenant has, and that a request was sent to. */
 export interface TenantIssuer {
@@ -29,9 +30,6 @@ export interface IssuerRouter {
   /** Whether it is a tenant's own issuer. */
   isOfTenant(issuer: string): boolean;
 }
-
-/** Most segments of an issuer's path, as in the declared state. */
-const mostSegments = 4;
 
 /** RFC 8414 §3.1: the well-known path comes before the path of the issuer; clients of OIDC Discovery append it. */
 const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid-configuration))(\/.+)$/;
@@ -119,7 +117,7 @@ function prefixesOf(path: string): string[] {
   const prefixes = [''];
   for (
     let end = path.indexOf('/', 1);
-    end > 0 && prefixes.length <= mostSegments;
+    end > 0 && prefixes.length <= mostIssuerSegments;
     end = path.indexOf('/', end + 1)
   ) {
     prefixes.unshift(path.slice(0, end));
