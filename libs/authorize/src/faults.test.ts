@@ -136,10 +136,10 @@ describe('without Redis', () => {
     expect(repeated.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('a sign-in is complete once its code is stored, even if Redis goes while the context is removed', async () => {
+  it('a sign-in is complete once its code is stored, even if Redis goes while the visit is removed', async () => {
     const person = newPerson(world);
     const interactionId = await person.interaction();
-    failing.replyOf = 'authorize.answer_interaction';
+    failing.replyOf = 'authorize.answer_visit';
     try {
       expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
     } finally {
@@ -179,7 +179,7 @@ describe('without Redis', () => {
 });
 
 describe('without Postgres', () => {
-  it('no code, session or logout succeeds, and the context stays for the next attempt', async () => {
+  it('no code, session or logout succeeds, and the visit stays for the next attempt', async () => {
     const person = newPerson(world);
     await person.signIn();
     const interactionId = await person.interaction({ prompt: 'login' });
@@ -212,7 +212,7 @@ describe('restart and loss', () => {
     await restarted.service.close();
   });
 
-  it('a lost Redis neither ends nor revives a session; pending codes and contexts are lost', async () => {
+  it('a lost Redis neither ends nor revives a session; pending codes and visits are lost', async () => {
     const [person, gone] = [newPerson(world), newPerson(world)];
     const code = await person.signIn();
     const interactionId = await person.interaction({ prompt: 'login' });

@@ -10,7 +10,7 @@ import { authorizeConfig, buildAuthorize } from './index.ts';
 const config = authorizeConfig.parse({});
 
 describe('the settings', () => {
-  it('have the default values of the decisions: code 60 s, context 10 min, session 12 h and 1 h idle', () => {
+  it('have the default values of the decisions: code 60 s, visit 10 min, session 12 h and 1 h idle', () => {
     expect(config).toEqual({
       TESSERA_AUTHORIZATION_CODE_TTL: 60,
       TESSERA_AUTHORIZATION_REQUEST_TTL: 600,

@@ -61,7 +61,7 @@ describe('a browser without a session', () => {
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'login_required', state: 'xyz', iss: issuer });
   });
 
-  it('is rejected without a browser identifier: a context is always bound (login CSRF)', async () => {
+  it('is rejected without a browser identifier: a visit is always bound (login CSRF)', async () => {
     const person = newPerson(world);
     person.browserId = '';
     await expect(person.start()).rejects.toMatchObject({ code: 'invalid_request' });

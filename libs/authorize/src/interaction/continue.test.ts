@@ -22,7 +22,7 @@ async function sessionOf(person: Person) {
   return session;
 }
 
-describe('the pre-authorization context', () => {
+describe('a visit', () => {
   it('is useless in another browser: it can be neither read nor used (CVE-2026-7507, CVE-2022-39222)', async () => {
     const [owner, thief] = [newPerson(world), newPerson(world)];
     const interactionId = await owner.interaction();

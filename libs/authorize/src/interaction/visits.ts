@@ -112,7 +112,7 @@ function ownedBy(browser: Browser, visit: Visit | undefined): Visit {
   return visit;
 }
 
-/** One message for every kind of invalid context; the cause goes to the log. */
+/** One message for every kind of invalid visit; the cause goes to the log. */
 export function invalidContext(cause: string): OAuthError {
   return new OAuthError('invalid_request', 'The authorization context is invalid or has expired.', { cause });
 }

@@ -25,11 +25,11 @@ const answeredBy = (codeHash: string): AnsweredVisit => ({
   userId: 'u1',
 });
 
-/** What every store of pre-authorization contexts must do. */
+/** What every store of visits must do. */
 export function visitStoreContract(engine: string, openWith: (quota: number) => Promise<VisitStore>): void {
   const open = () => openWith(1000);
 
-  describe(`pre-authorization contexts on ${engine}`, () => {
+  describe(`visits on ${engine}`, () => {
     it('returns what was saved, byte for byte', async () => {
       const store = await open();
       const id = unique();

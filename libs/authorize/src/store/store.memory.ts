@@ -74,17 +74,17 @@ function createExpiringMap<V>(clock: Clock, quota = maximumOfOrigin): ExpiringMa
   };
 }
 
-/** Pre-authorization contexts in the memory of one process, up to `quota` of one address. */
+/** Visits in the memory of one process, up to `quota` of one address. */
 export function createMemoryVisitStore(clock: Clock, quota: number = maximumOfOrigin): VisitStore {
-  const contexts = createExpiringMap<Visit>(clock, Math.min(quota, maximumOfOrigin));
+  const visits = createExpiringMap<Visit>(clock, Math.min(quota, maximumOfOrigin));
   const answers = createExpiringMap<AnsweredVisit>(clock);
   return {
     save: async (idHash, request, lifetimeSeconds, origin) =>
-      contexts.set(idHash, request, lifetimeSeconds, origin),
-    find: (idHash) => Promise.resolve(contexts.get(idHash)),
-    update: async (idHash, visit) => contexts.replace(idHash, visit),
+      visits.set(idHash, request, lifetimeSeconds, origin),
+    find: (idHash) => Promise.resolve(visits.get(idHash)),
+    update: async (idHash, visit) => visits.replace(idHash, visit),
     async answer(idHash, answered, lifetimeSeconds) {
-      if (!contexts.delete(idHash)) return false;
+      if (!visits.delete(idHash)) return false;
       answers.set(idHash, answered, lifetimeSeconds);
       return true;
     },

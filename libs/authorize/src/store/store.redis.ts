@@ -54,21 +54,21 @@ const flatCodeData = z.object({
   idTokenClaims: z.array(z.string()),
 });
 
-const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
-/** Compatibility until 0.3: another key, so that processes of version 0.1 see no context. */
+const visitKey = (idHash: string): string => `authorize:interaction:${idHash}`;
+/** Compatibility until 0.3: another key, so that processes of version 0.1 see no visit. */
 const answeredKey = (idHash: string): string => `authorize:answered:${idHash}`;
 /** Followed by the digest of an address. */
-const interactionsOf = 'authorize:interactions-of:';
+const visitsOf = 'authorize:interactions-of:';
 const codeKey = (codeHash: string): string => `authorize:code:${codeHash}`;
 const sessionKey = (sessionId: string): string => `authorize:session-codes:${sessionId}`;
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
 /**
- * KEYS: context, living contexts of its address by the end of their lifetime. ARGV: record, lifetime in milliseconds, quota.
+ * KEYS: visit, open visits of its address by the end of their lifetime. ARGV: record, lifetime in milliseconds, quota.
  * Returns 0, or the milliseconds until the address has a place again.
  */
-const saveInteraction = `
+const saveVisit = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
@@ -80,8 +80,8 @@ redis.call('ZADD', KEYS[2], now + ARGV[2], KEYS[1])
 if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return 0`;
 
-/** KEYS: context. ARGV: record without the address, which the living context names. Returns 1, or 0 if there is none. */
-const updateInteraction = `
+/** KEYS: visit. ARGV: record without the address, which the stored visit names. Returns 1, or 0 if there is none. */
+const updateVisit = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
 local record = ARGV[1]
@@ -91,10 +91,10 @@ redis.call('SET', KEYS[1], record, 'KEEPTTL')
 return 1`;
 
 /**
- * KEYS: context, its answer, beginning of the key of an address's contexts. ARGV: answer, its lifetime in milliseconds.
+ * KEYS: visit, its answer, beginning of the key of an address's visits. ARGV: answer, its lifetime in milliseconds.
  * Compatibility until 0.3: earlier records name no address.
  */
-const answerInteraction = `
+const answerVisit = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
 local origin = cjson.decode(text).origin
@@ -102,29 +102,29 @@ if origin then redis.call('ZREM', KEYS[3] .. origin, KEYS[1]) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
-/** Pre-authorization contexts in Redis, up to `quota` of one address. */
+/** Visits in Redis, up to `quota` of one address. */
 export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitStore {
-  const saveScript = redis.script({ name: 'authorize.save_interaction', lua: saveInteraction });
-  const updateScript = redis.script({ name: 'authorize.update_interaction', lua: updateInteraction });
-  const answerScript = redis.script({ name: 'authorize.answer_interaction', lua: answerInteraction });
+  const saveScript = redis.script({ name: 'authorize.save_visit', lua: saveVisit });
+  const updateScript = redis.script({ name: 'authorize.update_visit', lua: updateVisit });
+  const answerScript = redis.script({ name: 'authorize.answer_visit', lua: answerVisit });
   return {
     async save(idHash, visit, lifetimeSeconds, address) {
       const origin = digest(address).slice(0, 22);
       const record = JSON.stringify({ ...visit, origin });
       const lifetime = milliseconds(lifetimeSeconds);
-      const keys = [interactionKey(idHash), `${interactionsOf}${origin}`];
+      const keys = [visitKey(idHash), `${visitsOf}${origin}`];
       const left = Number(await saveScript(keys, [record, lifetime, quota]));
       if (left > 0) throw tooManyPending(Math.ceil(left / 1000));
     },
     async find(idHash): Promise<Visit | undefined> {
-      const text = await redis.call('GET', interactionKey(idHash));
+      const text = await redis.call('GET', visitKey(idHash));
       return typeof text === 'string' ? storedVisit.parse(JSON.parse(text)) : undefined;
     },
     async update(idHash, visit) {
-      return Number(await updateScript([interactionKey(idHash)], [JSON.stringify(visit)])) === 1;
+      return Number(await updateScript([visitKey(idHash)], [JSON.stringify(visit)])) === 1;
     },
     async answer(idHash, answered, lifetimeSeconds) {
-      const keys = [interactionKey(idHash), answeredKey(idHash), interactionsOf];
+      const keys = [visitKey(idHash), answeredKey(idHash), visitsOf];
       const values = [JSON.stringify(answered), milliseconds(lifetimeSeconds)];
       return Number(await answerScript(keys, values)) === 1;
     },

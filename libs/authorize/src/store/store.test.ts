@@ -21,7 +21,7 @@ codeStoreContract('memory', async () => createMemoryCodeStore(systemClock));
 codeStoreContract('Redis', async () => createRedisCodeStore(redis));
 codeStoreContract('a Redis cluster', async () => createRedisCodeStore(cluster));
 
-describe('contexts in memory', () => {
+describe('visits in memory', () => {
   const pending: Visit = {
     purpose: 'code',
     browserHash: 'b',

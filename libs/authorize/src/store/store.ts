@@ -36,11 +36,11 @@ export interface Visit {
   readonly done: readonly string[];
 }
 
-/** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; none grants anything by itself. */
+/** Visits by the SHA-256 of their identifier. They may be lost; none grants anything by itself. */
 export interface VisitStore {
   /**
    * `origin` is the address whose quota the record counts against (`addressKey`). In one step with the write it throws
-   * `rate_limited` if that address has its quota of living contexts; a bounded store throws `temporarily_unavailable` if it is
+   * `rate_limited` if that address has its quota of open visits; a bounded store throws `temporarily_unavailable` if it is
    * full.
    */
   save(idHash: string, visit: Visit, lifetimeSeconds: number, origin: string): Promise<void>;
@@ -66,7 +66,7 @@ export interface AnsweredVisit {
   readonly userId: string;
 }
 
-/** The answer to an address that has its quota of living contexts. */
+/** The answer to an address that has its quota of open visits. */
 export function tooManyPending(retryAfterSeconds: number): OAuthError {
   return new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });
 }
