@@ -8,6 +8,7 @@ import { addClientConfig } from './client-config/client-config-command.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
 import { addImport } from './import/import-commands.ts';
 import { addOperatorCommands } from './operate/operate-commands.ts';
+import { addPeopleCommands } from './people/people-commands.ts';
 import { addRecordCommands } from './records/record-commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
@@ -49,5 +50,6 @@ function createProgram(context: CommandContext): Command {
   addOperatorCommands(program, context);
   addRecordCommands(program, context);
   addImport(program, context);
+  addPeopleCommands(program, context);
   return program;
 }

@@ -8,7 +8,7 @@ import { settable, type Noun } from './nouns.ts';
 /** How the command line takes a field; undefined for one that only a file can give. */
 type Form = 'text' | 'texts' | 'yes or no' | 'secret';
 
-function formOf(field: DescField): Form | undefined {
+export function formOf(field: DescField): Form | undefined {
   // In an argument it would stand in the list of processes and in the history of the shell.
   if (field.proto.options?.debugRedact === true) return 'secret';
   if (field.fieldKind === 'list' && field.listKind === 'scalar') return 'texts';
@@ -83,7 +83,8 @@ export async function recordIn(path: string, terminal: Terminal): Promise<JsonOb
   throw new CommandError(`${path} has no record: write its fields, such as name: Ada.`);
 }
 
-async function contentOf(path: string, terminal: Terminal): Promise<string> {
+/** The text of a file; `-` is standard input. Throws CommandError. */
+export async function contentOf(path: string, terminal: Terminal): Promise<string> {
   if (path === '-') return terminal.input();
   try {
     return readFileSync(path, 'utf8');

@@ -1,0 +1,146 @@
+import { fromJson } from '@bufbuild/protobuf';
+import { uuid } from '@tessera/kit';
+import { UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
+import type { CreatePasswordLinkResponse } from '@tessera/proto-gen/admin-users';
+import { Code, ConnectError } from '@tessera/rpc';
+import { withService } from '../operate/records/with-service.ts';
+import { contentOf } from '../records/record-options.ts';
+import { printed, type Format } from '../records/print-records.ts';
+import { CommandError, type CommandContext } from '../terminal.ts';
+import { newPasswordLink, shownLink, userCalled, type Callees } from './password-link.ts';
+import { comparedName, peopleIn, type ListedPerson } from './guest-list.ts';
+
+export interface InviteOptions {
+  readonly tenant: string;
+  readonly file: string;
+  readonly issuer?: string;
+  readonly validateOnly: boolean;
+  readonly output: Format | 'csv';
+}
+
+interface Guest extends ListedPerson {
+  /** A create whose answer was lost is repeated, and happens once. */
+  readonly requestId: string;
+}
+
+/** What came of one line: a link, or why there is none. */
+type Invitation =
+  | { readonly guest: Guest; readonly userId: string; readonly made: CreatePasswordLinkResponse }
+  | { readonly guest: Guest; readonly problem: string };
+
+const timeoutMs = 10_000;
+const columns = ['username', 'email', 'link', 'expireTime'];
+
+/**
+ * Creates the people of a file, and prints a link for each. The whole file is checked before anybody is created. Somebody who exists and
+ * has no password gets a new link, so that the command can be repeated. Throws CommandError.
+ */
+export async function invite(options: InviteOptions, terminal: CommandContext): Promise<void> {
+  const { tenant, file, output, validateOnly } = options;
+  const people = peopleIn(await contentOf(file, terminal), file);
+  const guests = people.map((person) => ({ ...person, requestId: uuid() }));
+  const invitations = await withService('directory', terminal, {
+    name: 'Inviting',
+    timeoutMs,
+    async run(clientOf, call) {
+      const callees = { clientOf, call };
+      const checked = await inTurn(guests, (guest) => invited(callees, tenant, guest, true));
+      const problems = problemsOf(checked, file);
+      if (problems.length > 0) throw new CommandError([...problems, 'Nothing was changed.'].join('\n'));
+      return validateOnly ? [] : inTurn(guests, (guest) => invited(callees, tenant, guest, false));
+    },
+  });
+  const links = invitations.flatMap((invitation) => {
+    if ('problem' in invitation) return [];
+    const { guest, userId, made } = invitation;
+    const { username, email } = guest;
+    return [{ username, email, userId, ...shownLink(made, options, terminal) }];
+  });
+  if (validateOnly) return terminal.say(`${guests.length} people can be invited. Nothing was changed.\n`);
+  terminal.out(output === 'csv' ? csv(links) : printed(links, output, columns));
+  const problems = problemsOf(invitations, file);
+  for (const problem of problems) terminal.say(`${problem}\n`);
+  if (problems.length > 0) terminal.exitWith(1);
+  terminal.say('Give each link to its person alone; the links are not shown again.\n');
+}
+
+async function inTurn<T>(guests: readonly Guest[], work: (guest: Guest) => Promise<T>): Promise<T[]> {
+  const done: T[] = [];
+  for (const guest of guests) done.push(await work(guest));
+  return done;
+}
+
+/** What came of one person; what is wrong with this person alone does not stop the others. */
+async function invited(
+  callees: Callees,
+  tenantId: string,
+  guest: Guest,
+  validateOnly: boolean,
+): Promise<Invitation> {
+  try {
+    const userId =
+      (await existing(callees, tenantId, guest)) ?? (await created(callees, tenantId, guest, validateOnly));
+    // Of a person who is only checked there is nobody yet to whom a link could lead.
+    const made =
+      userId === ''
+        ? { uri: '' }
+        : await newPasswordLink(callees, { tenantId, userId, purpose: 'invitation', validateOnly });
+    return { guest, userId, made: made as CreatePasswordLinkResponse };
+  } catch (error) {
+    if (error instanceof ConnectError && isAboutOne.has(error.code))
+      return { guest, problem: error.rawMessage };
+    throw error;
+  }
+}
+
+const isAboutOne: ReadonlySet<Code> = new Set([
+  Code.AlreadyExists,
+  Code.FailedPrecondition,
+  Code.InvalidArgument,
+]);
+
+/** The id of the person with this user name; undefined if there is none. */
+async function existing(
+  callees: Callees,
+  tenantId: string,
+  { username }: Guest,
+): Promise<string | undefined> {
+  try {
+    const user = await userCalled(callees, tenantId, username);
+    // It may be the e-mail address of another one.
+    return user !== undefined && comparedName(user.username) === comparedName(username)
+      ? user.userId
+      : undefined;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** The id of the person; empty if the person is only checked. */
+async function created(
+  { clientOf, call }: Callees,
+  tenantId: string,
+  { user: entry, requestId }: Guest,
+  validateOnly: boolean,
+): Promise<string> {
+  const user = fromJson(UserSchema, entry);
+  const { userId } = await clientOf(UsersService).create({ tenantId, user, requestId, validateOnly }, call);
+  return validateOnly ? '' : userId;
+}
+
+function problemsOf(invitations: readonly Invitation[], file: string): string[] {
+  return invitations.flatMap((invitation) =>
+    'problem' in invitation
+      ? invitation.problem.split('\n').map((line) => `${file}:${invitation.guest.line}: ${line}`)
+      : [],
+  );
+}
+
+/** RFC 4180. */
+function csv(links: readonly Readonly<Record<string, string>>[]): string {
+  const quoted = (value = '') => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  return [columns, ...links.map((link) => columns.map((name) => link[name]))]
+    .map((cells) => `${cells.map(quoted).join(',')}\r\n`)
+    .join('');
+}

@@ -1,0 +1,159 @@
+import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import { loadConfig } from '@tessera/process';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { local, rootCall, type BuiltService } from '@tessera/rpc';
+import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { file, pepper, serving, tessera } from '../testing/run-command.ts';
+
+const state = `tenants:
+  - { id: acme, name: Acme, roles: [clerk, manager], users: [{ username: ada, password: a password of ada, email: ada@acme.example }] }
+`;
+const password = 'a passphrase of their own';
+
+let environment: Record<string, string>;
+let directory: BuiltService;
+beforeEach(async () => {
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
+  directory = buildDirectory(config, {}, runtime);
+  environment = await serving(directory, 'TESSERA_PEER_DIRECTORY');
+  const { code, said } = await tessera(`apply -f ${file(state)}`, environment);
+  if (code !== 0) throw new Error(said);
+});
+
+const run = async (words: string, input = '') => tessera(words, environment, undefined, input);
+const invite = async (csv: string, options = '-o json') =>
+  run(`user invite --tenant acme -f - ${options}`, csv);
+
+interface Printed {
+  readonly username: string;
+  readonly userId: string;
+  readonly link: string;
+  readonly expireTime: string;
+}
+
+/** The records of an output that ends with a sentence. */
+const records = (said: string) => JSON.parse(said.slice(0, said.lastIndexOf(']') + 1)) as Printed[];
+
+/** Opens a link and chooses a password, as the page does. */
+async function redeem(link: string): Promise<string> {
+  const gateway = local(DirectoryService, directory, 'gateway', silentLog());
+  const value = new URL(link).searchParams.get('link') ?? '';
+  const request = { link: value, password, ipAddress: '192.0.2.1' };
+  return (await gateway.redeemPasswordLink(request, rootCall('a-request', 30_000))).passwordProblem;
+}
+
+async function signsIn(identifier: string): Promise<boolean> {
+  const authorize = local(DirectoryService, directory, 'authorize', silentLog());
+  const attempt = { tenantId: 'acme', identifier, password, ipAddress: '192.0.2.1' };
+  return (await authorize.verifyPassword(attempt, rootCall('a-request', 30_000))).user !== undefined;
+}
+
+describe('tessera user invite', () => {
+  it('creates the people of a file and prints a link for each, with which they set their passwords', async () => {
+    const csv =
+      'username,email,roles,emailVerified\r\neve,eve@acme.example,clerk; manager,yes\r\n"bob, the",,,\r\n';
+    const { code, said } = await invite(csv);
+    expect(code).toBe(0);
+    const [eve, bob] = records(said);
+    expect(eve).toMatchObject({
+      username: 'eve',
+      email: 'eve@acme.example',
+      userId: expect.stringMatching(/^usr_/),
+    });
+    expect(eve?.link).toMatch(/^http:\/\/localhost:8080\/password\/link\?link=tl_[\w-]{43}$/);
+    expect(Date.parse(eve?.expireTime ?? '') - Date.now()).toBeGreaterThan(6.9 * 86_400_000);
+    const shown = await run('user get --tenant acme --username eve -o json');
+    expect(JSON.parse(shown.said)).toMatchObject({
+      roles: ['clerk', 'manager'],
+      emailVerified: true,
+      owner: 'api',
+    });
+    expect(await signsIn('eve')).toBe(false);
+    expect([await redeem(eve?.link ?? ''), await redeem(bob?.link ?? '')]).toEqual(['', '']);
+    expect([await signsIn('eve@acme.example'), await signsIn('bob, the')]).toEqual([true, true]);
+  });
+
+  it('prints a table, YAML or CSV, at the issuer that is given', async () => {
+    const issuer = '--issuer https://id.example';
+    const table = await invite('username\neve\n', issuer);
+    expect(table.said).toMatch(
+      /^USERNAME +EMAIL +LINK +EXPIRE TIME\neve +- +https:\/\/id\.example\/password\/link\?link=tl_/,
+    );
+    expect((await invite('username\neve\n', `${issuer} -o yaml`)).said).toMatch(/^- username: eve\n/);
+    const { said } = await invite('username,email\n"bob, the",b@acme.example\n', `${issuer} -o csv`);
+    expect(said).toMatch(
+      /^username,email,link,expireTime\r\n"bob, the",b@acme\.example,https:\/\/id\.example\/password\/link\?link=tl_[\w-]{43},20[\dT:.-]+Z\r\n/,
+    );
+    expect((await invite('username\nzoe\n', '--issuer nothing')).code).toBe(2);
+  });
+
+  it('gives a new link to those who have no password yet, and the old one ends', async () => {
+    const [first] = records((await invite('username\neve\n')).said);
+    const [again] = records((await invite('username,email\nEVE,\n')).said);
+    expect(again?.userId).toBe(first?.userId);
+    await expect(redeem(first?.link ?? '')).rejects.toThrow('not known');
+    expect(await redeem(again?.link ?? '')).toBe('');
+  });
+
+  it('says of every line what is wrong, and then changes nothing', async () => {
+    const csv = 'username,email,roles\nada,,\neve,ada@acme.example,\nbob,nobody,boss\nzoe,,\n';
+    const { code, said } = await invite(csv);
+    expect(code).toBe(1);
+    expect(said.split('\n')).toEqual([
+      '-:2: The user has a password. Create a link with the purpose reset.',
+      '-:3: user.email: belongs to another user of the tenant',
+      expect.stringMatching(/^-:4: user\.email: /),
+      'Nothing was changed.',
+      '',
+    ]);
+    expect((await run('user get --tenant acme --username zoe')).code).toBe(1);
+    const validated = await invite('username\nzoe\n', '--validate-only');
+    expect(validated).toEqual({ code: 0, said: '1 people can be invited. Nothing was changed.\n' });
+    expect((await run('user get --tenant acme --username zoe')).code).toBe(1);
+    expect(await run('user invite --tenant nowhere -f -', 'username\nzoe\n')).toEqual({
+      code: 1,
+      said: 'The tenant is not known.\n',
+    });
+  });
+
+  it.each([
+    ['', '- lists nobody: write a line of field names, then one for each person.'],
+    ['username\n', '- lists nobody: write a line of field names, then one for each person.'],
+    ['name\nEve\n', '-:1: username: is required'],
+    ['username,password\neve,secret\n', '-:1: password: the people set their passwords themselves'],
+    ['username,colour\neve,blue\n', '-:1: colour: is no field that a file of people can have'],
+    ['username,username\neve,eve\n', '-:1: username: is there twice'],
+    ['username\neve\nEVE\n', '-:3: EVE is there twice'],
+    ['username,name\n,Eve\n', '-:2: username is required'],
+    ['username,emailVerified\neve,perhaps\n', '-:2: emailVerified must be yes or no'],
+  ])('refuses the file %j', async (csv, problem) => {
+    expect(await invite(csv)).toEqual({ code: 1, said: `${problem}\n` });
+  });
+
+  it('refuses a file that is not CSV', async () => {
+    const { code, said } = await invite('username,name\neve\n');
+    expect([code, said]).toEqual([1, expect.stringMatching(/^- is not CSV: .*line 2/)]);
+  });
+});
+
+describe('tessera user reset-link', () => {
+  it('prints a link with which a person sets a new password', async () => {
+    const { code, said } = await run('user reset-link --tenant acme --username ADA@acme.example -o json');
+    expect(code).toBe(0);
+    const { link, userId } = JSON.parse(said.slice(0, said.lastIndexOf('}') + 1)) as Printed;
+    expect(await redeem(link)).toBe('');
+    expect(await signsIn('ada')).toBe(true);
+    const byId = await run(`user reset-link --tenant acme --user-id ${userId}`);
+    expect(byId.said).toMatch(/^userId: usr_.*\nlink: http.*\nexpireTime: /);
+  });
+
+  it('names whom it does not find', async () => {
+    expect(await run('user reset-link --tenant acme --username eve')).toEqual({
+      code: 1,
+      said: 'There is no user eve in the tenant acme.\n',
+    });
+    expect((await run('user reset-link --tenant acme')).code).toBe(2);
+  });
+});
