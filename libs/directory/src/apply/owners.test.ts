@@ -42,6 +42,14 @@ function start() {
       (await admin.diff({ document: text(document), fileName: 'state.yaml', ...options }, call())).tenants,
     /** Everything of the tenant, as rows with their versions. */
     rows: async () => rows(tenantId),
+    /** Whose records have another version afterwards, each with its owner before and after. */
+    changesOf: async (work: () => Promise<void>) => {
+      const before = await ownedRows(tenantId);
+      await work();
+      const after = await ownedRows(tenantId);
+      const differing = [...before, ...after].filter((row) => !(before.has(row) && after.has(row)));
+      return [...new Set(differing.map((row) => row.replace(/ \d+$/, '')))].toSorted();
+    },
     people: async () => {
       const { users } = await api.users.list({ tenantId }, call());
       return users.map(({ username, owner, userId }) => ({ username, owner, userId }));
@@ -66,6 +74,22 @@ async function rows(tenantId: string, owner = ''): Promise<string[]> {
   return found.map(({ line }) => line);
 }
 
+/** The records of a tenant, each with its kind, what identifies it, its owner, and the version of its row. */
+async function ownedRows(tenantId: string): Promise<ReadonlySet<string>> {
+  const { rows: found } = await database.query<{ line: string }>({
+    name: 'test.rows_of_owners',
+    text: `SELECT concat_ws(' ', kind, id, 'of', owner, version) AS line FROM (
+             SELECT 'tenant' AS kind, tenant_id AS id, owner, xmin AS version FROM directory.tenant WHERE tenant_id = $1
+             UNION ALL SELECT 'resource', audience, owner, xmin FROM directory.api_resource WHERE tenant_id = $1
+             UNION ALL SELECT 'role', name, owner, xmin FROM directory.role WHERE tenant_id = $1
+             UNION ALL SELECT 'user', username, owner, xmin FROM directory.user_account WHERE tenant_id = $1
+             UNION ALL SELECT 'application', client_id, owner, xmin FROM directory.application
+                        WHERE tenant_id = $1) AS everything`,
+    values: [tenantId],
+  });
+  return new Set(found.map(({ line }) => line));
+}
+
 const platform = `
 tenants:
   - id: '{id}'
@@ -87,6 +111,13 @@ tenants:
     applications:
       - { clientId: '{id}-orders', name: Orders, type: public, grantTypes: [device_code], scopes: [read] }
 `;
+
+/** The same with another name of a person. */
+const named = (document: string, person: string, name: string) =>
+  document.replace(`username: ${person}`, `username: ${person}, name: '${name}'`);
+
+/** What `orders` may not declare without a takeover. */
+const withBob = orders.replace('users: [', 'users: [{ username: bob, name: theirs }, ');
 
 describe('the owner of records', () => {
   it('is the file, or what the file or the caller names; a second file leaves the records of the first', async () => {
@@ -258,35 +289,42 @@ tenants: [{ id: '{id}', resources: [{ audience: 'https://orders.{id}.example', n
     expect(await refusal(declared)).toMatch(/user mallory, of the owner "api"/);
   });
 
-  it('is alone in what it writes, however often two apply their files at the same time', async () => {
-    const { apply, tenantId, refusal } = start();
+  it('is alone in what it writes, however often two apply their files in turn and at the same time', async () => {
+    const { apply, refusal, changesOf, tenantId } = start();
     await apply(platform);
     await apply(orders);
-    const versions = (owner: string) => rows(tenantId, owner);
-    const named = (document: string, person: string, round: number) =>
-      document.replace(`username: ${person}`, `username: ${person}, name: 'Round ${round}'`);
     for (let round = 0; round < 200; round += 1) {
-      const [ours, theirs] = [named(platform, 'ada', round), named(orders, 'eve', round)];
-      const before = await versions('orders');
-      await apply(ours);
-      expect(await versions('orders')).toEqual(before);
-      const [one, two] = await Promise.all([
-        apply(named(platform, 'bob', round)),
-        apply(theirs),
-        refusal(named(orders, 'eve', round).replace('users: [', `users: [{ username: bob, name: theirs }, `)),
-      ]);
-      expect([one.tenants[0], two.tenants[0]]).toMatchObject([
-        { deleted: 0 },
-        { created: 0, updated: 1, deleted: 0 },
-      ]);
+      const name = `Round ${round}`;
+      const inTurn = await changesOf(async () => {
+        await apply(named(platform, 'ada', name));
+      });
+      // Ada has a new name, and Bob, from the second round on, none.
+      expect(inTurn.filter((row) => row !== 'user bob of file')).toEqual(['user ada of file']);
+      const atOnce = await changesOf(async () => {
+        const [ours, theirs, conflict] = await Promise.all([
+          apply(named(platform, 'bob', name)),
+          apply(named(orders, 'eve', name)),
+          refusal(withBob),
+        ]);
+        expect(ours.tenants).toMatchObject([{ created: 0, updated: 2, deleted: 0 }]);
+        expect(theirs.tenants).toMatchObject([{ created: 0, updated: 1, deleted: 0 }]);
+        expect(conflict).toMatch(/^FailedPrecondition: .*\nuser bob, of the owner "file"\n/);
+      });
+      expect(atOnce).toEqual(['user ada of file', 'user bob of file', 'user eve of orders']);
     }
-    const names = async (owner: string) => (await versions(owner)).map((row) => row.replace(/ \d+$/, ''));
-    expect((await names('orders')).filter((row) => row.startsWith('user'))).toEqual([
-      expect.stringMatching(/eveRound 199$/),
+    expect((await rows(tenantId, 'orders')).filter((row) => row.startsWith('user'))).toEqual([
+      expect.stringMatching(/eveRound 199 \d+$/),
     ]);
-    expect((await names('file')).filter((row) => row.startsWith('user')).toSorted()).toEqual([
-      expect.stringMatching(/ada$|bobRound 199$/),
-      expect.stringMatching(/ada$|bobRound 199$/),
-    ]);
+  });
+
+  it('is seen to lose a record where another one takes it over', async () => {
+    const { apply, changesOf } = start();
+    await apply(platform);
+    await apply(orders);
+    expect(
+      await changesOf(async () => {
+        await apply(withBob, { takeOver: true });
+      }),
+    ).toEqual(['user bob of file', 'user bob of orders']);
   });
 });
