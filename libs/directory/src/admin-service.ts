@@ -10,6 +10,7 @@ import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
+import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import { eventBase } from './apply/plan-events.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
@@ -37,6 +38,7 @@ export function directoryAdminHandlers(
       ).catch(refuseMistakes);
       const tenants = applied.map((tenant) => ({
         ...tenant,
+        newPeople: [...tenant.newPeople],
         unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
       }));
       return { tenants };
@@ -49,11 +51,13 @@ export function directoryAdminHandlers(
         { text: document, fileName, owner: ownerOf(owner), takeOver },
         { signal, deletionsOnly },
       ).catch(refuseMistakes);
-      const tenants = plans.map((plan) => ({
+      const tenants = plans.map(async (plan) => ({
         tenantId: plan.desired.tenant.tenantId,
-        differences: differencesOf(plan).filter(({ change }) => !deletionsOnly || change === 'deleted'),
+        differences: deletionsOnly
+          ? differencesOf(plan).filter(({ change }) => change === 'deleted')
+          : differencesOf(plan, await namesakesOf(deps.database, plan)),
       }));
-      return { tenants };
+      return { tenants: await Promise.all(tenants) };
     },
 
     async *getDeclaredState({ tenantId }) {

@@ -61,12 +61,15 @@ export const nouns: readonly Noun[] = [
   },
 ];
 
-export const verbs = ['list', 'get', 'create', 'update', 'delete'] as const;
+export const verbs = ['list', 'get', 'create', 'update', 'delete', 'restore'] as const;
 export type Verb = (typeof verbs)[number];
+/** What is done to records: a verb, or `list --deleted`. */
+export type Deed = Verb | 'listDeleted';
 
 /** The method of a verb; undefined where the kind has none. */
-export function methodOf({ service }: Noun, verb: Verb): DescMethod | undefined {
-  return service.methods.find(({ localName }) => localName === verb);
+export function methodOf({ service }: Noun, deed: Deed): DescMethod | undefined {
+  const name = deed === 'restore' ? 'undelete' : deed;
+  return service.methods.find(({ localName }) => localName === name);
 }
 
 /** The record that `get` answers. */
@@ -83,7 +86,7 @@ export function fieldWith(message: DescMessage, record: DescMessage): DescField 
   return field;
 }
 
-const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime']);
+const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime', 'deleteTime']);
 
 /** The fields of a record that people set. */
 export function settable(noun: Noun): readonly DescField[] {

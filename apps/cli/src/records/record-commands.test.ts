@@ -42,10 +42,10 @@ describe('the commands for records', () => {
     const standard = directory.routes
       .filter(({ service }) => service.typeName.startsWith('tessera.admin.v1.'))
       .flatMap(({ service }) => service.methods)
-      .filter(({ localName }) => verbs.some((verb) => verb === localName));
+      .filter(({ localName }) => localName === 'undelete' || verbs.some((verb) => verb === localName));
     const names = (methods: typeof named) =>
       methods.flatMap((method) => (method ? [methodName(method)] : [])).toSorted();
-    expect(standard.length).toBeGreaterThanOrEqual(24);
+    expect(standard.length).toBeGreaterThanOrEqual(26);
     expect(names(named)).toEqual(names(standard));
   });
 
@@ -110,6 +110,45 @@ describe('the commands for records', () => {
       code: 2,
       said: 'Name the person: --username or --user-id.\n',
     });
+  });
+
+  it('bring back who was deleted, by the user name or, if several had it, by the id', async () => {
+    const ada = (await json('user get --tenant acme --username ada')) as { userId: string };
+    expect((await failed('user delete --tenant acme --username ada --take-over')).code).toBe(0);
+    const { said } = await failed('user list --tenant acme --deleted');
+    expect(said).toMatch(/^USERNAME .* DELETE TIME\nada .*usr_\S+ {2}\d{4}-\S+Z\n$/);
+    const create = 'user create --tenant acme --username Ada';
+    expect(await failed(create)).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/^A person with this user name was deleted within the last 30 days\./),
+    });
+    await json(`${create} --new-person`);
+    expect((await failed('user restore --tenant acme --username ada')).said).toMatch(/^user\.username: /);
+    await failed('user delete --tenant acme --username ada');
+    const several = await failed('user restore --tenant acme --username ADA');
+    expect(several.said).toMatch(
+      /^Several people of that name were deleted\..*\n(usr_\S+, deleted \S+Z\n){2}$/,
+    );
+    expect(await json(`user restore --tenant acme --user-id ${ada.userId}`)).toMatchObject({
+      userId: ada.userId,
+      owner: 'file',
+    });
+    expect((await failed('user restore --tenant acme --username nobody')).said).toBe(
+      'No user nobody of the tenant acme was deleted within the last 30 days.\n',
+    );
+    expect((await failed('application restore --tenant acme --client-id nothing')).said).toBe(
+      'No application nothing was deleted within the last 30 days, or there is no such tenant.\n',
+    );
+    expect((await failed('role restore --tenant acme --name clerk')).code).toBe(2);
+  });
+
+  it('say that a file makes a new person of a deleted one', async () => {
+    await failed('user delete --tenant acme --username ada --take-over');
+    const news = 'a new person with a new `sub`; the deleted one of that name can be restored\n';
+    expect((await failed(`diff -f ${file(state)}`)).said).toBe(`acme: user ada would be ${news}`);
+    expect((await failed(`apply -f ${file(state)}`)).said).toBe(
+      `acme: 1 created, 0 updated, 0 deleted\nacme: user ada is ${news}`,
+    );
   });
 
   it('change no record of another owner, unless it is taken over', async () => {

@@ -11,9 +11,10 @@ const descriptions: Readonly<Record<Verb, (noun: Noun) => string>> = {
   create: ({ indefinite }) => `add ${indefinite}`,
   update: ({ indefinite }) => `change the given fields of ${indefinite}`,
   delete: ({ indefinite }) => `delete ${indefinite}`,
+  restore: ({ indefinite }) => `bring back ${indefinite} that was deleted within the last 30 days`,
 };
 
-/** Adds `list`, `get`, `create`, `update` and `delete` to the command of each kind of record. */
+/** Adds `list`, `get`, `create`, `update`, `delete` and `restore` to the command of each kind of record. */
 export function addRecordCommands(program: Command, context: CommandContext): void {
   for (const noun of nouns) {
     const group =
@@ -26,13 +27,21 @@ export function addRecordCommands(program: Command, context: CommandContext): vo
 function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext): void {
   const command = group.command(verb).description(descriptions[verb](noun));
   if (noun.name !== 'tenant') command.requiredOption('--tenant <id>', 'the tenant', nonEmpty);
-  if (verb !== 'list' && !(verb === 'create' && noun.name === 'user')) addKey(command, noun);
+  if (verb !== 'list' && !(verb === 'create' && noun.name === 'user')) addKey(command, noun, verb);
   if (verb === 'create' || verb === 'update') addFields(command, noun, verb);
   if (verb === 'list') {
     command
       .option('--search <text>', 'only those whose name or identifier has this text, in any case', '')
       .option('--limit <number>', 'at most so many', wholeNumber);
+    if (methodOf(noun, 'listDeleted') !== undefined)
+      command.option(
+        '--deleted',
+        'those that can be restored; --search is for the beginning of the name',
+        false,
+      );
   }
+  if (verb === 'create' && noun.name === 'user')
+    command.option('--new-person', 'somebody else than the deleted person of that user name', false);
   if (verb === 'update' || verb === 'delete') {
     command
       .option('--etag <etag>', 'only if the record is still this version', '')
@@ -53,11 +62,11 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   });
 }
 
-function addKey(command: Command, noun: Noun): void {
-  const description = noun.name === 'user' ? 'user name, e-mail address or phone number' : `the ${noun.name}`;
-  if (noun.name !== 'user') command.requiredOption(noun.keyOption, description, nonEmpty);
+function addKey(command: Command, noun: Noun, verb: Verb): void {
+  if (noun.name !== 'user') command.requiredOption(noun.keyOption, `the ${noun.name}`, nonEmpty);
   else {
-    command.option(noun.keyOption, description, nonEmpty);
+    const others = verb === 'restore' ? '' : ', e-mail address or phone number';
+    command.option(noun.keyOption, `user name${others}`, nonEmpty);
     command.option('--user-id <id>', 'in place of --username', nonEmpty);
   }
 }

@@ -1,11 +1,13 @@
 import { fromJson, toJson, type JsonObject, type Message } from '@bufbuild/protobuf';
-import { uuid } from '@tessera/kit';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { normalizeStart, uuid } from '@tessera/kit';
 import { Option } from 'commander';
+import type { User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import type { CallOptions } from '@tessera/rpc';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { fieldWith, methodOf, recordOf, settable, type Noun, type Verb } from './nouns.ts';
+import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
 import { printed, type Format } from './print-records.ts';
 import { givenBy, recordIn, recordOptions } from './record-options.ts';
 
@@ -16,6 +18,8 @@ interface Options {
   readonly userId?: string;
   readonly search?: string;
   readonly limit?: number;
+  readonly deleted?: boolean;
+  readonly newPerson?: boolean;
   readonly etag?: string;
   readonly takeOver?: boolean;
   readonly validateOnly?: boolean;
@@ -53,7 +57,7 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
     run: (clientOf, call) => answerOf(question, clientOf, call),
   });
   const { output = 'yaml', validateOnly = false } = options;
-  if (answer !== undefined) terminal.out(printed(answer, output, noun.columns));
+  if (answer !== undefined) terminal.out(printed(answer, output, columnsOf(noun, options)));
   if (validateOnly) terminal.say('Nothing was changed.\n');
   else if (answer === undefined) terminal.say(`The ${noun.name} is deleted.\n`);
 }
@@ -75,19 +79,27 @@ async function givenFields(
 
 /** The record or records to print; undefined if one was deleted. */
 async function answerOf(
-  { noun, verb, options, record, requestId }: Question,
+  question: Question,
   clientOf: ClientOf,
   callOptions: CallOptions,
 ): Promise<JsonObject | readonly JsonObject[] | undefined> {
-  const call = callOf(noun, verb, clientOf, callOptions);
+  const { noun, verb, options, record, requestId } = question;
+  const deed = verb === 'list' && options.deleted === true ? 'listDeleted' : verb;
+  const call = callOf(noun, deed, clientOf, callOptions);
   const json = (message: Message) => toJson(recordOf(noun), message) as JsonObject;
-  if (verb === 'list') return (await listed(noun, options, call)).map(json);
-  const { tenant: tenantId, validateOnly, takeOver, etag } = options;
+  if (verb === 'list') return (await listed(noun, deed, options, call)).map(json);
+  const { tenant: tenantId, validateOnly, takeOver, etag, newPerson } = options;
   if (verb === 'create') {
     const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
-    return json(await call({ tenantId, validateOnly, requestId, ...withRecord(noun, verb, created) }));
+    return json(
+      await call({ tenantId, validateOnly, requestId, newPerson, ...withRecord(noun, verb, created) }),
+    );
   }
-  const id = noun.name === 'user' ? await userIdOf(options, clientOf, callOptions) : keyIn(noun, options);
+  const id = noun.name === 'user' ? await userIdOf(question, clientOf, callOptions) : keyIn(noun, options);
+  const unknown =
+    verb === 'restore'
+      ? `No ${noun.name} ${id} was deleted within the last 30 days, or there is no such tenant.`
+      : `There is no ${noun.name} ${id}, or no such tenant.`;
   const found = call({
     tenantId,
     [noun.key]: id,
@@ -97,14 +109,14 @@ async function answerOf(
       ...withRecord(noun, verb, { ...record, [noun.key]: id, ...(etag && { etag }) }),
       updateMask: { paths: maskOf(noun, record, options) },
     }),
-  }).catch(orNotFound(`There is no ${noun.name} ${id}, or no such tenant.`));
+  }).catch(orNotFound(unknown));
   const message = await found;
   return verb === 'delete' ? undefined : json(message);
 }
 
-function callOf(noun: Noun, verb: Verb, clientOf: ClientOf, callOptions: CallOptions): Call {
-  const method = methodOf(noun, verb);
-  if (method === undefined) throw new Error(`there is no method to ${verb} ${noun.indefinite}`);
+function callOf(noun: Noun, deed: Deed, clientOf: ClientOf, callOptions: CallOptions): Call {
+  const method = methodOf(noun, deed);
+  if (method === undefined) throw new Error(`there is no method to ${deed} ${noun.indefinite}`);
   const client = clientOf(noun.service) as unknown as Readonly<
     Record<string, (request: object, options: CallOptions) => Promise<Message>>
   >;
@@ -118,6 +130,7 @@ function callOf(noun: Noun, verb: Verb, clientOf: ClientOf, callOptions: CallOpt
 /** Reads page after page. */
 async function listed(
   noun: Noun,
+  deed: Deed,
   { tenant, search, limit = Infinity }: Options,
   call: Call,
 ): Promise<Message[]> {
@@ -126,7 +139,7 @@ async function listed(
   do {
     const pageSize = Math.min(largestPage, limit - records.length);
     const page = await call({ tenantId: tenant, search, pageSize, pageToken });
-    const { localName } = fieldWith(methodOf(noun, 'list')?.output ?? recordOf(noun), recordOf(noun));
+    const { localName } = fieldWith(methodOf(noun, deed)?.output ?? recordOf(noun), recordOf(noun));
     const fields = page as unknown as Readonly<Record<string, unknown>>;
     records.push(...(fields[localName] as Message[]));
     pageToken = String(fields['nextPageToken']);
@@ -167,14 +180,43 @@ function keyIn(noun: Noun, options: Options): string {
 }
 
 async function userIdOf(
-  { tenant: tenantId = '', username: identifier, userId }: Options,
+  { noun, verb, options }: Question,
   clientOf: ClientOf,
   callOptions: CallOptions,
 ): Promise<string> {
+  const { tenant: tenantId = '', username: identifier, userId } = options;
   if (userId !== undefined) return userId;
   if (identifier === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
+  if (verb === 'restore')
+    return deletedUserIdOf(noun, tenantId, identifier, callOf(noun, 'listDeleted', clientOf, callOptions));
   const { user } = await clientOf(DirectoryService)
     .findUser({ tenantId, identifier }, callOptions)
     .catch(orNotFound(`There is no user ${identifier} in the tenant ${tenantId}.`));
   return user?.userId ?? '';
+}
+
+/** Several people may have been deleted who had one name after the other. */
+async function deletedUserIdOf(noun: Noun, tenant: string, username: string, call: Call): Promise<string> {
+  const normalized = (name: string) => normalizeStart(name.trim(), 'NFC', 512).toLowerCase();
+  // In the order of names, so that those of exactly this one come first.
+  const listing = { tenant, search: username, limit: largestPage };
+  const users = (await listed(noun, 'listDeleted', listing, call)) as User[];
+  const found = users.filter((user) => normalized(user.username) === normalized(username));
+  const [first, ...others] = found;
+  if (first === undefined)
+    throw new CommandError(
+      `No user ${username} of the tenant ${tenant} was deleted within the last 30 days.`,
+    );
+  if (others.length === 0) return first.userId;
+  const ids = found.map(
+    ({ userId, deleteTime }) =>
+      `${userId}, deleted ${deleteTime ? timestampDate(deleteTime).toISOString() : ''}`,
+  );
+  throw new CommandError(
+    `Several people of that name were deleted. Name one by --user-id:\n${ids.join('\n')}`,
+  );
+}
+
+function columnsOf({ columns }: Noun, { deleted = false }: Options): readonly string[] {
+  return deleted ? [...columns, 'deleteTime'] : columns;
 }

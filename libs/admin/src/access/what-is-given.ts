@@ -21,9 +21,9 @@ export interface Gift {
 
 /**
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
- * controls the record from then on.
+ * controls the record from then on. `restores`: it makes a deleted record as it was.
  */
-type Effect = 'reads' | 'gives' | 'changes';
+type Effect = 'reads' | 'gives' | 'changes' | 'restores';
 
 /** What is known of a service for the rule that nobody gives what they do not hold. */
 export interface ServiceRule {
@@ -45,6 +45,7 @@ const standard = {
   delete: 'changes',
 } as const;
 const { update: _, ...withoutUpdate } = standard;
+const restorable = { ...standard, listDeleted: 'reads', undelete: 'restores' } as const;
 
 /** By the full name of the service: each method has its entry, and each value that gives something its condition. */
 export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, ServiceRule>([
@@ -85,7 +86,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       record: 'user',
       key: 'userId',
       effects: {
-        ...standard,
+        ...restorable,
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
       } satisfies EffectsOf<typeof UsersService>,
@@ -103,7 +104,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       record: 'application',
       key: 'clientId',
       effects: {
-        ...standard,
+        ...restorable,
         listSecrets: 'reads',
         createSecret: 'changes',
         deleteSecret: 'changes',

@@ -27,7 +27,7 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
     async send(request) {
       sent.push(request);
       if (sent.length <= aborts) throw new ConnectError('changed', Code.Aborted);
-      return {};
+      return request['validateOnly'] === true ? present : {};
     },
     async read(request) {
       read.push(request);
@@ -179,6 +179,22 @@ describe('who or what administers', () => {
     expect(sent).toEqual([]);
     await ask(request, everything);
     expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    [UsersService.method.undelete, { userId: 'usr_1' }, person(['tessera.auditor'])],
+    [UsersService.method.undelete, { userId: 'usr_1' }, person(['manager'])],
+    [
+      ApplicationsService.method.undelete,
+      { clientId: 'desk' },
+      application({ scopes: ['admin.roles.read'] }),
+    ],
+  ] as const)('is brought back by %o only by those who hold as much', async (method, request, deleted) => {
+    const { ask, sent } = carriedOut(method, deleted);
+    await expect(ask(request, helper)).rejects.toMatchObject(refused);
+    expect(sent).toEqual([{ ...request, validateOnly: true }]);
+    await ask(request, everything);
+    expect(sent.at(-1)).toEqual(request);
   });
 
   it('is judged on the version that is changed: later ones are judged again', async () => {

@@ -36,6 +36,14 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
       return send(request, call());
     };
   }
+  if (effect === 'restores') {
+    return async (request, principal, call) => {
+      // Nobody reads what was deleted one by one: the check of the request answers with all that it would give.
+      const restored = await send({ ...request, validateOnly: true }, call());
+      refuseUnheld(rule, rule.gifts(restored as never), principal);
+      return send(request, call());
+    };
+  }
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
   const changeOnce: Carry = async (request, principal, call) => {
     const present = await read(keyOf(rule, request), call());

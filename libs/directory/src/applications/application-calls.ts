@@ -1,17 +1,11 @@
 import type { Handlers } from '@tessera/rpc';
-import { ApplicationSchema, type ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { apiOwner } from '../declared/owner.ts';
-import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
+import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { deletedApplicationCalls } from '../deleted/deleted-application-calls.ts';
+import { entryOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
-import { recordForm } from '../records/record-form.ts';
-import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
-import { readResources } from '../resources/read.postgres.ts';
-import { readRoles } from '../roles/read.postgres.ts';
-import { checkApplication } from './checks.ts';
-import { applicationFields, applicationWithoutSecrets } from './fields.ts';
+import { applicationForm, applicationOf, messageOfApplication } from './application-form.ts';
+import { applicationFields } from './fields.ts';
 import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
-
-const form = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));
 
 /** The calls that read and change one application and its secrets. */
 export function applicationCalls(
@@ -20,23 +14,10 @@ export function applicationCalls(
   const calls = recordCalls(
     {
       kind: 'application',
-      form,
+      form: applicationForm,
       entryOf: (record) => entryOf(applicationFields, record),
-      messageOf: (outcome) => form.messageOf(valuesOf(applicationFields, outcome.record), outcome),
-      async desired(entry, present, around) {
-        const declared = form.parse(applicationWithoutSecrets, entry);
-        const resources = await readResources(around.tx, around.tenantId);
-        const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
-        const secrets = present?.secrets ?? [];
-        form.check((report) => {
-          checkApplication(declared, { resources, roles }, report);
-          if (jwtAudiencesOf({ resources }).includes(declared.clientId))
-            report(['clientId'], jwtAudienceAsClientId);
-          if (declared.type === 'public' && secrets.length > 0)
-            report(['type'], 'a public application has no secret');
-        });
-        return { ...desiredOf(applicationFields, declared, present), owner: apiOwner, secrets };
-      },
+      messageOf: messageOfApplication,
+      desired: applicationOf,
     },
     deps,
   );
@@ -53,6 +34,7 @@ export function applicationCalls(
       return calls.update(application, { ...request, id, etag }, context);
     },
     delete: async ({ clientId: id, ...request }, context) => calls.delete({ ...request, id }, context),
+    ...deletedApplicationCalls(deps),
     ...secretCalls(deps),
   };
 }

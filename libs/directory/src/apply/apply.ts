@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallContext } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
@@ -15,6 +16,7 @@ import {
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
+import { namesakesOf } from './namesakes.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { weakPasswords } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
@@ -28,6 +30,8 @@ import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../st
 const attempts = 10;
 
 export interface ApplyDeps {
+  /** For the functions in the read files of the kinds. */
+  readonly database: Database;
   readonly store: AdminStore;
   readonly secrets: ClientSecrets;
   readonly passwords: Passwords;
@@ -42,6 +46,8 @@ export interface ApplyDeps {
 
 export interface AppliedTenant extends PlanCounts {
   readonly tenantId: string;
+  /** User names of created people whose namesakes were deleted and can be restored. */
+  readonly newPeople: readonly string[];
 }
 
 interface DeclaredDocument {
@@ -172,7 +178,8 @@ async function applyTenant(
     }
     if (result.kind === 'stale') return undefined;
     deps.onChange();
-    return { tenantId: tenant.id, ...countPlan(result.plan) };
+    const newPeople = await namesakesOf(deps.database, result.plan);
+    return { tenantId: tenant.id, newPeople, ...countPlan(result.plan) };
   });
 }
 

@@ -104,6 +104,7 @@ describe('a file that leaves out people or applications', () => {
     const store = createAdminStore(database, runtime());
     let looks = 0;
     const deps: ApplyDeps = {
+      database,
       store: {
         ...store,
         async tenantState(tenantId) {

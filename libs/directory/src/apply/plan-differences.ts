@@ -9,6 +9,8 @@ export interface RecordDifference {
   readonly keys: string[];
   /** A deletion that must be allowed. */
   readonly needsAllowDelete: boolean;
+  /** Of a person who is created: one with that user name was deleted and can be restored. */
+  readonly wasDeleted: boolean;
 }
 
 /** Applications store the `sub` of people and clients their own identifier: no deletion of these goes unasked. */
@@ -17,13 +19,24 @@ const alwaysGuarded: ReadonlySet<RecordDifference['kind']> = new Set(['user', 'a
 /** The share of the other kinds of which a plan may delete records unasked. */
 const freeShare = 0.1;
 
-/** Every change of a plan, in the order of the declared state. */
-export function differencesOf({ current, desired, ...plan }: TenantPlan): RecordDifference[] {
+/**
+ * Every change of a plan, in the order of the declared state.
+ * @param namesakes user names of created people
+ */
+export function differencesOf(
+  { current, desired, ...plan }: TenantPlan,
+  namesakes: readonly string[] = [],
+): RecordDifference[] {
+  const deletedBefore = new Set(namesakes);
+  const users = named('user', plan.users, current?.users, ({ username }) => username);
   return [
     ...tenantDifference(plan.tenant, current?.tenant, desired.tenant),
     ...named('resource', plan.resources, current?.resources, ({ audience }) => audience),
     ...named('role', plan.roles, current?.roles, ({ name }) => name),
-    ...named('user', plan.users, current?.users, ({ username }) => username),
+    ...users.map((user) => ({
+      ...user,
+      wasDeleted: user.change === 'created' && deletedBefore.has(user.name),
+    })),
     ...named('application', plan.applications, current?.applications, ({ clientId }) => clientId),
   ];
 }
@@ -35,7 +48,7 @@ function tenantDifference(
 ): RecordDifference[] {
   if (change === 'unchanged') return [];
   const keys = change === 'updated' ? keysThatDiffer(before, after) : [];
-  return [{ kind: 'tenant', name: after.tenantId, change, keys, needsAllowDelete: false }];
+  return [{ kind: 'tenant', name: after.tenantId, change, keys, needsAllowDelete: false, wasDeleted: false }];
 }
 
 function named<T>(
@@ -55,6 +68,7 @@ function named<T>(
     change,
     keys,
     needsAllowDelete: change === 'deleted' && isGuarded,
+    wasDeleted: false,
   });
   return [
     ...created.map((record) => difference(record, 'created')),

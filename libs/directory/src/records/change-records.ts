@@ -10,8 +10,8 @@ import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts'
 import type { AdminStore, ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
 import { planRecord } from './plan-record.ts';
 
-/** A record as it is; if it was only validated, as it would be, without what its store knows about it. */
-export type Outcome<R> = Pick<StoredRecord<R>, 'record'> & Partial<StoredRecord<R>>;
+/** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
+export type Outcome<R> = Pick<StoredRecord<R>, 'record'> & Partial<StoredRecord<R> & DeletedRecord<R>>;
 
 interface Request {
   readonly tenantId: string;

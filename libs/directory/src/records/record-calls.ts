@@ -1,5 +1,7 @@
 import type { CallContext, DescMessage, MessageShape } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
+import type { RestorableKind } from '../deleted/deleted-record.ts';
+import { listDeleted } from '../deleted/deleted-records.postgres.ts';
 import { notFound } from '../messages.ts';
 import type { RecordKind, RecordKinds } from '../store/records.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
@@ -118,8 +120,22 @@ export async function listed<K extends RecordKind>(
   request: ReturnType<typeof pageRequest>,
 ) {
   const { records: found, next } = await listRecords(database, kind, tenantId, request);
-  const isEmpty = found.length === 0 && tenantId !== '';
-  if (isEmpty && (await findRecord(database, 'tenant', tenantId, tenantId)) === undefined)
-    throw notFound('The tenant');
+  if (found.length === 0 && tenantId !== '') await refuseUnknownTenant(database, tenantId);
   return { found, nextPageToken: pageToken(next, request) };
+}
+
+/** As `listed`, of the records that can be restored. */
+export async function listedDeleted<K extends RestorableKind>(
+  database: Queryable,
+  kind: K,
+  tenantId: string,
+  request: ReturnType<typeof pageRequest>,
+) {
+  const { records: found, next } = await listDeleted(database, kind, tenantId, request);
+  if (found.length === 0) await refuseUnknownTenant(database, tenantId);
+  return { found, nextPageToken: pageToken(next, request) };
+}
+
+async function refuseUnknownTenant(database: Queryable, tenantId: string): Promise<void> {
+  if ((await findRecord(database, 'tenant', tenantId, tenantId)) === undefined) throw notFound('The tenant');
 }

@@ -10,7 +10,7 @@ import type { z } from 'zod';
 import { keyOf, type Path } from '../declared/positions.ts';
 import { sentence } from '../declared/sentences.ts';
 import type { Report } from '../fields/field-checks.ts';
-import type { StoredRecord } from '../store/records.ts';
+import type { Outcome } from './change-records.ts';
 
 /** A record as the declared state has it, which is also the JSON of its message without the fields that the server sets. */
 export type Entry = Readonly<Record<string, unknown>>;
@@ -22,10 +22,7 @@ export interface RecordForm<D extends DescMessage> {
   /** What a request says of a record. Throws InvalidArgument if it says nothing, or what JSON cannot. */
   entryOf(message: MessageShape<D> | undefined): Entry;
   /** The message of a record whose entry is given. */
-  messageOf(
-    entry: Entry,
-    stored: Pick<StoredRecord<Owned>, 'record'> & Partial<StoredRecord<Owned>>,
-  ): MessageShape<D>;
+  messageOf(entry: Entry, stored: Outcome<Owned>): MessageShape<D>;
   /** The fields that an update changes (AIP-134). Throws InvalidArgument for an unknown one. */
   pathsOf(mask: { readonly paths: readonly string[] } | undefined, given: Entry): readonly FieldPath[];
   /** Parses an entry. Throws InvalidArgument with every mistake. */
@@ -69,10 +66,11 @@ export function recordForm<D extends DescMessage>(
       return encode({ ...message });
     },
 
-    messageOf(entry, { record, etag = '', createdAt, updatedAt }) {
+    messageOf(entry, { record, etag = '', createdAt, updatedAt, deletedAt }) {
       const times = {
         ...(createdAt && { createTime: createdAt.toISOString() }),
         ...(updatedAt && { updateTime: updatedAt.toISOString() }),
+        ...(deletedAt && { deleteTime: deletedAt.toISOString() }),
       };
       return json.decode(withoutAbsent({ ...entry, owner: record.owner, etag, ...times }));
     },

@@ -799,10 +799,14 @@ tenants:
       const server = ['etag', 'owner', 'createTime', 'updateTime'];
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
         schema.fields.map(({ jsonName }) => jsonName).toSorted();
-      expect(namesOf(UserSchema)).toEqual([...Object.keys(user.shape), 'userId', ...server].toSorted());
+      expect(namesOf(UserSchema)).toEqual(
+        [...Object.keys(user.shape), 'userId', 'deleteTime', ...server].toSorted(),
+      );
       expect(namesOf(ResourceSchema)).toEqual([...Object.keys(resourceFields), 'etag', 'owner'].toSorted());
       expect(namesOf(TenantSchema)).toEqual([...Object.keys(tenantFields), 'tenantId', ...server].toSorted());
-      expect(namesOf(ApplicationSchema)).toEqual([...Object.keys(applicationFields), ...server].toSorted());
+      expect(namesOf(ApplicationSchema)).toEqual(
+        [...Object.keys(applicationFields), 'deleteTime', ...server].toSorted(),
+      );
     });
   });
 }

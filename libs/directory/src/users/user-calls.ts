@@ -1,23 +1,21 @@
-import { Code, invalidFields, type Handlers } from '@tessera/rpc';
-import { UserSchema, type UsersService } from '@tessera/proto-gen/admin-users';
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
+import { deletedNames } from '../deleted/deleted-records.postgres.ts';
+import { deletedUserCalls } from '../deleted/deleted-user-calls.ts';
 import { linkCalls, type LinkCallsDeps } from '../links/link-calls.ts';
-import { entryOf, valuesOf } from '../fields/field.ts';
 import { notFound } from '../messages.ts';
-import type { Outcome } from '../records/change-records.ts';
 import { pageRequest } from '../records/page-token.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
-import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
-import { readRoles } from '../roles/read.postgres.ts';
+import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { checkUser } from './checks.ts';
 import { desiredUser } from './desired.ts';
-import { user, userFields, type DeclaredUser, type UserRecord } from './fields.ts';
-import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
-import { takenIdentifiers } from './read.postgres.ts';
+import { user } from './fields.ts';
+import { normalizeIdentifier } from './identifiers.ts';
+import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
   readonly passwords: Passwords;
@@ -25,8 +23,6 @@ export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
   readonly passwordMinLength: number;
   readonly newUserId: () => string;
 }
-
-const form = recordForm(UserSchema, 'user', Object.keys(user.shape));
 
 /** The calls that read and change one person. */
 export function userCalls({
@@ -39,10 +35,10 @@ export function userCalls({
 }: UserCallsDeps): Handlers<typeof UsersService> {
   /** The hash of a password that is given; before the transaction, which must be short. */
   async function hashOf(given: Entry, validateOnly: boolean): Promise<string | undefined> {
-    const { password } = form.parse(user.pick({ password: true }), { password: given['password'] });
+    const { password } = userForm.parse(user.pick({ password: true }), { password: given['password'] });
     if (password === undefined) return undefined;
     const problem = passwordProblem(password, passwordMinLength);
-    if (problem !== undefined) form.check((report) => report(['password'], problem));
+    if (problem !== undefined) userForm.check((report) => report(['password'], problem));
     return validateOnly ? undefined : passwords.renewed(password);
   }
 
@@ -50,18 +46,18 @@ export function userCalls({
     async get({ tenantId, userId }) {
       const found = await findRecord(database, 'user', tenantId, userId);
       if (found === undefined) throw notFound('The user');
-      return messageOf(found);
+      return messageOfUser(found);
     },
 
     async list({ tenantId, search, ...page }) {
       const request = pageRequest({ ...page, search: normalizeIdentifier(search) });
       const { found, nextPageToken } = await listed(database, 'user', tenantId, request);
-      return { users: found.map(messageOf), nextPageToken };
+      return { users: found.map(messageOfUser), nextPageToken };
     },
 
-    async create({ user: given, ...request }, context) {
-      const entry = form.entryOf(given);
-      const declared = form.parse(user, entry);
+    async create({ user: given, newPerson, ...request }, context) {
+      const entry = userForm.entryOf(given);
+      const declared = userForm.parse(user, entry);
       const hashed = await hashOf(entry, request.validateOnly);
       const id = newUserId();
       const created = await records.create(
@@ -72,19 +68,20 @@ export function userCalls({
           isRepeat: ({ username }) =>
             normalizeIdentifier(username) === normalizeIdentifier(declared.username),
           async draft(around) {
-            await check(declared, id, around);
+            await checkAmongOthers(declared, id, around);
+            if (!newPerson) await refuseNamesake(declared.username, around);
             const passwordHash = hashed ?? declared.passwordHash;
             return desiredUser(declared, undefined, { owner: apiOwner, passwordHash, newUserId: () => id });
           },
         },
         context,
       );
-      return messageOf(created);
+      return messageOfUser(created);
     },
 
     async update({ user: given, updateMask, ...request }, context) {
-      const entry = form.entryOf(given);
-      const paths = form.pathsOf(updateMask, entry);
+      const entry = userForm.entryOf(given);
+      const paths = userForm.pathsOf(updateMask, entry);
       const changed = updatedEntry({}, entry, paths);
       const hashed = await hashOf(changed, request.validateOnly);
       const { userId: id = '', etag = '' } = given ?? {};
@@ -95,15 +92,15 @@ export function userCalls({
           id,
           etag,
           async draft(present, around) {
-            const declared = form.parse(user, updatedEntry(entryOfUser(present), entry, paths));
-            await check(declared, id, around);
+            const declared = userForm.parse(user, updatedEntry(entryOfUser(present), entry, paths));
+            await checkAmongOthers(declared, id, around);
             const passwordHash = hashed ?? declared.passwordHash;
             return desiredUser(declared, present, { owner: apiOwner, passwordHash, newUserId });
           },
         },
         context,
       );
-      return messageOf(updated);
+      return messageOfUser(updated);
     },
 
     async delete({ userId: id, ...request }, context) {
@@ -112,35 +109,16 @@ export function userCalls({
     },
 
     ...linkCalls(linkDeps),
+    ...deletedUserCalls({ database, records }),
   };
 }
 
-/** Throws InvalidArgument for broken rules, and AlreadyExists for identifiers of other people. */
-async function check(
-  declared: DeclaredUser,
-  userId: string,
-  { tx, tenantId }: RecordTransaction,
-): Promise<void> {
-  const roles = new Set((await readRoles(tx, tenantId)).map(({ name }) => name));
-  form.check((report) => checkUser(declared, roles, report));
-  const taken = new Set(await takenIdentifiers(tx, { tenantId, userId }, identifiersOf(declared)));
-  const keys = (['username', 'email', 'phoneNumber'] as const).filter((key) =>
-    taken.has(normalizeIdentifier(declared[key])),
+/** Throws FailedPrecondition if somebody with that user name was deleted and can be restored: applications store the `sub` of people. */
+async function refuseNamesake(username: string, { tx, tenantId }: RecordTransaction): Promise<void> {
+  const names = await deletedNames(tx, 'user', tenantId, [normalizeIdentifier(username)]);
+  if (names.size === 0) return;
+  throw new ConnectError(
+    'A person with this user name was deleted within the last 30 days. Restore them, or say that this is a new person, with another `sub`.',
+    Code.FailedPrecondition,
   );
-  if (keys.length > 0) {
-    const description = 'belongs to another user of the tenant';
-    throw invalidFields(
-      keys.map((key) => ({ field: `user.${key}`, description })),
-      Code.AlreadyExists,
-    );
-  }
-}
-
-function entryOfUser(record: UserRecord): Entry {
-  return { ...entryOf(userFields, record), ...record.standardClaims };
-}
-
-function messageOf(outcome: Outcome<UserRecord>) {
-  const { userId, standardClaims, ...record } = outcome.record;
-  return form.messageOf({ ...valuesOf(userFields, record), ...standardClaims, userId }, outcome);
 }

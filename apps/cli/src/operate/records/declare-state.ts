@@ -52,8 +52,9 @@ export async function applyState(
       }
     },
   });
-  for (const { tenantId, created, updated, deleted } of tenants) {
+  for (const { tenantId, created, updated, deleted, newPeople } of tenants) {
     terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
+    for (const name of newPeople) terminal.say(`${tenantId}: user ${name} is ${aNewPerson}\n`);
   }
 }
 
@@ -135,7 +136,10 @@ function documentOf(
   return ['standard input', { environment, read: () => (text ??= input()) }];
 }
 
-function described({ kind, name, change, keys }: Difference): string {
+const aNewPerson = 'a new person with a new `sub`; the deleted one of that name can be restored';
+
+function described({ kind, name, change, keys, wasDeleted }: Difference): string {
+  if (wasDeleted) return `${kind} ${name} would be ${aNewPerson}`;
   return `${kind} ${name} would be ${change}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`;
 }
 

@@ -349,6 +349,33 @@ function recordCalls(
   ];
 }
 
+/** The calls of what was deleted. @param id the name of what identifies it */
+function deletedCalls(
+  noun: 'User' | 'Application',
+  id: string,
+  made: (tenant: Tenant) => Promise<JsonObject>,
+): GoodRequest[] {
+  const deleted = async (tenant: Tenant): Promise<JsonObject> => {
+    const record = await made(tenant);
+    await tenant.forget(noun, { [id]: record[id] ?? null });
+    return record;
+  };
+  const service = `admin.${noun}sService`;
+  return [
+    {
+      method: `${service}.Undelete`,
+      request: async (tenant) => ({ tenantId: tenant.id, [id]: textAt(await deleted(tenant), id) }),
+    },
+    {
+      method: `${service}.ListDeleted`,
+      async request(tenant) {
+        const record = await deleted(tenant);
+        return { tenantId: tenant.id, search: textAt(record, noun === 'User' ? 'username' : id) };
+      },
+    },
+  ];
+}
+
 const adminCalls: readonly GoodRequest[] = [
   ...recordCalls('User', 'userId', (tenant) => {
     const name = tenant.newName();
@@ -360,6 +387,8 @@ const adminCalls: readonly GoodRequest[] = [
     return { audience: `https://${name}.example`, name, scopes: [{ name: `${name}.read` }] };
   }),
   ...recordCalls('Role', 'name', (tenant) => ({ name: tenant.newName() })),
+  ...deletedCalls('User', 'userId', (tenant) => tenant.record('User', { username: tenant.newName() })),
+  ...deletedCalls('Application', 'clientId', newApplication),
   { method: 'admin.ApplicationsService.ListSecrets', request: applicationOf },
   {
     method: 'admin.ApplicationsService.CreateSecret',
@@ -386,8 +415,9 @@ function newApplicationOf(tenant: Tenant): JsonObject {
   };
 }
 
-const newApplication = (tenant: Tenant): Promise<JsonObject> =>
-  tenant.record('Application', newApplicationOf(tenant));
+async function newApplication(tenant: Tenant): Promise<JsonObject> {
+  return tenant.record('Application', newApplicationOf(tenant));
+}
 
 async function applicationOf(tenant: Tenant): Promise<JsonObject> {
   return { tenantId: tenant.id, clientId: textAt(await newApplication(tenant), 'clientId') };

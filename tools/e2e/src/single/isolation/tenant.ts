@@ -256,6 +256,11 @@ export class Tenant {
     return this.#calls.get(`admin.${noun}sService.Create`, request);
   }
 
+  /** Deletes a record that administration made. */
+  async forget(noun: 'User' | 'Application', key: JsonObject): Promise<void> {
+    await this.#calls.get(`admin.${noun}sService.Delete`, { tenantId: this.id, ...key });
+  }
+
   /** Adds a secret to an application; resolves with its identifier. */
   async newSecret(clientId: string): Promise<string> {
     const made = await this.#calls.get('admin.ApplicationsService.CreateSecret', {

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@tessera/test-kit/provision';
-import { claimsOf, decideCiba, decideDevice, type DecisionWord } from '@tessera/test-client';
+import { claimsOf, decideCiba, decideDevice, tokensOf, type DecisionWord } from '@tessera/test-client';
 import { people, secrets } from '../../harness/declared-state.ts';
+import { authorizeQuery, codeFor, expectError, redeem, refresh } from '../../harness/flows.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
@@ -72,5 +73,33 @@ describe('the tessera command', () => {
     const { printed, code } = await flow('deny');
     expect([code, printed.out]).toEqual([1, '']);
     expect(printed.said).toContain('access_denied');
+  });
+
+  it('brings a deleted person and a deleted application back, with the same `sub`, password and secret', async () => {
+    const operate = async (line: string) => {
+      const { TESSERA_DATA_DIR = '' } = system.environmentOf('standalone');
+      const { printed, ended } = tessera(line.split(' '), { TESSERA_DATA_DIR });
+      expect(await ended, printed.said).toBe(0);
+    };
+    const tokens = async () => tokensOf(await redeem(system.http, await codeFor(system.person())));
+    const before = await tokens();
+    await operate('user delete --tenant acme --username ada --take-over');
+    await eventually('Ada cannot sign in', async () => {
+      const answer = await system.person().authorize(authorizeQuery(), people.ada);
+      return answer.header('location')?.includes('code=') !== true;
+    });
+    await operate('user restore --tenant acme --username ada');
+    await operate('application delete --tenant acme --client-id acme-web --take-over');
+    await operate('application restore --tenant acme --client-id acme-web');
+    await eventually(
+      'both are back',
+      async () =>
+        (await system.person().authorize(authorizeQuery(), people.ada))
+          .header('location')
+          ?.includes('code=') === true,
+    );
+    const after = await tokens();
+    expect(claimsOf(after.idToken)['sub']).toBe(claimsOf(before.idToken)['sub']);
+    expectError(await refresh(system.http, before.refreshToken), 400, 'invalid_grant');
   });
 });

@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/users.proto.
  */
 export const file_tessera_admin_v1_users: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIt4FCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHVzZXJuYW1lGAogASgJEg0KBWVtYWlsGAsgASgJEgwKBG5hbWUYDCABKAkSFAoMcGhvbmVfbnVtYmVyGA0gASgJEisKCmF0dHJpYnV0ZXMYDiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBXJvbGVzGA8gAygJEg4KBnN0YXR1cxgQIAEoCRIaChJwcmVmZXJyZWRfdXNlcm5hbWUYESABKAkSEgoKZ2l2ZW5fbmFtZRgSIAEoCRITCgtmYW1pbHlfbmFtZRgTIAEoCRITCgttaWRkbGVfbmFtZRgUIAEoCRIQCghuaWNrbmFtZRgVIAEoCRIbCg5lbWFpbF92ZXJpZmllZBgWIAEoCEgAiAEBEiIKFXBob25lX251bWJlcl92ZXJpZmllZBgXIAEoCEgBiAEBEg4KBmxvY2FsZRgYIAEoCRIQCgh6b25laW5mbxgZIAEoCRIPCgdwaWN0dXJlGBogASgJEg8KB3Byb2ZpbGUYGyABKAkSDwoHd2Vic2l0ZRgcIAEoCRIOCgZnZW5kZXIYHSABKAkSEQoJYmlydGhkYXRlGB4gASgJEjAKB2FkZHJlc3MYHyABKAsyHy50ZXNzZXJhLmFkbWluLnYxLlBvc3RhbEFkZHJlc3MSFQoIcGFzc3dvcmQYICABKAlCA4ABARIaCg1wYXNzd29yZF9oYXNoGCEgASgJQgOAAQFCEQoPX2VtYWlsX3ZlcmlmaWVkQhgKFl9waG9uZV9udW1iZXJfdmVyaWZpZWQiggEKDVBvc3RhbEFkZHJlc3MSEQoJZm9ybWF0dGVkGAEgASgJEhYKDnN0cmVldF9hZGRyZXNzGAIgASgJEhAKCGxvY2FsaXR5GAMgASgJEg4KBnJlZ2lvbhgEIAEoCRITCgtwb3N0YWxfY29kZRgFIAEoCRIPCgdjb3VudHJ5GAYgASgJIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIlwKEExpc3RVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJTChFMaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkidwoRQ3JlYXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBHVzZXIYAiABKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISEgoKcmVxdWVzdF9pZBgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIqcBChFVcGRhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgibwoRRGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCIUChJEZWxldGVVc2VyUmVzcG9uc2UiZwoZQ3JlYXRlUGFzc3dvcmRMaW5rUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIPCgdwdXJwb3NlGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgiXwoaQ3JlYXRlUGFzc3dvcmRMaW5rUmVzcG9uc2USEAoDdXJpGAEgASgJQgOAAQESLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMrkGCgxVc2Vyc1NlcnZpY2USdgoDR2V0EiAudGVzc2VyYS5hZG1pbi52MS5HZXRVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciI1kAIB6uAYLgoIb3BlcmF0b3IKBWFkbWluEhBhZG1pbi51c2Vycy5yZWFkGgl0ZW5hbnRfaWQShgEKBExpc3QSIi50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1JlcXVlc3QaIy50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBJ6CgZDcmVhdGUSIy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSegoGVXBkYXRlEiMudGVzc2VyYS5hZG1pbi52MS5VcGRhdGVVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEogBCgZEZWxldGUSIy50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5EZWxldGVVc2VyUmVzcG9uc2UiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKkAQoSQ3JlYXRlUGFzc3dvcmRMaW5rEisudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXF1ZXN0GiwudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIo8GCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh1c2VybmFtZRgKIAEoCRINCgVlbWFpbBgLIAEoCRIMCgRuYW1lGAwgASgJEhQKDHBob25lX251bWJlchgNIAEoCRIrCgphdHRyaWJ1dGVzGA4gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVyb2xlcxgPIAMoCRIOCgZzdGF0dXMYECABKAkSGgoScHJlZmVycmVkX3VzZXJuYW1lGBEgASgJEhIKCmdpdmVuX25hbWUYEiABKAkSEwoLZmFtaWx5X25hbWUYEyABKAkSEwoLbWlkZGxlX25hbWUYFCABKAkSEAoIbmlja25hbWUYFSABKAkSGwoOZW1haWxfdmVyaWZpZWQYFiABKAhIAIgBARIiChVwaG9uZV9udW1iZXJfdmVyaWZpZWQYFyABKAhIAYgBARIOCgZsb2NhbGUYGCABKAkSEAoIem9uZWluZm8YGSABKAkSDwoHcGljdHVyZRgaIAEoCRIPCgdwcm9maWxlGBsgASgJEg8KB3dlYnNpdGUYHCABKAkSDgoGZ2VuZGVyGB0gASgJEhEKCWJpcnRoZGF0ZRgeIAEoCRIwCgdhZGRyZXNzGB8gASgLMh8udGVzc2VyYS5hZG1pbi52MS5Qb3N0YWxBZGRyZXNzEhUKCHBhc3N3b3JkGCAgASgJQgOAAQESGgoNcGFzc3dvcmRfaGFzaBghIAEoCUIDgAEBQhEKD19lbWFpbF92ZXJpZmllZEIYChZfcGhvbmVfbnVtYmVyX3ZlcmlmaWVkIoIBCg1Qb3N0YWxBZGRyZXNzEhEKCWZvcm1hdHRlZBgBIAEoCRIWCg5zdHJlZXRfYWRkcmVzcxgCIAEoCRIQCghsb2NhbGl0eRgDIAEoCRIOCgZyZWdpb24YBCABKAkSEwoLcG9zdGFsX2NvZGUYBSABKAkSDwoHY291bnRyeRgGIAEoCSI0Cg5HZXRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJcChBMaXN0VXNlcnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiUwoRTGlzdFVzZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIosBChFDcmVhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchISCgpyZXF1ZXN0X2lkGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEgoKbmV3X3BlcnNvbhgFIAEoCCKnAQoRVXBkYXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBHVzZXIYAiABKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIIm8KEURlbGV0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEgwKBGV0YWcYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgiFAoSRGVsZXRlVXNlclJlc3BvbnNlImcKGUNyZWF0ZVBhc3N3b3JkTGlua1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDwoHcHVycG9zZRgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIl8KGkNyZWF0ZVBhc3N3b3JkTGlua1Jlc3BvbnNlEhAKA3VyaRgBIAEoCUIDgAEBEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJQChNVbmRlbGV0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDXZhbGlkYXRlX29ubHkYAyABKAgiYwoXTGlzdERlbGV0ZWRVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJaChhMaXN0RGVsZXRlZFVzZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMtcICgxVc2Vyc1NlcnZpY2USdgoDR2V0EiAudGVzc2VyYS5hZG1pbi52MS5HZXRVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciI1kAIB6uAYLgoIb3BlcmF0b3IKBWFkbWluEhBhZG1pbi51c2Vycy5yZWFkGgl0ZW5hbnRfaWQShgEKBExpc3QSIi50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1JlcXVlc3QaIy50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBJ6CgZDcmVhdGUSIy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSegoGVXBkYXRlEiMudGVzc2VyYS5hZG1pbi52MS5VcGRhdGVVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEogBCgZEZWxldGUSIy50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5EZWxldGVVc2VyUmVzcG9uc2UiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKkAQoSQ3JlYXRlUGFzc3dvcmRMaW5rEisudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXF1ZXN0GiwudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEn4KCFVuZGVsZXRlEiUudGVzc2VyYS5hZG1pbi52MS5VbmRlbGV0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSmwEKC0xpc3REZWxldGVkEikudGVzc2VyYS5hZG1pbi52MS5MaXN0RGVsZXRlZFVzZXJzUmVxdWVzdBoqLnRlc3NlcmEuYWRtaW4udjEuTGlzdERlbGV0ZWRVc2Vyc1Jlc3BvbnNlIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZGIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * A person.
@@ -56,6 +56,13 @@ export type User = Message<"tessera.admin.v1.User"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Of a deleted person; set by the server.
+   *
+   * @generated from field: google.protobuf.Timestamp delete_time = 6;
+   */
+  deleteTime?: Timestamp | undefined;
 
   /**
    * Unique within the tenant, with `email` and `phone_number`, in any case.
@@ -358,6 +365,13 @@ export type CreateUserRequest = Message<"tessera.admin.v1.CreateUserRequest"> & 
    * @generated from field: bool validate_only = 4;
    */
   validateOnly: boolean;
+
+  /**
+   * It is somebody else than the person with that user name who was deleted within the last 30 days, and whom Undelete brings back.
+   *
+   * @generated from field: bool new_person = 5;
+   */
+  newPerson: boolean;
 };
 
 /**
@@ -530,6 +544,99 @@ export const CreatePasswordLinkResponseSchema: GenMessage<CreatePasswordLinkResp
   messageDesc(file_tessera_admin_v1_users, 10);
 
 /**
+ * @generated from message tessera.admin.v1.UndeleteUserRequest
+ */
+export type UndeleteUserRequest = Message<"tessera.admin.v1.UndeleteUserRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 3;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message tessera.admin.v1.UndeleteUserRequest.
+ * Use `create(UndeleteUserRequestSchema)` to create a new message.
+ */
+export const UndeleteUserRequestSchema: GenMessage<UndeleteUserRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 11);
+
+/**
+ * @generated from message tessera.admin.v1.ListDeletedUsersRequest
+ */
+export type ListDeletedUsersRequest = Message<"tessera.admin.v1.ListDeletedUsersRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * At most 1000; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, with the same `search`.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Begins the user name, in any case. Empty: all of them.
+   *
+   * @generated from field: string search = 4;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message tessera.admin.v1.ListDeletedUsersRequest.
+ * Use `create(ListDeletedUsersRequestSchema)` to create a new message.
+ */
+export const ListDeletedUsersRequestSchema: GenMessage<ListDeletedUsersRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 12);
+
+/**
+ * @generated from message tessera.admin.v1.ListDeletedUsersResponse
+ */
+export type ListDeletedUsersResponse = Message<"tessera.admin.v1.ListDeletedUsersResponse"> & {
+  /**
+   * As they were, in the order of the user names, with `delete_time`.
+   *
+   * @generated from field: repeated tessera.admin.v1.User users = 1;
+   */
+  users: User[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message tessera.admin.v1.ListDeletedUsersResponse.
+ * Use `create(ListDeletedUsersResponseSchema)` to create a new message.
+ */
+export const ListDeletedUsersResponseSchema: GenMessage<ListDeletedUsersResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 13);
+
+/**
  * UsersService reads and changes the people of a tenant.
  *
  * A call changes one record, in one transaction with its audit row and its place in the feed. NOT_FOUND for an unknown tenant or record.
@@ -560,7 +667,8 @@ export const UsersService: GenService<{
     output: typeof ListUsersResponseSchema;
   },
   /**
-   * Create adds a person. ALREADY_EXISTS if another one has the user name, e-mail address or phone number.
+   * Create adds a person. ALREADY_EXISTS if another one has the user name, e-mail address or phone number. FAILED_PRECONDITION without
+   * `new_person` if somebody with that user name was deleted within the last 30 days.
    *
    * @generated from rpc tessera.admin.v1.UsersService.Create
    */
@@ -580,7 +688,7 @@ export const UsersService: GenService<{
     output: typeof UserSchema;
   },
   /**
-   * Delete deletes a person.
+   * Delete deletes a person. Undelete takes it back for 30 days.
    *
    * @generated from rpc tessera.admin.v1.UsersService.Delete
    */
@@ -600,6 +708,28 @@ export const UsersService: GenService<{
     methodKind: "unary";
     input: typeof CreatePasswordLinkRequestSchema;
     output: typeof CreatePasswordLinkResponseSchema;
+  },
+  /**
+   * Undelete brings a person back that was deleted within the last 30 days (AIP-164), with the same `user_id` and password, without the roles
+   * that are gone. Everything issued before stays invalid. ALREADY_EXISTS if it is there, or if another person has the user name, e-mail
+   * address or phone number.
+   *
+   * @generated from rpc tessera.admin.v1.UsersService.Undelete
+   */
+  undelete: {
+    methodKind: "unary";
+    input: typeof UndeleteUserRequestSchema;
+    output: typeof UserSchema;
+  },
+  /**
+   * ListDeleted reads the people that can be brought back, page by page.
+   *
+   * @generated from rpc tessera.admin.v1.UsersService.ListDeleted
+   */
+  listDeleted: {
+    methodKind: "unary";
+    input: typeof ListDeletedUsersRequestSchema;
+    output: typeof ListDeletedUsersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_admin_v1_users, 0);

@@ -1,0 +1,39 @@
+import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
+import { apiOwner } from '../declared/owner.ts';
+import { desiredOf, valuesOf } from '../fields/field.ts';
+import type { Outcome } from '../records/change-records.ts';
+import { recordForm, type Entry } from '../records/record-form.ts';
+import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
+import { readResources } from '../resources/read.postgres.ts';
+import { readRoles } from '../roles/read.postgres.ts';
+import type { RecordTransaction } from '../store/store.ts';
+import { checkApplication } from './checks.ts';
+import { applicationFields, applicationWithoutSecrets, type ApplicationRecord } from './fields.ts';
+
+/** How applications stand in messages. */
+export const applicationForm = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));
+
+/** The application that an entry asks for, with the secrets that it has. Throws InvalidArgument for broken rules. */
+export async function applicationOf(
+  entry: Entry,
+  present: ApplicationRecord | undefined,
+  around: RecordTransaction,
+): Promise<ApplicationRecord> {
+  const declared = applicationForm.parse(applicationWithoutSecrets, entry);
+  const resources = await readResources(around.tx, around.tenantId);
+  const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
+  const secrets = present?.secrets ?? [];
+  applicationForm.check((report) => {
+    checkApplication(declared, { resources, roles }, report);
+    if (jwtAudiencesOf({ resources }).includes(declared.clientId))
+      report(['clientId'], jwtAudienceAsClientId);
+    if (declared.type === 'public' && secrets.length > 0)
+      report(['type'], 'a public application has no secret');
+  });
+  return { ...desiredOf(applicationFields, declared, present), owner: apiOwner, secrets };
+}
+
+/** Never with the digests of secrets. */
+export function messageOfApplication(outcome: Outcome<ApplicationRecord>) {
+  return applicationForm.messageOf(valuesOf(applicationFields, outcome.record), outcome);
+}

@@ -1,0 +1,76 @@
+import { adminRoles, adminScopes } from '@tessera/oauth';
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { applicationOf, messageOfApplication } from '../applications/application-form.ts';
+import { applicationFields, type ApplicationRecord } from '../applications/fields.ts';
+import { isBuiltInScope } from '../fields/field-checks.ts';
+import { entryOf } from '../fields/field.ts';
+import { pageRequest } from '../records/page-token.ts';
+import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts';
+import { readResources } from '../resources/read.postgres.ts';
+import { readRoles } from '../roles/read.postgres.ts';
+import type { RecordTransaction } from '../store/store.ts';
+
+/** The calls that list deleted applications and bring one back. */
+export function deletedApplicationCalls({
+  database,
+  records,
+}: RecordCallsDeps): Pick<Handlers<typeof ApplicationsService>, 'listDeleted' | 'undelete'> {
+  return {
+    async listDeleted({ tenantId, ...page }) {
+      const { found, nextPageToken } = await listedDeleted(
+        database,
+        'application',
+        tenantId,
+        pageRequest(page),
+      );
+      return { applications: found.map(messageOfApplication), nextPageToken };
+    },
+
+    async undelete({ clientId: id, ...request }, context) {
+      const restored = await records.restore(
+        'application',
+        {
+          ...request,
+          id,
+          async draft({ record }, around) {
+            const kept = await withoutWhatIsGone(record, around);
+            // Parsed again: an earlier version kept fewer fields.
+            return {
+              ...(await applicationOf(entryOf(applicationFields, kept), kept, around)),
+              owner: record.owner,
+            };
+          },
+        },
+        context,
+      );
+      return messageOfApplication(restored);
+    },
+  };
+}
+
+/** Throws FailedPrecondition if no allowed role is left: without any, everybody of the tenant may use an application. */
+async function withoutWhatIsGone(
+  record: ApplicationRecord,
+  { tx, tenantId }: RecordTransaction,
+): Promise<ApplicationRecord> {
+  const resources = await readResources(tx, tenantId);
+  const audiences = new Set(resources.map(({ audience }) => audience));
+  const ofResources = resources.flatMap((resource) => resource.scopes.map(({ name }) => name));
+  const scopes = new Set([...ofResources, ...adminScopes.keys()]);
+  const ofTenant = (await readRoles(tx, tenantId)).map(({ name }) => name);
+  const roles = new Set([...ofTenant, ...adminRoles.keys()]);
+  const allowedRoles = record.allowedRoles.filter((role) => roles.has(role));
+  if (allowedRoles.length === 0 && record.allowedRoles.length > 0) {
+    throw new ConnectError(
+      `The application is for people with a role that is gone: ${record.allowedRoles.join(', ')}. Create one of these roles first.`,
+      Code.FailedPrecondition,
+    );
+  }
+  return {
+    ...record,
+    scopes: record.scopes.filter((scope) => isBuiltInScope(scope) || scopes.has(scope)),
+    introspectAudiences: record.introspectAudiences.filter((audience) => audiences.has(audience)),
+    allowedRoles,
+  };
+}

@@ -1,0 +1,46 @@
+import { Code, invalidFields } from '@tessera/rpc';
+import { UserSchema } from '@tessera/proto-gen/admin-users';
+import { entryOf, valuesOf } from '../fields/field.ts';
+import type { Outcome } from '../records/change-records.ts';
+import { recordForm, type Entry } from '../records/record-form.ts';
+import { readRoles } from '../roles/read.postgres.ts';
+import type { RecordTransaction } from '../store/store.ts';
+import { checkUser } from './checks.ts';
+import { user, userFields, type DeclaredUser, type UserRecord } from './fields.ts';
+import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
+import { takenIdentifiers } from './read.postgres.ts';
+
+/** How people stand in messages. */
+export const userForm = recordForm(UserSchema, 'user', Object.keys(user.shape));
+
+/** Throws InvalidArgument for broken rules, and AlreadyExists for identifiers of other people. */
+export async function checkAmongOthers(
+  declared: DeclaredUser,
+  userId: string,
+  { tx, tenantId }: RecordTransaction,
+): Promise<void> {
+  const roles = new Set((await readRoles(tx, tenantId)).map(({ name }) => name));
+  userForm.check((report) => checkUser(declared, roles, report));
+  const taken = new Set(await takenIdentifiers(tx, { tenantId, userId }, identifiersOf(declared)));
+  const keys = (['username', 'email', 'phoneNumber'] as const).filter((key) =>
+    taken.has(normalizeIdentifier(declared[key])),
+  );
+  if (keys.length > 0) {
+    const description = 'belongs to another user of the tenant';
+    throw invalidFields(
+      keys.map((key) => ({ field: `user.${key}`, description })),
+      Code.AlreadyExists,
+    );
+  }
+}
+
+/** The entry that asks for a person, without the password. */
+export function entryOfUser(record: UserRecord): Entry {
+  return { ...entryOf(userFields, record), ...record.standardClaims };
+}
+
+/** Never with the password hash. */
+export function messageOfUser(outcome: Outcome<UserRecord>) {
+  const { userId, standardClaims, ...record } = outcome.record;
+  return userForm.messageOf({ ...valuesOf(userFields, record), ...standardClaims, userId }, outcome);
+}
