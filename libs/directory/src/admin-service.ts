@@ -10,6 +10,7 @@ import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
+import { impactOf } from './apply/impact.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import { eventBase } from './apply/plan-events.ts';
@@ -44,7 +45,7 @@ export function directoryAdminHandlers(
       return { tenants };
     },
 
-    async diff({ document, fileName, deletionsOnly, owner, takeOver }, { signal }) {
+    async diff({ document, fileName, deletionsOnly, owner, takeOver, impact }, { signal }) {
       await deps.pepperCheck.look();
       const plans = await planDeclaredState(
         deps,
@@ -56,6 +57,7 @@ export function directoryAdminHandlers(
         differences: deletionsOnly
           ? differencesOf(plan).filter(({ change }) => change === 'deleted')
           : differencesOf(plan, await namesakesOf(deps.database, plan)),
+        ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
       }));
       return { tenants: await Promise.all(tenants) };
     },

@@ -151,6 +151,27 @@ describe('the commands for records', () => {
     );
   });
 
+  it('show in a diff for whom it ends what was issued', async () => {
+    const users = Array.from({ length: 102 }, (_, at) => `{ username: u${String(at).padStart(3, '0')} }`);
+    const many = (status: string) =>
+      file(
+        `owner: many\ntenants: [{ id: many, name: Many, status: ${status}, users: [${users.join(', ')}] }]`,
+      );
+    await failed(`apply -f ${many('active')}`);
+    const { code, said } = await failed(`diff --impact -f ${many('disabled')}`);
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(
+        /^many: tenant many would be updated \(status\)\nmany: ends what was issued to 102 people: u000, .*u099, and 2 more\n$/,
+      ),
+    ]);
+    const without = file(state.replace(/ {4}users.*\n/, ''));
+    expect((await failed(`diff --impact -f ${without}`)).said).toContain(
+      'acme: ends what was issued to 1 person: ada\n',
+    );
+    expect((await failed(`diff --impact -f ${file(state)}`)).said).toBe('Nothing would change.\n');
+  });
+
   it('change no record of another owner, unless it is taken over', async () => {
     const update = 'user update --tenant acme --username ada --name Ada';
     expect(await failed(update)).toEqual({

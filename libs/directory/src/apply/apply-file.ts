@@ -45,11 +45,19 @@ export async function applyFile(
 /** Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors in the file. */
 export async function diffFile(
   fileName: string,
-  { deletionsOnly = false, ...options }: ApplyFileOptions & { readonly deletionsOnly?: boolean },
+  {
+    deletionsOnly = false,
+    impact = false,
+    ...options
+  }: ApplyFileOptions & {
+    readonly deletionsOnly?: boolean;
+    /** Whether it also returns what applying would end. */
+    readonly impact?: boolean;
+  },
 ): Promise<DiffResponse> {
   const document = await resolved(fileName, options);
   const { owner = '', takeOver = false } = options;
-  return options.admin.diff({ document, fileName, deletionsOnly, owner, takeOver }, options.call);
+  return options.admin.diff({ document, fileName, deletionsOnly, owner, takeOver, impact }, options.call);
 }
 
 /**

@@ -5,7 +5,12 @@ import {
   diffFile,
   type ApplyFileOptions,
 } from '@tessera/directory';
-import { DirectoryAdminService, type DiffResponse, type Difference } from '@tessera/proto-gen/directory';
+import {
+  DirectoryAdminService,
+  type DiffResponse,
+  type Difference,
+  type TenantDifferences,
+} from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process';
 import { Code, ConnectError } from '@tessera/rpc';
 import { CommandError, type Terminal } from '../../terminal.ts';
@@ -58,10 +63,13 @@ export async function applyState(
   }
 }
 
-/** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `checkState`. */
+/**
+ * Prints a line for each record that applying would change, and with `impact` for whom it ends what was issued. Resolves with whether there
+ * are any. Throws as `checkState`.
+ */
 export async function diffState(
   file: string | NamedText,
-  declaring: Declaring,
+  options: { readonly impact?: boolean } & Declaring,
   terminal: Terminal,
 ): Promise<boolean> {
   const [name, sources] = documentOf(file, terminal);
@@ -70,11 +78,12 @@ export async function diffState(
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);
-      return diffFile(name, { ...sources, ...declaring, admin, call }).catch(explain(name));
+      return diffFile(name, { ...sources, ...options, admin, call }).catch(explain(name));
     },
   });
   const lines = linesOf(response);
   for (const line of lines) terminal.out(line);
+  if (options.impact === true) for (const line of response.tenants.flatMap(impactLines)) terminal.out(line);
   if (lines.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
   if (count > 0)
@@ -82,6 +91,22 @@ export async function diffState(
       `Applying it needs --allow-delete, for ${count} ${count === 1 ? 'deletion' : 'deletions'}.\n`,
     );
   return lines.length > 0;
+}
+
+function impactLines({ tenantId, impact }: TenantDifferences): string[] {
+  if (impact === undefined)
+    throw new CommandError(
+      'The process that was asked is of a version that does not know the impact. Upgrade it first.',
+    );
+  const { people, usernames, applications, clientIds } = impact;
+  const line = (count: number, [one, many]: readonly [string, string], names: readonly string[]) => {
+    const rest = count > names.length ? `, and ${count - names.length} more` : '';
+    return `${tenantId}: ends what was issued to ${count} ${count === 1 ? one : many}: ${names.join(', ')}${rest}\n`;
+  };
+  return [
+    ...(people > 0 ? [line(people, ['person', 'people'], usernames)] : []),
+    ...(applications > 0 ? [line(applications, ['application', 'applications'], clientIds)] : []),
+  ];
 }
 
 /** Throws CommandError with exit code 3, after a list, for deletions that must be allowed. */
