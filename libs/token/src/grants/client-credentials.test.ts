@@ -48,6 +48,8 @@ describe('the client credentials grant', () => {
     const { jti } = claimsOf((await ask('web')).accessToken);
     const issued = (await on.events()).filter(({ event }) => event === 'token.issued');
     const mine = issued.filter(({ record }) => JSON.stringify(record).includes(String(jti)));
-    expect(mine).toMatchObject([{ record: { clientId: 'web', subject: 'web', ipAddress: '192.0.2.7' } }]);
+    const actor = { type: 'client', id: 'web' };
+    const record = { outcome: 'success', clientId: 'web', subject: 'web', actor, ipAddress: '192.0.2.7' };
+    expect(mine).toMatchObject([{ record }]);
   });
 });
