@@ -35,7 +35,7 @@ export async function startTessera(issuer: string, profile: string) {
     if (server.exitCode !== null) throw new Error(`Tessera did not start.\n${output}`);
     await sleep(100);
   }
-  return { stop };
+  return { directory, stop };
 }
 
 /** Whether a GET is answered, with an error too. */

@@ -4,12 +4,15 @@ import { nonEmpty } from '../options.ts';
 import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
 
 /** What every import is told. */
-interface Options {
-  readonly tenant: string;
-  readonly owner?: string;
+interface Common {
   readonly dryRun: boolean;
   readonly takeOver: boolean;
   readonly allowDelete: boolean;
+}
+
+interface Options extends Common {
+  readonly tenant: string;
+  readonly owner?: string;
 }
 
 const formats = { json: 'peopleInJson', csv: 'peopleInCsv' } as const;
@@ -18,6 +21,35 @@ const formats = { json: 'peopleInJson', csv: 'peopleInCsv' } as const;
 export function addImport(program: Command, context: CommandContext): void {
   const group = program.command('import').description('bring people and applications from elsewhere');
   for (const [format, reader] of Object.entries(formats)) addPeople(group, format, reader, context);
+  addKeycloak(group, context);
+}
+
+function addKeycloak(group: Command, context: CommandContext): void {
+  withOptions(group.command('keycloak'))
+    .description('a realm of Keycloak: clients, roles, and people with their passwords')
+    .argument('<files...>', 'what kc.sh export wrote of the realm; - reads standard input')
+    .option(
+      '--tenant <id>',
+      'the tenant, which is made unless it exists; default: the name of the realm',
+      nonEmpty,
+    )
+    .addHelpText(
+      'after',
+      `
+The owner is keycloak:<realm>. A role of a client is <client>:<role>; what a group or a composite role gives, people get one by one.
+The claim keycloak_id is what clients know as sub.${repeated}`,
+    )
+    .action(
+      async (names: readonly string[], { tenant, ...options }: Common & { readonly tenant?: string }) => {
+        const [{ importedRealm }, { importRecords }] = await Promise.all([
+          import('./keycloak/imported-realm.ts'),
+          import('./import-records.ts'),
+        ]);
+        const texts = names.map(async (name) => ({ name, text: await contentOf(name, context) }));
+        const imported = importedRealm(await Promise.all(texts));
+        await importRecords(imported, { tenant: tenant ?? imported.tenant, ...options }, context);
+      },
+    );
 }
 
 function addPeople(

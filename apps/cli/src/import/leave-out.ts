@@ -16,7 +16,16 @@ const kinds: Readonly<Record<List, { readonly kind: string; readonly name: strin
 };
 
 /** Without these there is no record. */
-const required = new Set(['audience', 'clientId', 'grantTypes', 'name of application', 'type', 'username']);
+const required = new Set([
+  'audience',
+  'clientId',
+  'grantTypes',
+  'name of application',
+  'name of resource',
+  'secrets',
+  'type',
+  'username',
+]);
 /** Of these a part can be left out. */
 const divisible = new Set([
   'address',

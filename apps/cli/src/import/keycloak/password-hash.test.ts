@@ -1,0 +1,53 @@
+import { pbkdf2Sync } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { passwordHashOf } from './password-hash.ts';
+
+const salt = Buffer.alloc(16, 7);
+
+function credential(algorithm: string, value: Buffer, hashIterations: number, additionalParameters = {}) {
+  return {
+    type: 'password',
+    secretData: JSON.stringify({ value: value.toString('base64'), salt: salt.toString('base64') }),
+    credentialData: JSON.stringify({ algorithm, hashIterations, additionalParameters }),
+  };
+}
+
+it.each([
+  ['pbkdf2', 'sha1', 20],
+  ['pbkdf2-sha256', 'sha256', 32],
+  ['pbkdf2-sha512', 'sha512', 64],
+])(
+  '%s is PBKDF2 by its first block, which costs one round of iterations (RFC 8018 §5.2)',
+  (name, digest, block) => {
+    const whole = pbkdf2Sync('correct horse', salt, 1000, 64, digest);
+    const alone = pbkdf2Sync('correct horse', salt, 1000, block, digest);
+    const text = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+    expect(passwordHashOf(credential(name, whole, 1000))).toEqual({
+      hash: `$pbkdf2-${digest}$i=1000$${text(salt)}$${text(alone)}`,
+    });
+  },
+);
+
+it('argon2 keeps its kind and its costs', () => {
+  const parameters = {
+    hashLength: ['32'],
+    memory: ['7168'],
+    type: ['id'],
+    version: ['1.3'],
+    parallelism: ['1'],
+  };
+  expect(passwordHashOf(credential('argon2', Buffer.alloc(32, 1), 5, parameters))).toEqual({
+    hash: '$argon2id$v=19$m=7168,t=5,p=1$BwcHBwcHBwcHBwcHBwcHBw$AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE',
+  });
+  expect(passwordHashOf(credential('argon2', salt, 5, { ...parameters, version: ['1.0'] }))).toEqual({
+    problem: 'has a hash by argon2 1.0, which is unknown here',
+  });
+});
+
+it('hashes by plug-ins and credentials without data have none', () => {
+  expect(passwordHashOf(credential('bcrypt', salt, 10))).toEqual({
+    problem: 'has a hash by bcrypt, which is unknown here',
+  });
+  const nothing = { type: 'password', secretData: '', credentialData: '{}' };
+  expect(passwordHashOf(nothing)).toEqual({ problem: 'is not in the file' });
+});

@@ -1,0 +1,93 @@
+/** A Keycloak of its own, from Maven Central, below `test-output`. It needs Java 17 and Maven, and runs on loopback. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const version = '26.4.0';
+const folder = join(import.meta.dirname, '../../test-output/examples/keycloak');
+const home = join(folder, `keycloak-${version}`);
+const address = 'http://127.0.0.1:19490';
+const administrator = { username: 'admin', password: 'admin-of-the-example-not-for-production' };
+const patience = 300_000;
+
+/** The administration of a running Keycloak. */
+export interface Administration {
+  /** Sends JSON to a path below `/admin/realms`. Throws unless it is accepted. */
+  send(method: 'POST' | 'PUT', path: string, body: unknown): Promise<void>;
+}
+
+/** Whether the tools are on the PATH. */
+export function hasTools(): boolean {
+  return ['java', 'mvn'].every((tool) => spawnSync('/bin/sh', ['-c', `command -v ${tool}`]).status === 0);
+}
+
+/** Starts an empty Keycloak, has `make` make a realm, stops it and returns what `kc.sh export` writes of the realm. */
+export async function exportOf(
+  realm: string,
+  make: (administration: Administration) => Promise<void>,
+): Promise<Record<string, unknown>> {
+  install();
+  rmSync(join(home, 'data'), { recursive: true, force: true });
+  const server = spawn(
+    '/bin/sh',
+    ['bin/kc.sh', 'start-dev', '--http-host=127.0.0.1', `--http-port=${new URL(address).port}`],
+    {
+      cwd: home,
+      env: {
+        ...process.env,
+        KC_BOOTSTRAP_ADMIN_USERNAME: administrator.username,
+        KC_BOOTSTRAP_ADMIN_PASSWORD: administrator.password,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let output = '';
+  server.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+  try {
+    const until = Date.now() + patience;
+    while (!output.includes('Listening on')) {
+      if (server.exitCode !== null || Date.now() > until) throw new Error('It did not start.');
+      await sleep(500);
+    }
+    await make({ send });
+  } catch (error) {
+    throw new Error(`The realm was not made.\n${output.slice(-4000)}`, { cause: error });
+  } finally {
+    server.kill();
+    await ended;
+  }
+  // Its database has one user at a time, so the server is gone by now.
+  const file = join(folder, 'realm.json');
+  const words = ['bin/kc.sh', 'export', '--realm', realm, '--users', 'same_file', '--file', file];
+  execFileSync('/bin/sh', words, { cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });
+  return JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+}
+
+function install(): void {
+  if (existsSync(home)) return;
+  const artifact = `org.keycloak:keycloak-quarkus-dist:${version}:zip`;
+  const words = ['-q', '-B', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`];
+  mkdirSync(folder, { recursive: true });
+  // Maven leaves its markers where it runs.
+  execFileSync('mvn', words, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+async function send(method: string, path: string, body: unknown): Promise<void> {
+  const response = await fetch(`${address}/admin/realms${path}`, {
+    method,
+    headers: { authorization: `Bearer ${await accessToken()}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+}
+
+async function accessToken(): Promise<string> {
+  const response = await fetch(`${address}/realms/master/protocol/openid-connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...administrator }),
+  });
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  return token;
+}

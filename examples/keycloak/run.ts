@@ -1,0 +1,54 @@
+/**
+ * Has a Keycloak make and export a realm, imports what it exported, and signs its people in with their old passwords. The part of the
+ * export that an import reads stays as `realm.json` below `test-output`: a copy here is what the end-to-end tests import.
+ */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { authorizationQuery, HttpClient, Person } from '../../libs/test-client/src/index.ts';
+import { expect } from '../harness/expect.ts';
+import { makeHarbour, passwords, realm } from './harbour.ts';
+import { exportOf } from './keycloak.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'test-output/examples/keycloak');
+const callback = 'https://harbour.example/callback';
+
+/** Without the keys of the realm and its flows, which nobody reads. */
+const read = [
+  'realm',
+  'displayName',
+  'accessTokenLifespan',
+  'defaultRole',
+  'roles',
+  'groups',
+  'users',
+  'clients',
+  'clientScopes',
+  'identityProviders',
+];
+
+/** Throws unless everybody signs in at the Tessera that has this issuer and data directory. Resolves with what happened. */
+export async function importKeycloak(issuer: string, dataDirectory: string): Promise<string> {
+  const whole = await exportOf(realm, makeHarbour);
+  const file = join(folder, 'whole.json');
+  writeFileSync(file, JSON.stringify(whole));
+  const part = Object.fromEntries(read.map((key) => [key, whole[key]]));
+  writeFileSync(join(folder, 'realm.json'), JSON.stringify(part, undefined, 2));
+  const imported = () =>
+    execFileSync(process.execPath, ['apps/cli/src/main.ts', 'import', 'keycloak', file], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], TESSERA_DATA_DIR: dataDirectory },
+      encoding: 'utf8',
+    });
+  const leftOut = imported().trimEnd().split('\n');
+  for (const { username, password } of passwords) {
+    const login = { tenant: realm, username, password };
+    const person = new Person(new HttpClient(() => issuer), login);
+    const request = { client_id: 'harbour-web', redirect_uri: callback, scope: 'openid orders.read' };
+    const answer = await person.authorize(authorizationQuery(request), login);
+    expect(answer.header('location')?.startsWith(`${callback}?code=`) === true, `${username} signs in`);
+  }
+  expect(imported().trimEnd() === leftOut.join('\n'), 'the second import says the same');
+  return `${passwords.length} people signed in, ${leftOut.length} things left out`;
+}
