@@ -73,7 +73,8 @@ function addDeclaredState(program: Command, context: CommandContext): void {
 It changes the records of its owner alone. If it declares one that another owner declared otherwise, it changes nothing of the
 tenant, lists the owners and exits with code 3, unless it takes the records over.
 Without --allow-delete it changes nothing if it would delete a person, an application, or more than a tenth of the
-resources or roles of a tenant: it lists them and exits with code 3. A deleted person who is declared again gets a new \`sub\`.`,
+resources or roles of a tenant: it lists them and exits with code 3. A deleted person who is declared again gets a new \`sub\`;
+\`tessera user restore\` brings back the old one for 30 days.`,
     )
     .action(async ({ file, ...options }: { file: string; allowDelete: boolean } & Declaring) => {
       const { applyState } = await import('./records/declare-state.ts');

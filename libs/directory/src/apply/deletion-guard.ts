@@ -24,7 +24,7 @@ export function refuseDeletions(plans: readonly TenantPlan[], earlier: readonly 
   throw new DeletionsNotAllowedError(
     `${applied}: the declared state leaves out records, and applying it would delete them:\n${shortened(lines)}\n` +
       'Declare them, or allow the deletion: `tessera apply --allow-delete`, `state.allowDelete` of the chart, or ' +
-      'TESSERA_APPLY_ALLOW_DELETE=yes for TESSERA_APPLY_FILE. A deleted person who is declared again gets a new `sub`.',
+      'TESSERA_APPLY_ALLOW_DELETE=yes for TESSERA_APPLY_FILE. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
   );
 }
 

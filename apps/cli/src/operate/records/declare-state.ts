@@ -115,7 +115,7 @@ function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
   if (lines.length === 0) return;
   for (const line of lines) out(line);
   throw new CommandError(
-    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`.',
+    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
     3,
   );
 }
