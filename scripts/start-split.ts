@@ -1,5 +1,5 @@
 /**
- * `npm run start:split`: the six processes of the split topology on this machine, over gRPC on loopback, with a shared
+ * `npm run start:split`: the seven processes of the split topology on this machine, over gRPC on loopback, with a shared
  * token made for this run. Settings come from the environment; DATABASE_URL, REDIS_URL and the three secrets of the
  * README are required, as the processes share their stores.
  */
@@ -8,7 +8,18 @@ import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 
 /** In calling order, each with its port for calls on loopback. */
-const processes = { keys: 9101, directory: 9102, authorize: 9103, device: 9104, token: 9105, gateway: 9106 };
+const processes = {
+  keys: 9101,
+  directory: 9102,
+  authorize: 9103,
+  device: 9104,
+  token: 9105,
+  gateway: 9106,
+  admin: 9107,
+};
+
+/** They call and are not called. */
+const fronts = ['gateway', 'admin'];
 
 const required = [
   'DATABASE_URL',
@@ -37,7 +48,7 @@ async function run(): Promise<number> {
     TESSERA_RPC_TOKEN: randomBytes(32).toString('base64url'),
     ...Object.fromEntries(
       Object.entries(processes)
-        .filter(([name]) => name !== 'gateway')
+        .filter(([name]) => !fronts.includes(name))
         .map(([name, port]) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${port}`]),
     ),
   };
@@ -47,7 +58,10 @@ async function run(): Promise<number> {
       cwd: dirname(import.meta.dirname),
       env: {
         ...shared,
-        TESSERA_RPC_PORT: String(port),
+        // That of the admin process, which serves no internal calls, is for administrators.
+        ...(name === 'admin'
+          ? { TESSERA_ADMIN_PORT: process.env['TESSERA_ADMIN_PORT'] ?? String(port) }
+          : { TESSERA_RPC_PORT: String(port) }),
         // One for each process, counted up from that of the environment.
         ...(management > 0 ? { TESSERA_MANAGEMENT_PORT: String(management + at) } : {}),
       },

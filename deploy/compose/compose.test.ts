@@ -90,7 +90,7 @@ describe.each(['compose.yaml', 'compact.yaml'])('deploy/compose/%s', (name) => {
 
 test('The split topology has a container for every process but the compact one', () => {
   const names = ours(read('compose.yaml')).map(([name]) => name);
-  expect(names.toSorted()).toEqual(['authorize', 'device', 'directory', 'gateway', 'keys', 'token']);
+  expect(names.toSorted()).toEqual(['admin', 'authorize', 'device', 'directory', 'gateway', 'keys', 'token']);
 });
 
 /** Compact makes its own at the first start, before its settings are read. */

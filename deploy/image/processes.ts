@@ -7,6 +7,7 @@ export const processes: Readonly<Record<string, string>> = {
   device: 'apps/device/src/main.ts',
   keys: 'apps/keys/src/main.ts',
   directory: 'apps/directory/src/main.ts',
+  admin: 'apps/admin/src/main.ts',
   /** The command of operators; what follows are its words. */
   tessera: 'apps/cli/src/main.ts',
 };

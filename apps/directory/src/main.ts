@@ -3,25 +3,16 @@
  *
  *     gateway, authorize, device, token, operator ══gRPC══> directory ──> Postgres `directory`
  *     TESSERA_APPLY_FILE ─> admin service ─┘ at the start and at SIGHUP
- *     curl ══Connect══> admin service ─────┘ at TESSERA_ADMIN_PORT
  */
-import { combine, rpcCredentials, runService } from '@tessera/process';
+import { combine, runService } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
-import {
-  administrationConfig,
-  applyAtStart,
-  applyConfig,
-  buildDirectory,
-  directoryConfig,
-  migrations,
-  serveAdministration,
-} from '@tessera/directory';
+import { applyAtStart, applyConfig, buildDirectory, directoryConfig, migrations } from '@tessera/directory';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 
 await runService({
   name: 'directory',
-  config: combine(directoryConfig, applyConfig, administrationConfig),
+  config: combine(directoryConfig, applyConfig),
   environment: process.env,
   stores: { database: true, redis: false },
   migrations,
@@ -37,9 +28,5 @@ await runService({
       log,
       lifecycle,
     });
-    const credentials = () => rpcCredentials(config);
-    const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
-    const server = await serveAdministration(built.routes, config, { credentials, log, drainMs });
-    if (server !== undefined) lifecycle.onDrain(async () => server.drain());
   },
 });

@@ -1,5 +1,4 @@
-import { serveAdministration, type AdminConfig } from '@tessera/admin';
-import { announceAdministration } from '@tessera/directory';
+import { announceAdministration, serveAdministration, type AdminConfig } from '@tessera/admin';
 import type { Lifecycle, ProcessConfig, RpcConfig, Runtime } from '@tessera/process';
 import type { BuiltService, RpcCredentials } from '@tessera/rpc';
 import { developmentSecret } from './development-secret.ts';

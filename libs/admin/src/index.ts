@@ -5,7 +5,9 @@
  *     curl, browsers, tessera ══> serve-administration ─┬─> access/ bearer-administrators ──> token, directory
  *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator
  *     who-may-give ─> what-is-given   the table
+ *     local-administration   how the command finds the process with embedded stores
  */
 export { adminConfig, type AdminConfig } from './config.ts';
+export { announceAdministration, findAdministration } from './local-administration.ts';
 export { serveAdministration } from './serve-administration.ts';
 export { buildAdmin, type AdminPeers } from './wiring.ts';

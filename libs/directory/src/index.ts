@@ -11,8 +11,6 @@
  *     operator, gateway: links with which people set their passwords ─> links/
  *     every change ──> feed/ ──> watchers in the other services
  */
-export { administrationConfig, serveAdministration, type AdministrationConfig } from './administration.ts';
-export { announceAdministration, findAdministration } from './local-administration.ts';
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { buildDirectory, migrations } from './wiring.ts';

@@ -21,19 +21,20 @@ export async function planSystem(
   common: Environment,
   own: (name: Service) => Environment = () => ({}),
 ): Promise<PlannedProcess[]> {
-  if (topology === 'compact') return [await planned('standalone', common)];
+  if (topology === 'compact') return [await planProcess('standalone', common)];
   const ports = new Map<Service, number>();
   for (const name of services) ports.set(name, await freePort());
   const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
   const shared = { ...common, ...peers, ...sharedToken() };
   return Promise.all(
     services.map((name) =>
-      planned(name, { ...shared, TESSERA_RPC_PORT: String(ports.get(name)), ...own(name) }),
+      planProcess(name, { ...shared, TESSERA_RPC_PORT: String(ports.get(name)), ...own(name) }),
     ),
   );
 }
 
-async function planned(name: string, environment: Environment): Promise<PlannedProcess> {
+/** A process with a management listener on a free port. */
+export async function planProcess(name: string, environment: Environment): Promise<PlannedProcess> {
   const port = String(await freePort());
   return {
     name,

@@ -133,7 +133,7 @@ Before you apply it, give confidential applications their \`secrets\` again; und
 
 function addProcessChecks(program: Command, context: CommandContext): void {
   const processFlag = '--process <name>';
-  const processHelp = 'gateway, authorize, token, device, keys, directory or standalone';
+  const processHelp = 'gateway, authorize, token, device, keys, directory, admin or standalone';
   program
     .command('config')
     .description('check settings')

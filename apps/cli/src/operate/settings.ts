@@ -3,7 +3,6 @@ import { adminConfig } from '@tessera/admin';
 import { authorizeConfig, migrations as authorizeMigrations } from '@tessera/authorize';
 import { deviceConfig, migrations as deviceMigrations } from '@tessera/device';
 import {
-  administrationConfig,
   applyConfig,
   directoryConfig,
   directorySecret,
@@ -91,10 +90,11 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
   },
   keys: { config: combine(split, keysConfig), stores: ['DATABASE_URL'], peers: [] },
   directory: {
-    config: combine(split, directoryConfig, applyConfig, administrationConfig),
+    config: combine(split, directoryConfig, applyConfig),
     stores: ['DATABASE_URL'],
     peers: [],
   },
+  admin: { config: combine(split, adminConfig), stores: [], peers: ['directory', 'token'] },
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -60,6 +60,7 @@ export const secrets = {
   pinged: 'acme-pinged-secret-0123456789-0123456789-a',
   pushed: 'acme-pushed-secret-0123456789-0123456789-a',
   own: 'own-issuer-web-secret-0123456789-012345678',
+  admin: 'acme-admin-secret-0123456789-0123456789-ab',
   ledger: 'acme-ledger-secret-0123456789-0123456789-a',
 } as const;
 
@@ -188,6 +189,12 @@ ${logoutEntry}      - clientId: acme-service
         grantTypes: [client_credentials]
         scopes: [billing.read]
         introspectAudiences: ["${ordersAudience}"]
+      - clientId: acme-admin
+        name: Acme Administration
+        type: confidential
+        secrets: [{value: "${secrets.admin}"}]
+        grantTypes: [client_credentials]
+        scopes: [admin.users.read, admin.users.write]
       - clientId: acme-ledger
         name: Acme Ledger, which is for some roles
         type: confidential

@@ -27,7 +27,7 @@ export const setUps = {
     roles: 'one',
   },
   split: {
-    name: 'split in six processes on Postgres and Redis',
+    name: 'split in seven processes on Postgres and Redis',
     topology: 'split',
     stores: 'real',
     rpc: 'token',

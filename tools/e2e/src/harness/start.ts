@@ -11,6 +11,7 @@ import {
   HttpClient,
   newKeys,
   Person,
+  planProcess,
   planSystem,
   ServerProcess,
   services,
@@ -54,10 +55,15 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
   const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : () => ({});
   const roles = setUp.roles === 'service' ? await rolesOfServices(common) : () => ({});
   const own = (name: Service) => ({ ...trust(name), ...roles(name), ...options.only?.[name] });
-  const plan = (await planSystem(setUp.topology, common, own)).map((planned) => ({
-    ...planned,
-    process: new ServerProcess(planned.name, planned.entry),
-  }));
+  const administered = { ...common, ...(await administration()) };
+  const planned = await planSystem(setUp.topology, administered, own);
+  const gateway = planned.find(({ name }) => name === 'gateway');
+  if (gateway !== undefined) {
+    // Both call others, and nobody calls them.
+    const settings = { ...gateway.environment, ...trust('admin'), ...options.only?.['admin'] };
+    planned.push(await planProcess('admin', settings));
+  }
+  const plan = planned.map((each) => ({ ...each, process: new ServerProcess(each.name, each.entry) }));
   return new RunningSystem(setUp, `http://127.0.0.1:${httpPort}`, directory, applyFile, plan).start();
 }
 
@@ -70,6 +76,13 @@ function realStores(stores: Stores | undefined): Environment {
     ...newKeys(),
   };
 }
+
+/** The listener of administrators, those of `acme` for every tenant. */
+const administration = async (): Promise<Environment> => ({
+  TESSERA_ADMIN_HOST: '127.0.0.1',
+  TESSERA_ADMIN_PORT: String(await freePort()),
+  TESSERA_OPERATOR_TENANT: 'acme',
+});
 
 interface Member extends PlannedProcess {
   readonly process: ServerProcess;
@@ -84,8 +97,8 @@ async function rolesOfServices({ DATABASE_URL = '' }: Environment): Promise<(nam
   return (name) => (name === 'gateway' ? {} : { DATABASE_URL: urlFor(name), TESSERA_MIGRATIONS: 'wait' });
 }
 
-async function mutualTls(directory: string): Promise<(name: Service) => Environment> {
-  const files = await createCertificates(directory, [...services]);
+async function mutualTls(directory: string): Promise<(name: Service | 'admin') => Environment> {
+  const files = await createCertificates(directory, [...services, 'admin']);
   return (name) => ({
     TESSERA_RPC_AUTH: 'mtls',
     TESSERA_RPC_TLS_CA: files.ca,

@@ -1,5 +1,6 @@
 import { onSetUp } from './on-set-up.ts';
 import { backchannelLogoutSuite } from '../suites/sign-in/backchannel-logout.ts';
+import { administrationSuite } from '../suites/directory/administration.ts';
 import { statesSuite } from '../suites/directory/states.ts';
 import { accessSuite } from '../suites/directory/access.ts';
 import { accessChangesSuite } from '../suites/directory/access-changes.ts';
@@ -10,5 +11,6 @@ onSetUp((system, setUp) => {
   statesSuite(system);
   accessSuite(system);
   accessChangesSuite(system);
+  administrationSuite(system);
   tenantIssuersSuite(system, setUp.topology);
 });

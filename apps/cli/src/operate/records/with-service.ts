@@ -1,15 +1,11 @@
 import { Code, ConnectError, local, rootCall, type BuiltService, type RemoteService } from '@tessera/rpc';
+import { findAdministration } from '@tessera/admin';
 import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Runtime } from '@tessera/process';
 import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
-import {
-  buildDirectory,
-  directoryConfig,
-  findAdministration,
-  migrations as directoryMigrations,
-} from '@tessera/directory';
+import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';

@@ -1,4 +1,3 @@
-import { newDatabaseUrl } from '@tessera/test-kit';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -22,36 +21,19 @@ const token = `a-shared-token-${randomBytes(12).toString('hex')}`;
 const state = (status: string) =>
   `tenants: [{ id: acme, name: Acme, status: ${status}, users: [{ username: ada }] }]\n`;
 
-/** A process that serves administration, with what it needs. */
-const processes: readonly [name: string, (directory: string) => Promise<Environment>][] = [
-  [
-    'standalone',
-    async (directory) => ({
-      TESSERA_DATA_DIR: join(directory, 'data'),
-      TESSERA_HTTP_PORT: String(await freePort()),
-    }),
-  ],
-  [
-    'directory',
-    async () => ({
-      DATABASE_URL: await newDatabaseUrl(),
-      TESSERA_DIRECTORY_PEPPER: randomBytes(32).toString('base64'),
-    }),
-  ],
-];
-
-async function start(name: string, environmentIn: (directory: string) => Promise<Environment>) {
+async function start() {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
   const file = join(directory, 'state.yaml');
   await writeFile(file, state('active'));
   const port = await freePort();
-  const server = new ServerProcess(name, entryOf(name));
+  const server = new ServerProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });
   });
   server.start({
-    ...(await environmentIn(directory)),
+    TESSERA_DATA_DIR: join(directory, 'data'),
+    TESSERA_HTTP_PORT: String(await freePort()),
     TESSERA_APPLY_FILE: file,
     TESSERA_LOG_LEVEL: 'debug',
     TESSERA_RPC_TOKEN: token,
@@ -85,56 +67,51 @@ async function start(name: string, environmentIn: (directory: string) => Promise
   };
 }
 
-it.each(processes)(
-  '%s is administered with curl and buf curl, by the operator alone',
-  async (name, environmentIn) => {
-    const { server, curl, bufCurl } = await start(name, environmentIn);
-    const disabled = { document: state('disabled'), fileName: 'state.yaml' };
-    expect(await curl('Diff', disabled)).toEqual([
-      {
-        tenants: [
-          {
-            tenantId: 'acme',
-            differences: [{ kind: 'tenant', name: 'acme', change: 'updated', keys: ['status'] }],
-          },
-        ],
-      },
-      200,
-    ]);
-    expect(await curl('Apply', disabled)).toEqual([{ tenants: [{ tenantId: 'acme', updated: 1 }] }, 200]);
-    expect(JSON.parse(await bufCurl('GetDeclaredState', { tenantId: 'acme' }))).toMatchObject({
-      document: expect.stringMatching(/id: acme[^]*status: disabled/) as string,
-    });
-    expect(
-      await curl('Apply', { document: 'tenants: [{ id: acme, naam: Acme }]', fileName: 'state.yaml' }),
-    ).toMatchObject([
-      { code: 'invalid_argument', message: expect.stringContaining('state.yaml:1') as string },
-      400,
-    ]);
-    expect(await curl('ListApplicationSecrets', { clientId: 'nobody' })).toMatchObject([
-      { code: 'not_found' },
-      404,
-    ]);
-    expect(await curl('Apply', disabled, 'gateway')).toMatchObject([{ code: 'permission_denied' }, 403]);
-    expect(await curl('Nothing', {})).toMatchObject([{ code: 'unimplemented' }, 404]);
-    expect(server.output).not.toContain(token);
-    expect(await server.stop()).toBe(0);
-  },
-);
+it('compact is administered with curl and buf curl, by the operator', async () => {
+  const { server, curl, bufCurl } = await start();
+  const disabled = { document: state('disabled'), fileName: 'state.yaml' };
+  expect(await curl('Diff', disabled)).toEqual([
+    {
+      tenants: [
+        {
+          tenantId: 'acme',
+          differences: [{ kind: 'tenant', name: 'acme', change: 'updated', keys: ['status'] }],
+        },
+      ],
+    },
+    200,
+  ]);
+  expect(await curl('Apply', disabled)).toEqual([{ tenants: [{ tenantId: 'acme', updated: 1 }] }, 200]);
+  expect(JSON.parse(await bufCurl('GetDeclaredState', { tenantId: 'acme' }))).toMatchObject({
+    document: expect.stringMatching(/id: acme[^]*status: disabled/) as string,
+  });
+  expect(
+    await curl('Apply', { document: 'tenants: [{ id: acme, naam: Acme }]', fileName: 'state.yaml' }),
+  ).toMatchObject([
+    { code: 'invalid_argument', message: expect.stringContaining('state.yaml:1') as string },
+    400,
+  ]);
+  expect(await curl('ListApplicationSecrets', { clientId: 'nobody' })).toMatchObject([
+    { code: 'not_found' },
+    404,
+  ]);
+  expect(await curl('Apply', disabled, 'gateway')).toMatchObject([{ code: 'permission_denied' }, 403]);
+  expect(await curl('Nothing', {})).toMatchObject([{ code: 'unimplemented' }, 404]);
+  expect(server.output).not.toContain(token);
+  expect(await server.stop()).toBe(0);
+});
 
-it('without a token or certificates there is no administration over HTTP', async () => {
-  const [[, environmentIn]] = processes.slice(1) as [(typeof processes)[number]];
-  const environment = await environmentIn('');
+it('the admin process says what it lacks', async () => {
   const started = async (settings: Environment) => {
-    const server = new ServerProcess('directory', entryOf('directory'));
-    server.start({ ...environment, TESSERA_ADMIN_PORT: String(await freePort()), ...settings });
+    const server = new ServerProcess('admin', entryOf('admin'));
+    server.start(settings);
     expect(await server.ended()).not.toBe(0);
     return server.output;
   };
+  const peers = { TESSERA_PEER_DIRECTORY: '127.0.0.1:1', TESSERA_PEER_TOKEN: '127.0.0.1:1' };
   expect(await started({})).toContain('TESSERA_RPC_TOKEN is required');
-  expect(await started({ TESSERA_RPC_AUTH: 'none' })).toContain(
-    'TESSERA_ADMIN_PORT needs TESSERA_RPC_AUTH=token or mtls',
-  );
+  expect(await started({ TESSERA_RPC_TOKEN: token })).toContain('TESSERA_PEER_TOKEN is required');
+  expect(await started({ TESSERA_RPC_TOKEN: token, ...peers })).toContain('TESSERA_ADMIN_PORT is required');
 });
 
 it('beside embedded stores the command line works at once, and so does a person whom it adds', async () => {

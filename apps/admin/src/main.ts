@@ -1,0 +1,28 @@
+/**
+ * The admin process of split. It holds nothing: while it is away, nobody administers by token, and tokens are issued as before.
+ *
+ *     curl, browsers ══Connect══> admin ─┬══gRPC══> token, directory   whose token it is, and what counts now
+ *                                        └══gRPC══> directory          the records, on behalf of the administrator
+ */
+import { adminConfig, buildAdmin, serveAdministration } from '@tessera/admin';
+import { combine, ConfigError, connectPeers, processConfig, rpcConfig, runProcess } from '@tessera/process';
+
+await runProcess({
+  name: 'admin',
+  config: combine(processConfig, rpcConfig, adminConfig),
+  environment: process.env,
+  start: async ({ config, log, lifecycle }) => {
+    const peers = await connectPeers(config, 'admin', log, lifecycle);
+    const admin = buildAdmin(config, {
+      directory: (service) => peers('directory').client(service),
+      token: (service) => peers('token').client(service),
+    });
+    lifecycle.onClose(async () => admin.close());
+    lifecycle.check('admin', async () => admin.ready());
+    const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
+    const server = await serveAdministration(admin, config, { log, drainMs });
+    if (server === undefined)
+      throw new ConfigError(['TESSERA_ADMIN_PORT is required: this process serves nothing else.']);
+    lifecycle.onDrain(async () => server.drain());
+  },
+});
