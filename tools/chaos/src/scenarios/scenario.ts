@@ -22,6 +22,8 @@ export interface Stage {
   readonly cluster: Cluster;
   readonly recorder: Recorder;
   readonly postgres: PostgresServer;
+  /** What the clients share, for clients of the scenario's own. */
+  readonly on: Surroundings;
   readonly log: (line: string) => void;
 }
 
@@ -97,7 +99,7 @@ export async function play(
   await crowd.arrive();
   await sleep(warmUpMs);
   await crowd.disableLeavers();
-  const trouble = await scenario.act({ cluster, recorder, postgres, log }).then(
+  const trouble = await scenario.act({ cluster, recorder, postgres, on: crowd.on, log }).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
@@ -179,7 +181,7 @@ class Crowd {
   readonly #introspector: ReturnType<typeof createIntrospector>;
   readonly #grants: { readonly grant: Grant; readonly caller: Caller; readonly first: string }[] = [];
   readonly #giveUp = new AbortController();
-  readonly #on: Surroundings;
+  readonly on: Surroundings;
   #running = true;
   #lanes: Promise<void>[] = [];
 
@@ -193,9 +195,9 @@ class Crowd {
       cache: false,
       watch: false,
     });
-    this.#on = { http: this.http, recorder, running: () => this.#running, signal: this.#giveUp.signal };
+    this.on = { http: this.http, recorder, running: () => this.#running, signal: this.#giveUp.signal };
     this.#load = new Load({
-      on: this.#on,
+      on: this.on,
       notifications,
       introspector: this.#introspector,
       pauseMs,

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { checkOut } from '../system/checkout.ts';
 import type { Replica } from '../system/replica.ts';
 import { steppableClock, stepClocks } from './clock-steps.ts';
+import { rotateKeysAndSecrets } from './rotation.ts';
 import { countCrossings } from '../history/crossings.ts';
 import type { Operation } from '../history/history.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';
@@ -19,6 +20,7 @@ export const scenarioNames = [
   'postgres-restart',
   'old-and-new',
   'clock-step',
+  'rotation',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -53,6 +55,14 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
       const preload = [steppableClock];
       return { ...common, topology: 'split', recoveryMs: 10_000, preload, act: stepClocks };
     }
+    case 'rotation':
+      return {
+        ...common,
+        topology: 'compact',
+        recoveryMs: 5_000,
+        noticed: 'nothing',
+        act: rotateKeysAndSecrets,
+      };
     case 'old-and-new': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());

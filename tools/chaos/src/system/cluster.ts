@@ -42,12 +42,14 @@ const forChaos: Environment = {
   TESSERA_DEVICE_REQUESTS_PER_ADDRESS: '1000000',
   TESSERA_CIBA_REQUESTS_PER_USER: '1000000',
   TESSERA_CIBA_PENDING_PER_USER: '100',
+  TESSERA_DECISIONS_PER_USER: '1000000',
   TESSERA_DEVICE_POLL_INTERVAL: '1s',
   TESSERA_REFRESH_RETRY_WINDOW: `${retryWindowMs / 1000}s`,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // Clients send the request id under which the audit trail shows an attempt.
   TESSERA_TRUSTED_PROXIES: '127.0.0.1/32',
   TESSERA_DRAIN_PAUSE: '1s',
+  TESSERA_KEYS_RELOAD_INTERVAL: '250ms',
 };
 
 /** Two replicas of every process on one set of stores, behind one address. */
@@ -89,7 +91,12 @@ export class Cluster {
         [0, 1].map(async (at) => ({
           service,
           at,
-          ports: { http: await freePort(), rpc: await freePort(), management: await freePort() },
+          ports: {
+            http: await freePort(),
+            rpc: await freePort(),
+            management: await freePort(),
+            admin: await freePort(),
+          },
         })),
       ),
     );
@@ -138,7 +145,10 @@ export class Cluster {
             TESSERA_HTTP_PORT: String(ports.http),
             TESSERA_MANAGEMENT_PORT: String(ports.management),
             ...(service === 'standalone'
-              ? { TESSERA_INTROSPECTION_PORT: String(ports.rpc) }
+              ? {
+                  TESSERA_INTROSPECTION_PORT: String(ports.rpc),
+                  TESSERA_ADMIN_PORT: String(ports.admin),
+                }
               : { TESSERA_RPC_PORT: String(ports.rpc) }),
           },
           options.root,

@@ -13,6 +13,8 @@ export class Replica {
   readonly httpPort: number;
   readonly rpcPort: number;
   readonly managementPort: number;
+  /** Of the administration API; only compact serves it. */
+  readonly adminPort: number;
   readonly #environment: Environment;
   readonly #past: { readonly root: string | undefined; readonly process: ServerProcess }[] = [];
   #root: string | undefined;
@@ -21,7 +23,7 @@ export class Replica {
   constructor(
     service: string,
     at: number,
-    ports: { http: number; rpc: number; management: number },
+    ports: { http: number; rpc: number; management: number; admin: number },
     environment: Environment,
     root: string | undefined,
   ) {
@@ -30,6 +32,7 @@ export class Replica {
     this.httpPort = ports.http;
     this.rpcPort = ports.rpc;
     this.managementPort = ports.management;
+    this.adminPort = ports.admin;
     this.#environment = environment;
     this.#root = root;
     this.#process = this.#from(root);
