@@ -8,16 +8,18 @@ import type { Change } from '../store/records.ts';
  */
 export async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
   await lockFeed(tx);
+  // Looked up one by one: joins would read whole tables, as the planner takes a list in JSON for a hundred rows.
   await tx.query({
     name: 'directory.append_changes',
     text: `INSERT INTO directory.change (kind, tenant_id, id, ended)
            SELECT c.kind, c."tenantId", c.id, coalesce(c."endsAll", false) OR
-                  CASE c.kind WHEN 'tenant' THEN t.status WHEN 'application' THEN a.status ELSE u.status END
-                    IS DISTINCT FROM 'active'
-             FROM jsonb_to_recordset($1::jsonb) AS c(kind text, "tenantId" text, id text, "endsAll" boolean)
-             LEFT JOIN directory.tenant AS t ON t.tenant_id = c."tenantId"
-             LEFT JOIN directory.application AS a ON a.tenant_id = c."tenantId" AND a.client_id = c.id
-             LEFT JOIN directory.user_account AS u ON u.tenant_id = c."tenantId" AND u.user_id = c.id`,
+                  CASE c.kind
+                    WHEN 'tenant' THEN (SELECT status FROM directory.tenant WHERE tenant_id = c."tenantId")
+                    WHEN 'application' THEN (SELECT status FROM directory.application
+                                              WHERE tenant_id = c."tenantId" AND client_id = c.id)
+                    ELSE (SELECT status FROM directory.user_account WHERE tenant_id = c."tenantId" AND user_id = c.id)
+                  END IS DISTINCT FROM 'active'
+             FROM jsonb_to_recordset($1::jsonb) AS c(kind text, "tenantId" text, id text, "endsAll" boolean)`,
     values: [JSON.stringify(changes)],
   });
   await tx.query({

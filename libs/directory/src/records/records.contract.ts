@@ -433,6 +433,7 @@ tenants:
       expect(await search('pi CLIENT')).toEqual(['API client']);
       expect(await search('-WEB')).toEqual(['Web']);
       expect(await search('%')).toEqual([]);
+      expect(await search('pi_client')).toEqual([]);
       await api.applications.delete({ tenantId, clientId, etag: updated.etag }, call());
       expect(await refusal(api.applications.get({ tenantId, clientId }, call()))).toEqual(['NotFound']);
       expect((await seen()).slice(before).toSorted()).toEqual([

@@ -20,11 +20,10 @@ export async function takenValues(
             WHERE issuer <> '' AND split_part(issuer, '//', 2) = split_part($3, '//', 2) AND tenant_id <> $1
             UNION ALL
            SELECT DISTINCT 'audience', r.audience
-             FROM jsonb_to_recordset($4::jsonb) AS declared(audience text, shared boolean)
-             JOIN directory.api_resource r ON r.audience = declared.audience
+             FROM directory.api_resource r
              JOIN directory.tenant t ON t.tenant_id = r.tenant_id
-            WHERE t.issuer = '' AND t.tenant_id <> $1 AND (t.tenant_id <> ALL($5::text[]) OR r.owner <> $7)
-              AND NOT (r.shared AND declared.shared)
+            WHERE r.audience = ANY($4::text[]) AND NOT (r.shared AND r.audience = ANY($8::text[]))
+              AND t.issuer = '' AND t.tenant_id <> $1 AND (t.tenant_id <> ALL($5::text[]) OR r.owner <> $7)
             UNION ALL
            SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
             WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
@@ -34,7 +33,16 @@ export async function takenValues(
             WHERE client_id = ANY($6::text[]) AND tenant_id <> $1
               AND (tenant_id <> ALL($5::text[]) OR owner <> $7)
             ORDER BY kind, value`,
-    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants, jwtAudiences, owner],
+    values: [
+      tenantId,
+      clientIds,
+      issuer,
+      audiences.map(({ audience }) => audience),
+      replacedTenants,
+      jwtAudiences,
+      owner,
+      audiences.filter(({ shared }) => shared).map(({ audience }) => audience),
+    ],
   });
   return rows.map(({ kind, value }) => ({ kind, value }));
 }

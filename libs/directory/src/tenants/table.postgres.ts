@@ -1,4 +1,4 @@
-import type { RecordTable } from '../records/record-table.ts';
+import { isFoundIn, type RecordTable } from '../records/record-table.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 /** Tenants, page by page in the order of their identifiers; a page is not that of a tenant. */
@@ -12,6 +12,6 @@ export const tenantTable: RecordTable<TenantRecord> = {
   page: (selected) => `
     SELECT ${selected}, t.tenant_id AS position FROM directory.tenant t
      WHERE $1 = '' AND t.tenant_id > $2
-       AND ($3 = '' OR position(lower($3) IN lower(t.tenant_id || ' ' || t.name)) > 0)
+       AND ${isFoundIn(`t.tenant_id || ' ' || t.name`)}
      ORDER BY t.tenant_id LIMIT $4`,
 };

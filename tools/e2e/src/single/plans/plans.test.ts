@@ -20,7 +20,6 @@ const readsAll: Readonly<Record<string, string>> = {
   'directory.tenant_ids': 'lists the tenants',
   'directory.tenant_issuers': 'lists the tenants',
   'directory.bump_epoch': 'ends the tokens of all tenants after a restore',
-  'directory.taken_values': 'once per tenant that is applied',
   'directory.record_pepper': 'asks whether there is any row',
 };
 
