@@ -738,6 +738,8 @@ describe('callers', () => {
       update: ['operator', 'admin'],
       delete: ['operator', 'admin'],
       createPasswordLink: ['operator', 'admin'],
+      undelete: ['operator', 'admin'],
+      listDeleted: ['operator', 'admin'],
     },
     ApplicationsService: {
       get: ['operator', 'admin'],
@@ -748,6 +750,8 @@ describe('callers', () => {
       listSecrets: ['operator', 'admin'],
       createSecret: ['operator', 'admin'],
       deleteSecret: ['operator', 'admin'],
+      undelete: ['operator', 'admin'],
+      listDeleted: ['operator', 'admin'],
     },
   };
   const everyone = Object.keys({
