@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { migrations as directoryMigrations } from '@tessera/directory';
-import { newDatabaseUrl } from '@tessera/test-kit';
-import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { loadConfig } from '@tessera/process';
+import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { file, pepper, rows, serving, tessera } from '../testing/run-command.ts';
 
 const state = `tenants:
   - id: acme
@@ -106,4 +107,20 @@ it('needs a tenant that exists and a file that can be read', async () => {
     code: 1,
     said: 'Cannot read the file /nowhere.\n',
   });
+});
+
+it('says what to do with more people than a call may carry', async () => {
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
+  const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
+  await tessera(`apply --file ${file(state)}`, environment);
+  const notes = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1024)]));
+  const people = Array.from({ length: 1400 }, (_, index) => ({ username: `p${index}`, attributes: notes }));
+  const { code, said } = await tessera(
+    'import json - --tenant acme',
+    environment,
+    undefined,
+    JSON.stringify(people),
+  );
+  expect([code, said]).toEqual([1, expect.stringContaining('Give DATABASE_URL and the pepper')]);
 });

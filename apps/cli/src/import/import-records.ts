@@ -4,7 +4,7 @@ import { checkFile, DeclaredStateError, diffFile } from '@tessera/directory';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { ConfigError } from '@tessera/process';
+import { ConfigError, isGiven } from '@tessera/process';
 import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
 import { applyState, diffState } from '../operate/records/declare-state.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
@@ -30,6 +30,8 @@ const timeoutMs = 120_000;
 /** Each leaves something out, which may be what another refers to. */
 const mostRounds = 12;
 const largestPage = 1000;
+/** Of a document, so that the message with it has no more than 4 MiB, which services take. */
+const mostBytes = 4 * 1024 * 1024 - 4096;
 
 /**
  * Applies what was read as a declared state of its own owner: a second import of the same files changes nothing, and one of newer
@@ -91,6 +93,7 @@ async function importable(
   const admin = clientOf(DirectoryAdminService);
   for (let round = 0; round < mostRounds; round += 1) {
     const document = documentOf();
+    refuseTooLarge(document, terminal);
     const source = { environment, read: async () => document };
     const mistakes = await mistakesOf(async () => {
       await checkFile(fileName, source);
@@ -103,6 +106,15 @@ async function importable(
     lines.push(...left);
   }
   throw new Error('what is left out leaves new mistakes');
+}
+
+/** A call that is too large looks like one to repeat. Throws CommandError. */
+function refuseTooLarge(document: string, { environment }: Terminal): void {
+  const isCalled = isGiven(environment, 'TESSERA_PEER_DIRECTORY') || !isGiven(environment, 'DATABASE_URL');
+  if (isCalled && Buffer.byteLength(document) > mostBytes)
+    throw new CommandError(
+      'This is more than one call may carry (4 MiB, some ten thousand people). Give DATABASE_URL and the pepper of the directory instead: then nothing is called.',
+    );
 }
 
 function absent(error: unknown): undefined {
@@ -121,10 +133,6 @@ async function mistakesOf(
     if (error instanceof DeclaredStateError) return error.problems;
     if (error instanceof ConfigError) throw new CommandError(error.message);
     if (!(error instanceof ConnectError)) throw error;
-    if (error.code === Code.ResourceExhausted)
-      throw new CommandError(
-        'This is more than one call may carry (4 MiB, some ten thousand people). Give DATABASE_URL and the pepper of the directory: then nothing is called.',
-      );
     if (error.code === Code.FailedPrecondition) throw new CommandError(error.rawMessage, 3);
     const found = error.code === Code.InvalidArgument ? problemsIn(error.rawMessage) : [];
     if (found.length === 0) throw error;
