@@ -57,9 +57,9 @@ export async function discover(
   return config;
 }
 
-/** A server with one known endpoint, without discovery. */
-export function tokenEndpoint(
-  server: { readonly issuer: string; readonly token_endpoint: string },
+/** A server with known endpoints, without discovery. */
+export function endpointsOf(
+  server: openid.ServerMetadata & { readonly token_endpoint: string },
   client: OAuthClient,
   { fetch }: Pick<Terminal, 'fetch'>,
 ): Configuration {

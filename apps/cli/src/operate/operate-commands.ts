@@ -32,12 +32,20 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
       'fetch metadata and keys from a running server and check that it rejects an invalid token; with a client, get a token too',
     )
     .option('--address <url>', 'where to reach the server, if not at the issuer')
-    .action(async (options: ClientOptions & { address?: string }) => {
+    .option('--isolation', 'also try what one tenant could do with values of another', false)
+    .addHelpText(
+      'after',
+      `
+With --isolation it creates two tenants with names that begin with smoke-, tries to use codes, tokens, sessions and requests of one
+as clients and people of the other, and deletes both. It reaches the directory as tessera user create does.`,
+    )
+    .action(async (options: ClientOptions & { address?: string; isolation: boolean }) => {
       const issuer = issuerOf(options, context);
-      await smoke(
-        { issuer, address: options.address ?? issuer, client: clientOf(options, context) },
-        context,
-      );
+      const address = options.address ?? issuer;
+      await smoke({ issuer, address, client: clientOf(options, context) }, context);
+      if (!options.isolation) return;
+      const { checkIsolation } = await import('./isolation/check-isolation.ts');
+      await checkIsolation({ issuer, address: address.replace(/\/$/, '') }, context);
     });
 }
 

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
-import { requestError, tokenEndpoint, type OAuthClient } from '../oauth/oauth-client.ts';
+import { requestError, endpointsOf, type OAuthClient } from '../oauth/oauth-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface SmokeOptions {
@@ -32,7 +32,7 @@ export async function smoke({ issuer, address, client }: SmokeOptions, terminal:
   await expectRefusal(`${base}/userinfo`, terminal);
   terminal.say('good  an invalid token is rejected\n');
   if (client === undefined) return;
-  const server = tokenEndpoint({ issuer, token_endpoint: `${base}/token` }, client, terminal);
+  const server = endpointsOf({ issuer, token_endpoint: `${base}/token` }, client, terminal);
   const { access_token: token } = await clientCredentialsGrant(server).catch(async (error: unknown) => {
     const { status = 'none', code } = await requestError(error);
     throw new CommandError(`/token answered with status ${status}: ${code}.`);

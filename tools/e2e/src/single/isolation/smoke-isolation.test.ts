@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { entryOf, ServerProcess } from '@tessera/test-client';
+import { defects, type SourceEdit } from './planted-defects.ts';
+
+/** Each starts a server, so a few are enough for every run. */
+const planted = process.env['TESSERA_TEST_DEFECTS'] === 'all' ? defects : defects.slice(0, 3);
+
+const hook = import.meta.resolve('./plant-defect.ts');
+
+/** Starts compact with edits in its sources and runs commands beside it. */
+async function start(edits: readonly SourceEdit[]) {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
+  const server = new ServerProcess('standalone', entryOf('standalone'), { nodeOptions: ['--import', hook] });
+  onTestFinished(async () => {
+    await server.kill();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const TESSERA_DATA_DIR = join(directory, 'data');
+  const port = String(await freePort());
+  server.start({ TESSERA_DATA_DIR, TESSERA_HTTP_PORT: port, PLANTED_EDITS: JSON.stringify(edits) });
+  await eventually('it is ready', async () => !server.running || server.output.includes('Tessera is ready'));
+  expect(server.running, server.output).toBe(true);
+  const environment = {
+    PATH: process.env['PATH'] ?? '',
+    TESSERA_DATA_DIR,
+    TESSERA_ISSUER: `http://localhost:${port}`,
+  };
+  return {
+    server,
+    tessera: (...words: string[]) =>
+      new Promise<{ code: number; out: string; said: string }>((resolve) => {
+        const child = execFile(
+          process.execPath,
+          ['apps/cli/src/main.ts', ...words],
+          { env: environment },
+          (_error, out, said) => resolve({ code: child.exitCode ?? -1, out, said }),
+        );
+      }),
+  };
+}
+
+describe('tessera smoke --isolation', () => {
+  it('finds every crossing refused, and leaves nothing behind', async () => {
+    const { tessera } = await start([]);
+    const before = await tessera('tenant', 'list', '-o', 'json');
+    const { code, said } = await tessera('smoke', '--isolation');
+    expect(said).not.toMatch(/^bad/m);
+    expect(code).toBe(0);
+    expect(said.match(/^good {2}refused: /gm)).toHaveLength(21);
+    expect(said).toMatch(/The tenants smoke-\w+ and smoke-\w+ are deleted\.\n$/);
+    expect((await tessera('tenant', 'list', '-o', 'json')).out).toBe(before.out);
+  });
+
+  it.each(planted.map((defect) => [defect.name, defect] as const))(
+    'fails where %s, and deletes its tenants all the same',
+    async (_name, { edits, found }) => {
+      const { tessera } = await start(edits);
+      const { code, said } = await tessera('smoke', '--isolation');
+      expect(said).toMatch(new RegExp(`^bad {3}${found}.*: answered`, 'm'));
+      expect(said).toContain('are deleted.');
+      expect(code).toBe(1);
+    },
+  );
+});
