@@ -190,8 +190,10 @@ const everywhere: Values = {
     enabled: true,
     grpcRoute: { enabled: true, hostnames: ['introspect.example.com'], parentRefs: [{ name: 'internal' }] },
   },
+  administration: { enabled: true, operatorTenant: 'acme' },
   networkPolicy: {
     enabled: true,
+    administrationFrom: [{ podSelector: { matchLabels: { name: 'console' } } }],
     httpFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
     metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
     introspectionFrom: [{ podSelector: {} }],

@@ -205,3 +205,65 @@ describe('`database.perService`', () => {
     expect(new Set(keysOf({ topology: 'compact' }))).toEqual(new Set(['url']));
   });
 });
+
+describe('Administration', () => {
+  const named = (manifests: readonly Manifest[], kind: string, name: string) =>
+    manifests.find((each) => each.kind === kind && each.metadata.name === name);
+  const environmentOf = (manifests: readonly Manifest[], name: string) =>
+    named(manifests, 'Deployment', name)?.spec.template?.spec.containers[0]?.env ?? [];
+  const administration = { enabled: true, operatorTenant: 'acme' };
+  const listener = [
+    { name: 'TESSERA_ADMIN_HOST', value: '::' },
+    { name: 'TESSERA_ADMIN_PORT', value: '9002' },
+    { name: 'TESSERA_OPERATOR_TENANT', value: 'acme' },
+  ];
+
+  test('is a component of its own in split, which calls directory and token and is called by nobody', () => {
+    const manifests = rendered({ administration });
+    expect(environmentOf(manifests, 'release-tessera-admin')).toEqual(expect.arrayContaining(listener));
+    expect(named(manifests, 'Service', 'release-tessera-administration')?.spec).toMatchObject({
+      selector: { 'app.kubernetes.io/component': 'admin' },
+      ports: [{ port: 9002, appProtocol: 'https' }],
+    });
+    expect(named(manifests, 'Certificate', 'release-tessera-admin-rpc')?.spec.dnsNames).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^admin\./),
+        expect.stringContaining('release-tessera-administration.'),
+      ]),
+    );
+    const callersOf = (name: string) =>
+      JSON.stringify(named(manifests, 'NetworkPolicy', `release-tessera-${name}`)?.spec.ingress);
+    for (const name of ['directory', 'token']) expect(callersOf(name)).toContain('"admin"');
+    for (const name of ['keys', 'authorize', 'device']) expect(callersOf(name)).not.toContain('"admin"');
+    expect(callersOf('admin')).toBe('null');
+    const from = [{ podSelector: { matchLabels: { name: 'console' } } }];
+    const opened = rendered({ administration, networkPolicy: { enabled: true, administrationFrom: from } });
+    expect(named(opened, 'NetworkPolicy', 'release-tessera-admin')?.spec.ingress).toMatchObject([
+      { ports: [{ port: 'administration' }], from },
+    ]);
+  });
+
+  test('is a listener of the process in compact', () => {
+    const manifests = rendered({ administration, topology: 'compact' });
+    expect(environmentOf(manifests, 'release-tessera-standalone')).toEqual(expect.arrayContaining(listener));
+    expect(named(manifests, 'Service', 'release-tessera-administration')?.spec).toMatchObject({
+      selector: { 'app.kubernetes.io/component': 'standalone' },
+    });
+  });
+
+  test('is absent unless it is asked for, and never public', () => {
+    for (const topology of ['split', 'compact']) {
+      expect(JSON.stringify(rendered({ topology }))).not.toMatch(/TESSERA_ADMIN|-administration/);
+      const open = rendered({
+        topology,
+        administration,
+        http: { trustedProxies: ['10.0.0.0/8'] },
+        ingress: { enabled: true },
+        httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },
+      });
+      const routes = open.filter(({ kind }) => ['Ingress', 'HTTPRoute', 'GRPCRoute'].includes(kind));
+      expect(routes.length).toBeGreaterThan(1);
+      expect(JSON.stringify(routes)).not.toMatch(/9002|-administration/);
+    }
+  });
+});
