@@ -9,6 +9,7 @@ import type {
 } from '@tessera/proto-gen/authorize';
 import type { BrowserCall } from './browser-call.ts';
 import type { Next, OwnPage } from './interaction/next.ts';
+import type { PasswordChanged } from './methods/password/own-password.ts';
 import type { OpenedSession } from './sessions/sessions.ts';
 
 /** The browser that the gateway describes, and its call. */
@@ -33,6 +34,7 @@ export function ownPageOf(page: OwnPageMessage | undefined): OwnPage {
   const { name, tenantId = '' } = page ?? {};
   if (name === OwnPage_Name.DEVICE) return { purpose: 'device', tenantId };
   if (name === OwnPage_Name.APPROVALS) return { purpose: 'approvals', tenantId };
+  if (name === OwnPage_Name.PASSWORD) return { purpose: 'password', tenantId };
   throw new ConnectError('A visit is required.', Code.InvalidArgument);
 }
 
@@ -57,6 +59,20 @@ export function nextOf(next: Next): NextMessage {
 export function redirectOf({ location, formPost }: ClientRedirect) {
   if (formPost === undefined) return { location };
   return { location, formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
+}
+
+/** What came of a change of the password, as a message. */
+export function passwordOutcome(changed: PasswordChanged) {
+  switch (changed.outcome) {
+    case 'changed':
+      return { case: 'session', value: sessionOf(changed.opened) } as const;
+    case 'refused':
+      return { case: 'passwordProblem', value: changed.problem } as const;
+    case 'wrong':
+      return { case: 'wrongPassword', value: {} } as const;
+    case 'signed_out':
+      return { case: 'signedOut', value: {} } as const;
+  }
 }
 
 export function sessionOf({ sessionToken, maxAge, knownBrowser, ended }: OpenedSession) {

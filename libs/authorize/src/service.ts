@@ -9,7 +9,8 @@ import type { AuthorizeAudit } from './audit.ts';
 import type { Codes } from './authorization/codes.ts';
 import { earlierHandlers } from './interaction/earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
-import { browserCallOf, nextOf, ownPageOf, redirectOf, sessionOf } from './messages.ts';
+import { browserCallOf, nextOf, ownPageOf, passwordOutcome, redirectOf, sessionOf } from './messages.ts';
+import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './sessions/end-session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
@@ -19,6 +20,7 @@ export interface AuthorizeDeps {
   readonly dispatcher: Dispatcher;
   readonly sessions: Sessions;
   readonly logout: Logout;
+  readonly changeOwnPassword: ChangeOwnPassword;
   readonly codes: Codes;
   readonly directory: DirectoryClient;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
@@ -74,6 +76,13 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
       const { username, name } = user;
       const authTime = BigInt(authentication.time);
       return { session: { sessionId, tenantId, userId, username, name, authTime, authentication } };
+    },
+
+    async changePassword({ browser, presentPassword, newPassword }, call) {
+      const from = browserCallOf(browser, call);
+      const changed = await deps.changeOwnPassword(from, { presentPassword, newPassword });
+      sessionEnds.poke();
+      return { outcome: passwordOutcome(changed) };
     },
 
     async endSession({ browser, ...request }, call) {

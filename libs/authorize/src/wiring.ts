@@ -16,6 +16,7 @@ import { createVisits } from './interaction/visits.ts';
 import { createGuessLimits } from './methods/guess-limits.ts';
 import type { SignInLimits } from './methods/guess-limits.ts';
 import { createKnownBrowserCounters } from './methods/known-browsers.ts';
+import { createChangeOwnPassword } from './methods/password/own-password.ts';
 import { createSteps } from './methods/step-table.ts';
 import { createLogout } from './sessions/end-session.ts';
 import { authorizeHandlers } from './service.ts';
@@ -123,10 +124,17 @@ export function buildAuthorize(
     audit,
     ignoreUnknownScopes,
   });
+  const changeOwnPassword = createChangeOwnPassword({
+    directoryService: peers.directory,
+    directory,
+    sessions,
+    limitGuesses,
+  });
   const logout = createLogout({ directory, sessions, audit });
   const handlers = authorizeHandlers({
     dispatcher,
     logout,
+    changeOwnPassword,
     sessions,
     codes,
     directory,

@@ -1,6 +1,7 @@
 import type { ChangeFeed } from '@tessera/stores';
 import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
+import type { ChangePassword } from './credentials/change-password.ts';
 import type { ClientSecrets } from './credentials/client-secrets.ts';
 import { openedLinkCalls } from './links/link-calls.ts';
 import type { PasswordLinks } from './links/password-links.ts';
@@ -19,6 +20,7 @@ export interface DirectoryDeps {
   readonly pepperCheck: PepperCheck;
   readonly secretUses: SecretUses;
   readonly signIns: PasswordSignIn;
+  readonly changePassword: ChangePassword;
   readonly links: PasswordLinks;
 }
 
@@ -84,6 +86,13 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
       const signedIn = await signIns.signIn({ tenantId, identifier, password, ipAddress }, signal);
       if (signedIn === undefined) return {};
       return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
+    },
+
+    async replacePassword(change, { requestId, signal }) {
+      const changed = await deps.changePassword(change, { requestId, signal });
+      if (changed === 'wrong') return {};
+      if ('problem' in changed) return { passwordProblem: changed.problem };
+      return { user: userMessage(changed.found), signedInAtMs: BigInt(changed.signedInAt) };
     },
 
     ...openedLinkCalls(deps),

@@ -698,6 +698,7 @@ describe('callers', () => {
       getUser: ['gateway', 'authorize', 'device', 'token', 'admin', 'operator'],
       findUser: ['authorize', 'device', 'operator'],
       verifyPassword: ['authorize'],
+      replacePassword: ['authorize'],
       getPasswordLink: ['gateway'],
       redeemPasswordLink: ['gateway'],
       watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],

@@ -8,6 +8,7 @@ import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/dire
 import { createPasswordLinks } from './links/password-links.ts';
 import { createAdminStore } from './store/admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
+import { createChangePassword } from './credentials/change-password.ts';
 import { ClientSecrets } from './credentials/client-secrets.ts';
 import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
 import { HashQueue } from './credentials/hash-queue.ts';
@@ -63,7 +64,9 @@ export function buildDirectory(
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const passwordMinLength = config.TESSERA_PASSWORD_MIN_LENGTH;
   const onChange = () => feed.poke();
-  const links = createPasswordLinks({ database, clock, random, passwords, passwordMinLength, onChange });
+  const setting = { database, clock, random, passwords, passwordMinLength, onChange };
+  const links = createPasswordLinks(setting);
+  const changePassword = createChangePassword({ ...setting, store });
   const linkPurge = startPurge(links, { what: 'password links', log });
   const adminDeps = {
     database,
@@ -84,7 +87,17 @@ export function buildDirectory(
     routes: [
       route(
         DirectoryService,
-        directoryHandlers({ store, changes, feed, secrets, pepperCheck, secretUses, signIns, links }),
+        directoryHandlers({
+          store,
+          changes,
+          feed,
+          secrets,
+          pepperCheck,
+          secretUses,
+          signIns,
+          changePassword,
+          links,
+        }),
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
       ...recordRoutes(adminDeps),

@@ -12,7 +12,7 @@ import type { AnsweredVisit, CodePresentation, CodeStore, VisitStore, Visit, Red
  * `code` alone, and no step but the last.
  */
 const storedVisit = z.object({
-  purpose: z.enum(['code', 'device', 'approvals']).default('code'),
+  purpose: z.enum(['code', 'device', 'approvals', 'password']).default('code'),
   browserHash: z.string(),
   tenantId: z.string(),
   issuer: z.string(),

@@ -3,7 +3,7 @@ import { OAuthError } from '@tessera/oauth';
 import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
 
 /** What a browser visits us for: the authorization request of a client, or a page of ours. */
-export type Purpose = 'code' | 'device' | 'approvals';
+export type Purpose = 'code' | 'device' | 'approvals' | 'password';
 
 /** Who is known in a visit, and how. */
 export interface KnownPerson {

@@ -256,6 +256,15 @@ export class FakeDirectory {
         const signedInAtMs = BigInt(Math.max(Date.now(), Number(user.validFrom) * 1000));
         return this.#respond({ user: withoutPassword(user), signedInAtMs });
       },
+      replacePassword: async ({ tenantId, userId, presentPassword, newPassword }) => {
+        const user = this.users.get(`${tenantId} ${userId}`);
+        if (user?.password !== presentPassword || user.status !== Status.ACTIVE) return {};
+        if (newPassword.length < 8) return { passwordProblem: 'must have at least 8 characters' };
+        const validFrom = BigInt(Math.floor(Date.now() / 1000) + 1);
+        await this.changeUser(userId, { password: newPassword, validFrom });
+        const changed = found(this.users.get(`${tenantId} ${userId}`));
+        return { user: withoutPassword(changed), signedInAtMs: validFrom * 1000n };
+      },
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {

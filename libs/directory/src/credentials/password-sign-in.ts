@@ -106,6 +106,6 @@ interface SignedInUser {
   readonly userId: string;
 }
 
-function maySignIn({ user, tenant }: FoundUser): boolean {
+export function maySignIn({ user, tenant }: FoundUser): boolean {
   return user.status === 'active' && tenant.status === 'active';
 }

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
+import { newPassword } from '../credentials/change-password.postgres.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { validFromNow } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
 /** An `invitation` is for a person who has no password, a `reset` for anybody. */
@@ -89,8 +89,7 @@ export async function findLink(
 
 /**
  * Uses up a link, sets the password of its person and ends what was issued to them before, in one commit. False if another call was
- * faster, or the link is no longer valid. The former hash is kept as one that was imported: applying a file that declares it does not
- * put it back.
+ * faster, or the link is no longer valid.
  */
 export async function redeemLink(
   database: Database,
@@ -120,9 +119,7 @@ export async function redeemLink(
                 WHERE l.digest = $1 AND l.tenant_id = person.tenant_id AND l.user_id = person.user_id
                RETURNING l.tenant_id, l.user_id, l.purpose
              )
-             UPDATE directory.user_account u
-                SET password_hash = $3, valid_from = ${validFromNow('u.valid_from')}, updated_at = clock_timestamp(),
-                    imported_hash = coalesce(u.imported_hash, sha256(convert_to(u.password_hash, 'UTF8')))
+             UPDATE directory.user_account u SET ${newPassword('$3')}
                FROM used WHERE u.tenant_id = used.tenant_id AND u.user_id = used.user_id
              RETURNING used.tenant_id, used.user_id, used.purpose`,
       values: [digest, tenantId, passwordHash],

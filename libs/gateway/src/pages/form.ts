@@ -49,6 +49,7 @@ export const purpose = {
   openCode: (userCode: string) => `device\0${userCode}`,
   /** Signing in before a decision: bound to the user code in a device flow, else to the tenant. */
   signInTo: (what: string) => `sign-in\0${what}`,
+  changePassword: (userId: string) => `password\0${userId}`,
   usePasswordLink: (link: string) => `password-link\0${link}`,
   decide: (requestId: string) => `decide\0${requestId}`,
 };

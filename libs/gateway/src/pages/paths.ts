@@ -31,6 +31,11 @@ export function approvalsPath(tenantId?: string): string {
   return withParameters('/approvals', { tenant: tenantId });
 }
 
+/** `/password`; the tenant says where to sign in. */
+export function passwordPath(tenantId?: string): string {
+  return withParameters('/password', { tenant: tenantId });
+}
+
 function withParameters(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',

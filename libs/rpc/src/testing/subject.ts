@@ -72,6 +72,7 @@ function directoryRoute(subject: () => Subject) {
     getUser: unimplemented,
     findUser: unimplemented,
     verifyPassword: unimplemented,
+    replacePassword: unimplemented,
     getPasswordLink: unimplemented,
     redeemPasswordLink: unimplemented,
     watchChanges: (request, context) => subject().watchChanges(request, context),

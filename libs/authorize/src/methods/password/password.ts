@@ -8,7 +8,7 @@ import { longestIdentifier } from '../guess-limits.ts';
 import type { Guess, LimitGuesses } from '../guess-limits.ts';
 
 /** A giant password is never hashed (CVE-2023-38492). */
-const longestPassword = 1024;
+export const longestPassword = 1024;
 
 /**
  * User name, e-mail address or phone number, and password: the fields `identifier` and `password`. Unknown, wrong, locked and disabled
@@ -66,6 +66,6 @@ export function createPasswordStep(deps: {
 }
 
 /** Whether a stored value can match it. */
-function isPossible(value: string, longest: number): boolean {
+export function isPossible(value: string, longest: number): boolean {
   return value !== '' && value.length <= longest;
 }

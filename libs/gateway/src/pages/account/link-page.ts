@@ -76,6 +76,7 @@ function sendForm(
   return sendPasswordForm(context, {
     title: reason === 'invitation' ? 'Welcome' : 'Choose a new password',
     lead: reason === 'invitation' ? 'Choose the password for your account at' : 'For your account at',
+    leadName: tenantName,
     tenant: { id: tenantId, name: tenantName },
     path: otherPaths.passwordLink,
     purpose: purpose.usePasswordLink(link),

@@ -11,8 +11,9 @@ export interface PasswordForm {
   readonly title: string;
   /** Ends before the name of the tenant. */
   readonly lead: string;
+  readonly leadName: string;
   readonly tenant: NonNullable<Page['tenant']>;
-  readonly path: (typeof otherPaths)['passwordLink'];
+  readonly path: (typeof otherPaths)['password' | 'passwordLink'];
   /** What the anti-forgery field is bound to. */
   readonly purpose: string;
   readonly username: string;
@@ -31,7 +32,7 @@ export function sendPasswordForm(context: PageContext, form: PasswordForm): Fast
   const page: Page = {
     template: 'new-password',
     title,
-    message: problem ?? `${form.lead} ${tenant.name}.`,
+    message: problem ?? `${form.lead} ${form.leadName}.`,
     formTarget: 'own',
     tenant,
     data: { ...data, problem, fields: [{ name: antiForgeryField, value: token }, ...fields] },

@@ -111,4 +111,34 @@ describe('the pages of passwords in a real Chromium', () => {
       }, javaScriptEnabled);
     },
   );
+
+  it('a person changes the password, stays signed in here and signs in with the new one elsewhere', async () => {
+    const username = 'bob';
+    await call('Create', { user: { username, password } });
+    const chosen = 'the passphrase after it';
+    await withPage(async (page) => {
+      await page.goto(`${baseUrl}/password?tenant=demo`);
+      await heading(page, 'Sign in');
+      await page.getByLabel(/user name/i).fill(username);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await heading(page, 'Change your password');
+      await look(page, 'change');
+      await page.getByLabel('Present password').fill('wrong');
+      await choose(page, chosen);
+      await page.getByRole('alert').filter({ hasText: 'The present password is wrong' }).waitFor();
+      await page.getByLabel('Present password').fill(password);
+      await choose(page, chosen);
+      await heading(page, 'Your password is changed');
+      await look(page, 'changed');
+      await page.goto(`${baseUrl}/demo/sign-in`);
+      await heading(page, 'Signed in');
+    });
+    await withPage(async (page) => {
+      await signIn(page, username, password);
+      await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+      await signIn(page, username, chosen);
+      await heading(page, 'Signed in');
+    });
+  });
 });

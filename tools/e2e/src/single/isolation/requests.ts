@@ -63,6 +63,14 @@ const browserCalls: readonly GoodRequest[] = [
     request: async (tenant) => ({ browser: (await tenant.session()).browser }),
   },
   {
+    method: 'AuthorizeService.ChangePassword',
+    request: async (tenant) => ({
+      browser: (await tenant.session()).browser,
+      presentPassword: 'not-the-password',
+      newPassword: 'slide-rule-1850-new',
+    }),
+  },
+  {
     method: 'AuthorizeService.EndSession',
     request: async (tenant) => ({
       browser: (await tenant.signIn()).browser,
@@ -252,6 +260,16 @@ const directoryCalls: readonly GoodRequest[] = [
   {
     method: 'DirectoryService.VerifyPassword',
     request: async (tenant) => ({ tenantId: tenant.id, ...tenant.fields, ipAddress: '10.0.0.1' }),
+  },
+  {
+    method: 'DirectoryService.ReplacePassword',
+    async request(tenant) {
+      const presentPassword = 'slide-rule-1850-old';
+      const person = await tenant.record('User', { username: tenant.newName(), password: presentPassword });
+      const userId = textAt(person, 'userId');
+      const newPassword = 'slide-rule-1850-new';
+      return { tenantId: tenant.id, userId, presentPassword, newPassword, ipAddress: '10.0.0.1' };
+    },
   },
   {
     method: 'DirectoryService.GetPasswordLink',

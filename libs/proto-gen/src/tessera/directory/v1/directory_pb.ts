@@ -14,7 +14,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIp8BCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGAcgASgJImkKDENsYWltTWFwcGluZxIMCgRuYW1lGAEgASgJEhEKCWF0dHJpYnV0ZRgCIAEoCRIQCghpZF90b2tlbhgDIAEoCBIUCgxhY2Nlc3NfdG9rZW4YBCABKAgSEAoIdXNlcmluZm8YBSABKAgipgUKC0FwcGxpY2F0aW9uEhEKCWNsaWVudF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIzCgR0eXBlGAQgASgOMiUudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25UeXBlEiwKBnN0YXR1cxgFIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxITCgtncmFudF90eXBlcxgGIAMoCRIVCg1yZWRpcmVjdF91cmlzGAcgAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGAggAygJEjIKBnNjb3BlcxgJIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdyYW50ZWRTY29wZRIyCglsaWZldGltZXMYCiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgLIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYDCADKAkSEgoKdmFsaWRfZnJvbRgNIAEoAxIVCg1hbGxvd2VkX3JvbGVzGA4gAygJEhUKDXBrY2Vfb3B0aW9uYWwYDyABKAgSJAocYXV0aGVudGljYXRlZF9zdGFydF9yZXF1aXJlZBgQIAEoCBIeChZiYWNrY2hhbm5lbF9sb2dvdXRfdXJpGBogASgJEisKI2JhY2tjaGFubmVsX2xvZ291dF9zZXNzaW9uX3JlcXVpcmVkGBsgASgIEjIKBmNsYWltcxgSIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsYWltTWFwcGluZxIXCg9pZF90b2tlbl9jbGFpbXMYHCADKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IhoKGExpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdCIxCgxUZW5hbnRJc3N1ZXISEQoJdGVuYW50X2lkGAEgASgJEg4KBmlzc3VlchgCIAEoCSJQChlMaXN0VGVuYW50SXNzdWVyc1Jlc3BvbnNlEjMKB2lzc3VlcnMYASADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRJc3N1ZXIiKgoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJ+ChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEjYKC2FwcGxpY2F0aW9uGAEgASgLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb24SLAoGdGVuYW50GAIgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50Ik8KHlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBIkcKH1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSEgoKZXhwaXJlc19hdBgCIAEoAyKfAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIMCgRuYW1lGAUgASgJEhQKDHBob25lX251bWJlchgGIAEoCRINCgVyb2xlcxgHIAMoCRIsCgZzdGF0dXMYCCABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEgoKdmFsaWRfZnJvbRgJIAEoAxIwCg9zdGFuZGFyZF9jbGFpbXMYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EisKCmF0dHJpYnV0ZXMYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJpChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIlsKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXISFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIj4KFkdldFBhc3N3b3JkTGlua1JlcXVlc3QSEQoEbGluaxgBIAEoCUIDgAEBEhEKCXRlbmFudF9pZBgCIAEoCSJkChdHZXRQYXNzd29yZExpbmtSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEwoLdGVuYW50X25hbWUYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDwoHcHVycG9zZRgEIAEoCSJsChlSZWRlZW1QYXNzd29yZExpbmtSZXF1ZXN0EhEKBGxpbmsYASABKAlCA4ABARIRCgl0ZW5hbnRfaWQYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIjYKGlJlZGVlbVBhc3N3b3JkTGlua1Jlc3BvbnNlEhgKEHBhc3N3b3JkX3Byb2JsZW0YASABKAkiPAoTV2F0Y2hDaGFuZ2VzUmVxdWVzdBIWCg5hZnRlcl9zZXF1ZW5jZRgBIAEoAxINCgVzaW5jZRgCIAEoAyKbAQoUV2F0Y2hDaGFuZ2VzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSLgoEa2luZBgCIAEoDjIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZUtpbmQSEQoJdGVuYW50X2lkGAMgASgJEgoKAmlkGAQgASgJEg0KBWVuZGVkGAUgASgIEhMKC3JlY29yZGVkX2F0GAYgASgDInAKDEFwcGx5UmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCRIUCgxhbGxvd19kZWxldGUYAyABKAgSDQoFb3duZXIYBCABKAkSEQoJdGFrZV9vdmVyGAUgASgIInwKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCBISCgpuZXdfcGVvcGxlGAYgAygJIkUKDUFwcGx5UmVzcG9uc2USNAoHdGVuYW50cxgBIAMoCzIjLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudE91dGNvbWUigQEKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJEhYKDmRlbGV0aW9uc19vbmx5GAMgASgIEg0KBW93bmVyGAQgASgJEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgidwoKRGlmZmVyZW5jZRIMCgRraW5kGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGY2hhbmdlGAMgASgJEgwKBGtleXMYBCADKAkSGgoSbmVlZHNfYWxsb3dfZGVsZXRlGAUgASgIEhMKC3dhc19kZWxldGVkGAYgASgIIosBChFUZW5hbnREaWZmZXJlbmNlcxIRCgl0ZW5hbnRfaWQYASABKAkSNQoLZGlmZmVyZW5jZXMYAiADKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmZXJlbmNlEiwKBmltcGFjdBgDIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkltcGFjdCJVCgZJbXBhY3QSDgoGcGVvcGxlGAEgASgNEhEKCXVzZXJuYW1lcxgCIAMoCRIUCgxhcHBsaWNhdGlvbnMYAyABKA0SEgoKY2xpZW50X2lkcxgEIAMoCSJICgxEaWZmUmVzcG9uc2USOAoHdGVuYW50cxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudERpZmZlcmVuY2VzIiwKF0dldERlY2xhcmVkU3RhdGVSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSIsChhHZXREZWNsYXJlZFN0YXRlUmVzcG9uc2USEAoIZG9jdW1lbnQYASABKAkiaAoUU2V0VXNlclN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhcKFVNldFVzZXJTdGF0dXNSZXNwb25zZSJxChtTZXRBcHBsaWNhdGlvblN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiHgocU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSJZChZTZXRUZW5hbnRTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIsCgZzdGF0dXMYAiABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiGQoXU2V0VGVuYW50U3RhdHVzUmVzcG9uc2UiMgodTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJImQKEUFwcGxpY2F0aW9uU2VjcmV0EhIKCmNyZWF0ZWRfYXQYASABKAMSEgoKZXhwaXJlc19hdBgCIAEoAxIUCgxsYXN0X3VzZWRfYXQYAyABKAMSEQoJc2VjcmV0X2lkGAQgASgJIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMpsLChBEaXJlY3RvcnlTZXJ2aWNlEqgBCg5HZXRBcHBsaWNhdGlvbhIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiO5ACAergGDQKB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoFYWRtaW4KCG9wZXJhdG9yEnAKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEo0BChFMaXN0VGVuYW50SXNzdWVycxIuLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdBovLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RUZW5hbnRJc3N1ZXJzUmVzcG9uc2UiF5ACAergGBAKB2dhdGV3YXkKBXRva2VuEpsBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2UiE+rgGA8KBmRldmljZQoFdG9rZW4SkwEKB0dldFVzZXISJC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVxdWVzdBolLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXNwb25zZSI7kAIB6uAYNAoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCgVhZG1pbgoIb3BlcmF0b3ISfwoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIiSQAgHq4BgdCglhdXRob3JpemUKBmRldmljZQoIb3BlcmF0b3ISfAoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSgAEKD0dldFBhc3N3b3JkTGluaxIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFBhc3N3b3JkTGlua1JlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRQYXNzd29yZExpbmtSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRKGAQoSUmVkZWVtUGFzc3dvcmRMaW5rEi8udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVkZWVtUGFzc3dvcmRMaW5rUmVxdWVzdBowLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlZGVlbVBhc3N3b3JkTGlua1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EpoBCgxXYXRjaENoYW5nZXMSKS50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXF1ZXN0GioudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVzcG9uc2UiMergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3IwATKEBwoVRGlyZWN0b3J5QWRtaW5TZXJ2aWNlEmAKBUFwcGx5EiIudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXF1ZXN0GiMudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISYAoERGlmZhIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXF1ZXN0GiIudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZlJlc3BvbnNlIhGQAgHq4BgKCghvcGVyYXRvchKDAQoQR2V0RGVjbGFyZWRTdGF0ZRItLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXF1ZXN0Gi4udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlIg7q4BgKCghvcGVyYXRvcjABEngKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISjQEKFFNldEFwcGxpY2F0aW9uU3RhdHVzEjEudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0GjIudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISfgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlIg7q4BgKCghvcGVyYXRvchKWAQoWTGlzdEFwcGxpY2F0aW9uU2VjcmV0cxIzLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0GjQudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlIhGQAgHq4BgKCghvcGVyYXRvcmIGcHJvdG8z", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_directory_v1_policies]);
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIp8BCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGAcgASgJImkKDENsYWltTWFwcGluZxIMCgRuYW1lGAEgASgJEhEKCWF0dHJpYnV0ZRgCIAEoCRIQCghpZF90b2tlbhgDIAEoCBIUCgxhY2Nlc3NfdG9rZW4YBCABKAgSEAoIdXNlcmluZm8YBSABKAgipgUKC0FwcGxpY2F0aW9uEhEKCWNsaWVudF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIzCgR0eXBlGAQgASgOMiUudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25UeXBlEiwKBnN0YXR1cxgFIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxITCgtncmFudF90eXBlcxgGIAMoCRIVCg1yZWRpcmVjdF91cmlzGAcgAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGAggAygJEjIKBnNjb3BlcxgJIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdyYW50ZWRTY29wZRIyCglsaWZldGltZXMYCiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgLIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYDCADKAkSEgoKdmFsaWRfZnJvbRgNIAEoAxIVCg1hbGxvd2VkX3JvbGVzGA4gAygJEhUKDXBrY2Vfb3B0aW9uYWwYDyABKAgSJAocYXV0aGVudGljYXRlZF9zdGFydF9yZXF1aXJlZBgQIAEoCBIeChZiYWNrY2hhbm5lbF9sb2dvdXRfdXJpGBogASgJEisKI2JhY2tjaGFubmVsX2xvZ291dF9zZXNzaW9uX3JlcXVpcmVkGBsgASgIEjIKBmNsYWltcxgSIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsYWltTWFwcGluZxIXCg9pZF90b2tlbl9jbGFpbXMYHCADKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IhoKGExpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdCIxCgxUZW5hbnRJc3N1ZXISEQoJdGVuYW50X2lkGAEgASgJEg4KBmlzc3VlchgCIAEoCSJQChlMaXN0VGVuYW50SXNzdWVyc1Jlc3BvbnNlEjMKB2lzc3VlcnMYASADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRJc3N1ZXIiKgoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJ+ChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEjYKC2FwcGxpY2F0aW9uGAEgASgLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb24SLAoGdGVuYW50GAIgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50Ik8KHlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBIkcKH1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSEgoKZXhwaXJlc19hdBgCIAEoAyKfAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIMCgRuYW1lGAUgASgJEhQKDHBob25lX251bWJlchgGIAEoCRINCgVyb2xlcxgHIAMoCRIsCgZzdGF0dXMYCCABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEgoKdmFsaWRfZnJvbRgJIAEoAxIwCg9zdGFuZGFyZF9jbGFpbXMYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EisKCmF0dHJpYnV0ZXMYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJpChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIlsKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXISFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIooBChZSZXBsYWNlUGFzc3dvcmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEh0KEHByZXNlbnRfcGFzc3dvcmQYAyABKAlCA4ABARIZCgxuZXdfcGFzc3dvcmQYBCABKAlCA4ABARISCgppcF9hZGRyZXNzGAUgASgJInYKF1JlcGxhY2VQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAxIYChBwYXNzd29yZF9wcm9ibGVtGAMgASgJIj4KFkdldFBhc3N3b3JkTGlua1JlcXVlc3QSEQoEbGluaxgBIAEoCUIDgAEBEhEKCXRlbmFudF9pZBgCIAEoCSJkChdHZXRQYXNzd29yZExpbmtSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEwoLdGVuYW50X25hbWUYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDwoHcHVycG9zZRgEIAEoCSJsChlSZWRlZW1QYXNzd29yZExpbmtSZXF1ZXN0EhEKBGxpbmsYASABKAlCA4ABARIRCgl0ZW5hbnRfaWQYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIjYKGlJlZGVlbVBhc3N3b3JkTGlua1Jlc3BvbnNlEhgKEHBhc3N3b3JkX3Byb2JsZW0YASABKAkiPAoTV2F0Y2hDaGFuZ2VzUmVxdWVzdBIWCg5hZnRlcl9zZXF1ZW5jZRgBIAEoAxINCgVzaW5jZRgCIAEoAyKbAQoUV2F0Y2hDaGFuZ2VzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSLgoEa2luZBgCIAEoDjIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZUtpbmQSEQoJdGVuYW50X2lkGAMgASgJEgoKAmlkGAQgASgJEg0KBWVuZGVkGAUgASgIEhMKC3JlY29yZGVkX2F0GAYgASgDInAKDEFwcGx5UmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCRIUCgxhbGxvd19kZWxldGUYAyABKAgSDQoFb3duZXIYBCABKAkSEQoJdGFrZV9vdmVyGAUgASgIInwKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCBISCgpuZXdfcGVvcGxlGAYgAygJIkUKDUFwcGx5UmVzcG9uc2USNAoHdGVuYW50cxgBIAMoCzIjLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudE91dGNvbWUigQEKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJEhYKDmRlbGV0aW9uc19vbmx5GAMgASgIEg0KBW93bmVyGAQgASgJEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgidwoKRGlmZmVyZW5jZRIMCgRraW5kGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGY2hhbmdlGAMgASgJEgwKBGtleXMYBCADKAkSGgoSbmVlZHNfYWxsb3dfZGVsZXRlGAUgASgIEhMKC3dhc19kZWxldGVkGAYgASgIIosBChFUZW5hbnREaWZmZXJlbmNlcxIRCgl0ZW5hbnRfaWQYASABKAkSNQoLZGlmZmVyZW5jZXMYAiADKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmZXJlbmNlEiwKBmltcGFjdBgDIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkltcGFjdCJVCgZJbXBhY3QSDgoGcGVvcGxlGAEgASgNEhEKCXVzZXJuYW1lcxgCIAMoCRIUCgxhcHBsaWNhdGlvbnMYAyABKA0SEgoKY2xpZW50X2lkcxgEIAMoCSJICgxEaWZmUmVzcG9uc2USOAoHdGVuYW50cxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudERpZmZlcmVuY2VzIiwKF0dldERlY2xhcmVkU3RhdGVSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSIsChhHZXREZWNsYXJlZFN0YXRlUmVzcG9uc2USEAoIZG9jdW1lbnQYASABKAkiaAoUU2V0VXNlclN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhcKFVNldFVzZXJTdGF0dXNSZXNwb25zZSJxChtTZXRBcHBsaWNhdGlvblN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiHgocU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSJZChZTZXRUZW5hbnRTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIsCgZzdGF0dXMYAiABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiGQoXU2V0VGVuYW50U3RhdHVzUmVzcG9uc2UiMgodTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJImQKEUFwcGxpY2F0aW9uU2VjcmV0EhIKCmNyZWF0ZWRfYXQYASABKAMSEgoKZXhwaXJlc19hdBgCIAEoAxIUCgxsYXN0X3VzZWRfYXQYAyABKAMSEQoJc2VjcmV0X2lkGAQgASgJIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMpwMChBEaXJlY3RvcnlTZXJ2aWNlEqgBCg5HZXRBcHBsaWNhdGlvbhIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiO5ACAergGDQKB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoFYWRtaW4KCG9wZXJhdG9yEnAKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEo0BChFMaXN0VGVuYW50SXNzdWVycxIuLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdBovLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RUZW5hbnRJc3N1ZXJzUmVzcG9uc2UiF5ACAergGBAKB2dhdGV3YXkKBXRva2VuEpsBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2UiE+rgGA8KBmRldmljZQoFdG9rZW4SkwEKB0dldFVzZXISJC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVxdWVzdBolLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXNwb25zZSI7kAIB6uAYNAoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCgVhZG1pbgoIb3BlcmF0b3ISfwoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIiSQAgHq4BgdCglhdXRob3JpemUKBmRldmljZQoIb3BlcmF0b3ISfAoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSfwoPUmVwbGFjZVBhc3N3b3JkEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuUmVwbGFjZVBhc3N3b3JkUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlcGxhY2VQYXNzd29yZFJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSgAEKD0dldFBhc3N3b3JkTGluaxIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFBhc3N3b3JkTGlua1JlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRQYXNzd29yZExpbmtSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRKGAQoSUmVkZWVtUGFzc3dvcmRMaW5rEi8udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVkZWVtUGFzc3dvcmRMaW5rUmVxdWVzdBowLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlZGVlbVBhc3N3b3JkTGlua1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EpoBCgxXYXRjaENoYW5nZXMSKS50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXF1ZXN0GioudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVzcG9uc2UiMergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3IwATKEBwoVRGlyZWN0b3J5QWRtaW5TZXJ2aWNlEmAKBUFwcGx5EiIudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXF1ZXN0GiMudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISYAoERGlmZhIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXF1ZXN0GiIudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZlJlc3BvbnNlIhGQAgHq4BgKCghvcGVyYXRvchKDAQoQR2V0RGVjbGFyZWRTdGF0ZRItLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXF1ZXN0Gi4udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlIg7q4BgKCghvcGVyYXRvcjABEngKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISjQEKFFNldEFwcGxpY2F0aW9uU3RhdHVzEjEudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0GjIudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISfgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlIg7q4BgKCghvcGVyYXRvchKWAQoWTGlzdEFwcGxpY2F0aW9uU2VjcmV0cxIzLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0GjQudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlIhGQAgHq4BgKCghvcGVyYXRvcmIGcHJvdG8z", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_directory_v1_policies]);
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -669,6 +669,78 @@ export const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResponse> = 
   messageDesc(file_tessera_directory_v1_directory, 19);
 
 /**
+ * @generated from message tessera.directory.v1.ReplacePasswordRequest
+ */
+export type ReplacePasswordRequest = Message<"tessera.directory.v1.ReplacePasswordRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: string present_password = 3;
+   */
+  presentPassword: string;
+
+  /**
+   * @generated from field: string new_password = 4;
+   */
+  newPassword: string;
+
+  /**
+   * Address of the person: addresses are served in turn.
+   *
+   * @generated from field: string ip_address = 5;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ReplacePasswordRequest.
+ * Use `create(ReplacePasswordRequestSchema)` to create a new message.
+ */
+export const ReplacePasswordRequestSchema: GenMessage<ReplacePasswordRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 20);
+
+/**
+ * @generated from message tessera.directory.v1.ReplacePasswordResponse
+ */
+export type ReplacePasswordResponse = Message<"tessera.directory.v1.ReplacePasswordResponse"> & {
+  /**
+   * Absent when nothing has changed: the user is unknown or not active, a password wrong, or the new one refused.
+   *
+   * @generated from field: tessera.directory.v1.User user = 1;
+   */
+  user?: User | undefined;
+
+  /**
+   * As in VerifyPasswordResponse: the change signs the person in.
+   *
+   * @generated from field: int64 signed_in_at_ms = 2;
+   */
+  signedInAtMs: bigint;
+
+  /**
+   * Why a person who knows the present password may not have the new one, as the end of a sentence.
+   *
+   * @generated from field: string password_problem = 3;
+   */
+  passwordProblem: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ReplacePasswordResponse.
+ * Use `create(ReplacePasswordResponseSchema)` to create a new message.
+ */
+export const ReplacePasswordResponseSchema: GenMessage<ReplacePasswordResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 21);
+
+/**
  * @generated from message tessera.directory.v1.GetPasswordLinkRequest
  */
 export type GetPasswordLinkRequest = Message<"tessera.directory.v1.GetPasswordLinkRequest"> & {
@@ -690,7 +762,7 @@ export type GetPasswordLinkRequest = Message<"tessera.directory.v1.GetPasswordLi
  * Use `create(GetPasswordLinkRequestSchema)` to create a new message.
  */
 export const GetPasswordLinkRequestSchema: GenMessage<GetPasswordLinkRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 20);
+  messageDesc(file_tessera_directory_v1_directory, 22);
 
 /**
  * @generated from message tessera.directory.v1.GetPasswordLinkResponse
@@ -724,7 +796,7 @@ export type GetPasswordLinkResponse = Message<"tessera.directory.v1.GetPasswordL
  * Use `create(GetPasswordLinkResponseSchema)` to create a new message.
  */
 export const GetPasswordLinkResponseSchema: GenMessage<GetPasswordLinkResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 23);
 
 /**
  * @generated from message tessera.directory.v1.RedeemPasswordLinkRequest
@@ -760,7 +832,7 @@ export type RedeemPasswordLinkRequest = Message<"tessera.directory.v1.RedeemPass
  * Use `create(RedeemPasswordLinkRequestSchema)` to create a new message.
  */
 export const RedeemPasswordLinkRequestSchema: GenMessage<RedeemPasswordLinkRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 24);
 
 /**
  * @generated from message tessera.directory.v1.RedeemPasswordLinkResponse
@@ -779,7 +851,7 @@ export type RedeemPasswordLinkResponse = Message<"tessera.directory.v1.RedeemPas
  * Use `create(RedeemPasswordLinkResponseSchema)` to create a new message.
  */
 export const RedeemPasswordLinkResponseSchema: GenMessage<RedeemPasswordLinkResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 25);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesRequest
@@ -806,7 +878,7 @@ export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequ
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 26);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesResponse
@@ -854,7 +926,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema: GenMessage<WatchChangesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * @generated from message tessera.directory.v1.ApplyRequest
@@ -901,7 +973,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
  * Use `create(ApplyRequestSchema)` to create a new message.
  */
 export const ApplyRequestSchema: GenMessage<ApplyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.TenantOutcome
@@ -945,7 +1017,7 @@ export type TenantOutcome = Message<"tessera.directory.v1.TenantOutcome"> & {
  * Use `create(TenantOutcomeSchema)` to create a new message.
  */
 export const TenantOutcomeSchema: GenMessage<TenantOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * @generated from message tessera.directory.v1.ApplyResponse
@@ -962,7 +1034,7 @@ export type ApplyResponse = Message<"tessera.directory.v1.ApplyResponse"> & {
  * Use `create(ApplyResponseSchema)` to create a new message.
  */
 export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.DiffRequest
@@ -1014,7 +1086,7 @@ export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * One record that would change. It names, and never holds a value of, what differs.
@@ -1070,7 +1142,7 @@ export type Difference = Message<"tessera.directory.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 30);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.TenantDifferences
@@ -1101,7 +1173,7 @@ export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"
  * Use `create(TenantDifferencesSchema)` to create a new message.
  */
 export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 31);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * For whom a change ends everything that was issued before, for good: sessions, codes, refresh tokens and decisions.
@@ -1139,7 +1211,7 @@ export type Impact = Message<"tessera.directory.v1.Impact"> & {
  * Use `create(ImpactSchema)` to create a new message.
  */
 export const ImpactSchema: GenMessage<Impact> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 32);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.DiffResponse
@@ -1158,7 +1230,7 @@ export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 33);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateRequest
@@ -1177,7 +1249,7 @@ export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredS
  * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
  */
 export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 34);
+  messageDesc(file_tessera_directory_v1_directory, 36);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateResponse
@@ -1196,7 +1268,7 @@ export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclared
  * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
  */
 export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 35);
+  messageDesc(file_tessera_directory_v1_directory, 37);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
@@ -1223,7 +1295,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 36);
+  messageDesc(file_tessera_directory_v1_directory, 38);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -1236,7 +1308,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 37);
+  messageDesc(file_tessera_directory_v1_directory, 39);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -1263,7 +1335,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 38);
+  messageDesc(file_tessera_directory_v1_directory, 40);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -1276,7 +1348,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 39);
+  messageDesc(file_tessera_directory_v1_directory, 41);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -1298,7 +1370,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 40);
+  messageDesc(file_tessera_directory_v1_directory, 42);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -1311,7 +1383,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 41);
+  messageDesc(file_tessera_directory_v1_directory, 43);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -1328,7 +1400,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 42);
+  messageDesc(file_tessera_directory_v1_directory, 44);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -1368,7 +1440,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 43);
+  messageDesc(file_tessera_directory_v1_directory, 45);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -1385,7 +1457,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 44);
+  messageDesc(file_tessera_directory_v1_directory, 46);
 
 /**
  * @generated from enum tessera.directory.v1.Status
@@ -1567,6 +1639,17 @@ export const DirectoryService: GenService<{
     methodKind: "unary";
     input: typeof VerifyPasswordRequestSchema;
     output: typeof VerifyPasswordResponseSchema;
+  },
+  /**
+   * ReplacePassword replaces the password of a person who knows the present one, and ends what was issued to them before. It takes the same
+   * time for unknown people and wrong passwords, and answers them alike.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryService.ReplacePassword
+   */
+  replacePassword: {
+    methodKind: "unary";
+    input: typeof ReplacePasswordRequestSchema;
+    output: typeof ReplacePasswordResponseSchema;
   },
   /**
    * GetPasswordLink reads what the page of a link must show. NOT_FOUND for a link that is unknown, used, expired, no longer valid, or of a

@@ -1,0 +1,57 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { DirectoryService, ReplacePasswordResponse } from '@tessera/proto-gen/directory';
+import type { Client } from '@tessera/rpc';
+import type { BrowserCall } from '../../browser-call.ts';
+import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
+import type { LimitGuesses } from '../guess-limits.ts';
+import { isPossible, longestPassword } from './password.ts';
+
+/** What came of a change. `wrong`: the present password, or too many attempts. `refused`: the new one, with the end of a sentence. */
+export type PasswordChanged =
+  | { readonly outcome: 'changed'; readonly opened: OpenedSession }
+  | { readonly outcome: 'refused'; readonly problem: string }
+  | { readonly outcome: 'wrong' | 'signed_out' };
+
+/**
+ * Changes the password of the person who is signed in, who must know the present one: whoever finds an open browser may not lock its owner
+ * out. Guesses count as those of sign-ins. Every session of the person ends; this browser gets a new one.
+ */
+export type ChangeOwnPassword = (
+  from: BrowserCall,
+  change: { readonly presentPassword: string; readonly newPassword: string },
+) => Promise<PasswordChanged>;
+
+export function createChangeOwnPassword(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'user' | 'isActive'>;
+  readonly sessions: Pick<Sessions, 'find' | 'open'>;
+  readonly limitGuesses: LimitGuesses;
+}): ChangeOwnPassword {
+  const { directoryService, directory, sessions, limitGuesses } = deps;
+
+  return async (from, change) => {
+    const { browser, call } = from;
+    const session = await sessions.find(from);
+    const user = session && (await directory.user(session.tenantId, session.userId, call.onward()));
+    if (user === undefined || !directory.isActive(user, session?.authentication.time))
+      return { outcome: 'signed_out' };
+    const { tenantId, userId, username } = user;
+
+    async function replaced(): Promise<ReplacePasswordResponse | undefined> {
+      if (!isPossible(change.presentPassword, longestPassword)) return undefined;
+      const request = { tenantId, userId, ...change, ipAddress: browser.ipAddress };
+      const answer = await directoryService.replacePassword(request, call.onward());
+      return answer.user === undefined && answer.passwordProblem === '' ? undefined : answer;
+    }
+
+    const answer = await limitGuesses(
+      from,
+      { tenantId, clientId: '', identifier: username },
+      { whose: async () => userId, check: replaced },
+    );
+    if (answer === undefined) return { outcome: 'wrong' };
+    if (answer.user === undefined) return { outcome: 'refused', problem: answer.passwordProblem };
+    const signIn = { tenantId, userId, signedInAt: Number(answer.signedInAtMs), methods: ['pwd'] };
+    return { outcome: 'changed', opened: await sessions.open(from, signIn, '', session) };
+  };
+}

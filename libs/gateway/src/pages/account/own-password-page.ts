@@ -1,0 +1,131 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { OwnPage_Name } from '@tessera/proto-gen/authorize';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { readQuery } from '../../http/query.ts';
+import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { browserContext } from '../browser-context.ts';
+import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageContext, PageHandler } from '../page-context.ts';
+import { sendPage } from '../page.ts';
+import { passwordPath, redirectToPage } from '../paths.ts';
+import { giveSession } from '../session.ts';
+import { signedInPerson, type Person } from '../signed-in-person.ts';
+import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { pageOfForm } from '../sign-in/step-pages.ts';
+import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
+
+/** `GET /password`: the form with which people change their passwords. They sign in first, at the tenant that the address or they name. */
+export const showOwnPassword: PageHandler = async (context) => {
+  const { request, reply, gateway } = context;
+  const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');
+  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
+  if (elsewhere !== undefined)
+    return reply.header('cache-control', 'no-store').redirect(elsewhere + passwordPath(), 302);
+  const person = await signedInPerson(context);
+  if (person === undefined) {
+    if (isTenantId(tenantId))
+      return unlessEarlier(async () => sendSignIn(context, signInFor(tenantId), undefined));
+    return sendTenantForm(context, {
+      path: otherPaths.password,
+      purpose: 'change your password',
+      lead: 'Your administrator can tell you its name.',
+      typed: tenantId,
+      fields: [],
+    });
+  }
+  if (tenantId !== '' && tenantId !== person.session.tenantId)
+    return sendElsewhere(context, signInFor(tenantId));
+  return takePasswordSet(context) ? sendDone(context) : sendForm(context, person);
+};
+
+/** `POST /password`: signs in, or changes the password. */
+export const submitOwnPassword: PageHandler = async (context) => {
+  const { app, request, gateway } = context;
+  const form = readForm(request);
+  if (pageOfForm(form) !== undefined) {
+    const tenantId = shownParameter(form, 'tenant');
+    checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
+    const answer = await unlessEarlier(async () => continueSignIn(context, signInFor(tenantId), form));
+    return answer === 'signed_in' ? back(context) : answer;
+  }
+  const person = await signedInPerson(context);
+  // Signed out meanwhile.
+  if (person === undefined) return back(context);
+  checkForm(app, request, form, purpose.changePassword(person.session.userId), gateway);
+  const presentPassword = form.get('present_password') ?? '';
+  if (presentPassword === '') return sendForm(context, person, 'Enter your present password.');
+  const { password: newPassword, problem } = chosenPassword(form);
+  if (problem !== undefined) return sendForm(context, person, problem);
+  const { outcome } = await unlessEarlier(async () =>
+    gateway.peers.authorize.changePassword(
+      { browser: browserContext(app, request), presentPassword, newPassword },
+      rootCall(request.incoming.requestId),
+    ),
+  );
+  switch (outcome.case) {
+    case 'session':
+      await giveSession(context, outcome.value);
+      notePasswordSet(context);
+      return back(context);
+    case 'signedOut':
+      return back(context);
+    case 'wrongPassword':
+      return sendForm(context, person, 'The present password is wrong, or there were too many attempts.');
+    case 'passwordProblem':
+      return sendForm(context, person, `The new password ${outcome.value}.`);
+    default:
+      throw new OAuthError('server_error', 'The password could not be changed.');
+  }
+};
+
+function back({ reply }: PageContext): FastifyReply {
+  return redirectToPage(reply, passwordPath());
+}
+
+function signInFor(tenantId: string) {
+  return signInToPage({
+    path: otherPaths.password,
+    page: { name: OwnPage_Name.PASSWORD, tenantId },
+    lead: 'to change your password',
+    subject: tenantId,
+    fields: [{ name: 'tenant', value: tenantId }],
+  });
+}
+
+/** Compatibility until 0.3: an `authorize` or `directory` of version 0.1 does not know this page. */
+async function unlessEarlier<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isEarlier =
+      error instanceof ConnectError && [Code.Unimplemented, Code.InvalidArgument].includes(error.code);
+    throw isEarlier ? temporarilyUnavailable(error) : error;
+  }
+}
+
+function sendForm(context: PageContext, { session }: Person, problem?: string): FastifyReply {
+  const { tenantId, userId, username } = session;
+  return sendPasswordForm(context, {
+    title: 'Change your password',
+    lead: 'For your account at',
+    leadName: tenantId,
+    tenant: { id: tenantId, name: '' },
+    path: otherPaths.password,
+    purpose: purpose.changePassword(userId),
+    username,
+    asksForPresent: true,
+    fields: [],
+    problem,
+  });
+}
+
+function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
+  return sendPage(request, reply, gateway, {
+    template: 'notice',
+    title: 'Your password is changed',
+    message: 'You are still signed in here, and signed out everywhere else.',
+    formTarget: 'own',
+    data: { advice: 'You can close this page.' },
+  });
+}
