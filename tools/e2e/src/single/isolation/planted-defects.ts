@@ -178,13 +178,18 @@ export const defects: readonly Defect[] = [
     ],
   },
   {
-    name: 'a person is found in any tenant at a sign-in (checked twice)',
+    name: 'a person is found in any tenant at a sign-in (checked three times)',
     found: 'a person signs in',
     edits: [
       {
         file: 'libs/directory/src/users/read.postgres.ts',
         text: 'WHERE i.tenant_id = $1 AND i.identifier = $2`',
         replacement: 'WHERE $1::text IS NOT NULL AND i.identifier = $2`',
+      },
+      {
+        file: 'libs/directory/src/users/read.postgres.ts',
+        text: 'WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.password_hash = $3',
+        replacement: 'WHERE $1::text IS NOT NULL AND u.user_id = $2 AND u.password_hash = $3',
       },
       {
         file: 'libs/authorize/src/methods/password/password.ts',
