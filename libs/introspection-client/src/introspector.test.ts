@@ -20,7 +20,7 @@ const unavailable = () => new ConnectError('unavailable', Code.Unavailable);
 describe('an introspector', () => {
   it('returns the result of the server', async () => {
     const introspector = server.introspector(unwatched);
-    const { exp, iat } = fakeToken();
+    const { exp, iat } = server.tokens.get('good') ?? fakeToken();
     expect(await introspector.introspect('good')).toEqual({
       active: true,
       kind: 'access_token',
