@@ -42,6 +42,10 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['UsersService/Delete', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['UsersService/ListDeleted', () => ({ tenantId: 'acme' })],
   ['UsersService/Undelete', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
+  ['KeysService/List', () => ({})],
+  ['KeysService/Rotate', () => ({ immediately: true })],
+  // Not one for RS256, which has signed the tokens of this test.
+  ['KeysService/Withdraw', (answers) => ({ kid: retiredKid(answers, 'ES256') })],
   ['ApplicationsService/Create', () => ({ tenantId: 'acme', application: desk })],
   ['ApplicationsService/Get', () => ({ tenantId: 'acme', clientId: 'desk' })],
   ['ApplicationsService/List', () => ({ tenantId: 'acme' })],
@@ -70,6 +74,15 @@ const desk = {
   grantTypes: ['client_credentials'],
   scopes: ['admin.users.read'],
 };
+interface Key {
+  readonly kid: string;
+  readonly algorithm: string;
+  readonly state: string;
+}
+const retiredKid = (answers: ReadonlyMap<string, Body>, algorithm: string) =>
+  (answers.get('KeysService/Rotate')?.['keys'] as readonly Key[] | undefined)?.find(
+    (key) => key.algorithm === algorithm && key.state === 'retired',
+  )?.kid;
 const userId = (answers: ReadonlyMap<string, Body>) => answers.get('UsersService/Create')?.['userId'];
 
 const everyScope = [...adminScopes.keys()];

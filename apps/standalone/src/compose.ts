@@ -85,6 +85,7 @@ export function compose(
   );
   const admin = buildAdmin(config, {
     directory: (service) => local(service, directory, 'admin', log),
+    keys: (service) => local(service, keys, 'admin', log),
     token: (service) => local(service, token, 'admin', log),
   });
   return {

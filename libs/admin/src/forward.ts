@@ -32,15 +32,17 @@ export function forwarding<S extends DescService>(
     if (send === undefined) throw new Error(`${service.typeName} has no method ${localName}`);
     return send;
   };
+  const reads = service.methods.some(({ localName }) => localName === 'get');
+  const read = reads ? sendOf('get') : undefined;
   const handlers = service.methods.map((method) => {
     if (method.methodKind !== 'unary')
       throw new Error(`${service.typeName}/${method.name} is no unary method`);
-    return [method.localName, handlerOf(method, sendOf(method.localName), sendOf('get'))] as const;
+    return [method.localName, handlerOf(method, sendOf(method.localName), read)] as const;
   });
   return { service, handlers: Object.fromEntries(handlers), bearer };
 }
 
-function handlerOf(method: DescMethod, send: Send, read: Send) {
+function handlerOf(method: DescMethod, send: Send, read: Send | undefined) {
   const isOfOneTenant = declaredAccess(method).tenantField !== undefined;
   const carry = carrying(method, { send, read });
   return async (request: Fields, context: CallContext): Promise<Fields> => {

@@ -1,4 +1,5 @@
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
@@ -16,21 +17,30 @@ type ClientOf = <S extends DescService>(service: S) => Client<S>;
 /** The services that this one calls. */
 export interface AdminPeers {
   readonly directory: ClientOf;
+  readonly keys: ClientOf;
   readonly token: ClientOf;
 }
 
-const records = [TenantsService, ResourcesService, RolesService, UsersService, ApplicationsService];
+/** By the service that owns the records. */
+const services = {
+  directory: [TenantsService, ResourcesService, RolesService, UsersService, ApplicationsService],
+  keys: [KeysService],
+} satisfies Partial<Record<keyof AdminPeers, readonly DescService[]>>;
 
 /** Builds the administration API. It keeps nothing, so it is ready at once. */
-export function buildAdmin(config: AdminConfig, { directory, token }: AdminPeers): BuiltService {
+export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService {
   const bearer = administratorAuthentication({
-    introspection: token(IntrospectionService),
-    directory: directory(DirectoryService),
+    introspection: peers.token(IntrospectionService),
+    directory: peers.directory(DirectoryService),
     config,
   });
   return {
     name: 'admin',
-    routes: records.map((service: DescService) => forwarding(service, directory(service), bearer)),
+    routes: Object.entries(services).flatMap(([owner, offered]) =>
+      offered.map((service: DescService) =>
+        forwarding(service, peers[owner as keyof AdminPeers](service), bearer),
+      ),
+    ),
     ready: async () => {},
     close: async () => {},
   };

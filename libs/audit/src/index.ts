@@ -7,5 +7,6 @@
  */
 export { createAuditBatch, type AuditBatch } from './audit-batch.ts';
 export { auditInsert, auditRecords } from './audit-insert.ts';
+export { eventBase, type EventBase } from './event-base.ts';
 export { startAuditPurge } from './audit-purge.ts';
 export { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';

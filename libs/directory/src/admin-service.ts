@@ -1,5 +1,5 @@
 import { Code, ConnectError, invalidFields, type CallContext, type Handlers } from '@tessera/rpc';
-import { type AuditEvent } from '@tessera/audit';
+import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applyDeclaredState, planDeclaredState, type ApplyDeps } from './apply/apply.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
@@ -13,7 +13,6 @@ import { notFound, secretMessage } from './messages.ts';
 import { impactOf } from './apply/impact.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
-import { eventBase } from './apply/plan-events.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 export function directoryAdminHandlers(

@@ -1,4 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Runtime } from '@tessera/process';
 import {
   defaultSigningAlgorithm,
@@ -23,6 +24,8 @@ export interface IssuerKeys {
   current(algorithm: SigningAlgorithmName): SigningKey;
   /** The keys to publish, by algorithm, newest first. Throws `temporarily_unavailable` before the first successful load. */
   published(): readonly StoredKey[];
+  /** The keys to publish as they are stored now, by algorithm, newest first. */
+  stored(): Promise<readonly StoredKey[]>;
   /** Seconds since each active key was activated, and since the store confirmed it. */
   ages(): readonly { algorithm: SigningAlgorithmName; active: number; confirmed: number }[];
   /** Whether tokens can be signed with the default algorithm; and with every algorithm. */
@@ -35,7 +38,10 @@ export interface IssuerKeys {
    * although another process has to generate it.
    */
   advance(): Promise<void>;
-  /** Rotates every ring on request and resolves with the keys that sign from now on. */
+  /**
+   * Rotates every ring on request and resolves with the keys that sign from now on. With `immediately` it waits until the next keys are
+   * published everywhere, for `announcement` at most, in place of the lead.
+   */
   rotate(immediately: boolean, origin: Origin): Promise<SigningKey[]>;
   /** Removes a retired key from the published keys. */
   withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
@@ -45,6 +51,8 @@ export interface IssuerKeysDeps {
   readonly store: KeyStore;
   readonly wrapper: KeyWrapper;
   readonly schedule: Schedule;
+  /** Seconds until a key that was stored is in every key set that our processes publish. */
+  readonly announcement: number;
   /** Whether `advance` follows the schedule. If not, other processes do. */
   readonly followsSchedule: boolean;
   /** Seconds a retired key stays published. */
@@ -56,7 +64,7 @@ const noKey = 'There is no signing key yet. The first process of the keys servic
 const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
 export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
-  const { store, schedule, followsSchedule, retention, runtime } = deps;
+  const { store, schedule, announcement, followsSchedule, retention, runtime } = deps;
   const unwrap = unwrapping(deps.wrapper);
   const active = new Map<SigningAlgorithmName, SigningKey>();
   let known: readonly StoredKey[] | undefined;
@@ -112,11 +120,12 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
   async function rotate(immediately: boolean, origin: Origin): Promise<SigningKey[]> {
     const keys = await store.load();
     for (const algorithm of signingAlgorithmNames) {
-      if (!ringOf(keys, algorithm).some((key) => key.state === 'published')) {
-        await store.publish(await generateSigningKey(algorithm, deps.wrapper), 0, origin);
-      }
-      await store.activate(algorithm, immediately ? 0 : schedule.publicationLead, origin);
+      if (ringOf(keys, algorithm).some((key) => key.state === 'published')) continue;
+      await store.publish(await generateSigningKey(algorithm, deps.wrapper), 0, origin);
     }
+    const lead = Math.min(immediately ? announcement : Infinity, schedule.publicationLead);
+    if (immediately) await untilPublishedFor(lead, store);
+    for (const algorithm of signingAlgorithmNames) await store.activate(algorithm, lead, origin);
     await refresh();
     signing(defaultSigningAlgorithm);
     return [...active.values()];
@@ -150,6 +159,7 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
       if (known === undefined) throw temporarilyUnavailable();
       return known;
     },
+    stored: async () => byAlgorithm(await store.load()),
     refresh,
     advance,
     rotate,
@@ -188,6 +198,14 @@ function unwrapping(
     }
     return active;
   };
+}
+
+/** Resolves once the next keys have been in the store for so many seconds. */
+async function untilPublishedFor(seconds: number, store: KeyStore): Promise<void> {
+  const next = (await store.load()).filter(({ state }) => state === 'published');
+  const missing = Math.max(0, ...next.map(({ publishedFor }) => seconds - publishedFor));
+  // A little longer: the age that counts is that of the database.
+  if (missing > 0) await pause(missing * 1000 + 20);
 }
 
 function ringOf(keys: readonly StoredKey[], algorithm: SigningAlgorithmName): StoredKey[] {

@@ -2,6 +2,7 @@ import { boundedCache } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { IssuerKeys } from './issuer-keys.ts';
+import type { StoredKey } from './store.ts';
 
 /** The keys of all issuers. No ring ever holds a key of another. */
 export interface KeyRings {
@@ -12,6 +13,8 @@ export interface KeyRings {
    * they cannot be loaded.
    */
   of(tenantId: string): Promise<IssuerKeys>;
+  /** The keys of an issuer as they are stored now, by algorithm, newest first; none are generated. */
+  stored(tenantId: string): Promise<readonly StoredKey[]>;
   /** Takes no further step of a schedule; resolves when the current one has ended. */
   close(): Promise<void>;
 }
@@ -88,12 +91,22 @@ export function createKeyRings(deps: {
     await (due.loading ??= load(due));
   }
 
+  /** Throws InvalidArgument for a name that no tenant has. */
+  function requireTenantId(tenantId: string): void {
+    if (!tenantIdShape.test(tenantId))
+      throw new ConnectError('There is no such tenant.', Code.InvalidArgument);
+  }
+
   return {
     shared,
+    async stored(tenantId) {
+      if (tenantId === '') return shared.stored();
+      requireTenantId(tenantId);
+      return (rings.get(tenantId)?.keys ?? keysOf(tenantId)).stored();
+    },
     async of(tenantId) {
       if (tenantId === '') return shared;
-      if (!tenantIdShape.test(tenantId))
-        throw new ConnectError('There is no such tenant.', Code.InvalidArgument);
+      requireTenantId(tenantId);
       const tenant = rings.get(tenantId) ?? {
         tenantId,
         keys: keysOf(tenantId),

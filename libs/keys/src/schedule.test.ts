@@ -13,6 +13,9 @@ function key(state: StoredState, ages: { publishedFor: number; activeFor?: numbe
     publicMembers: {},
     wrappedPrivateKey: state === 'retired' ? undefined : 'wrapped',
     publishedFor: ages.publishedFor,
+    publishedAt: 0,
+    activatedAt: undefined,
+    retiredAt: undefined,
     activeFor: ages.activeFor,
   };
 }

@@ -1,11 +1,12 @@
-import { Code, ConnectError } from '@tessera/rpc';
-import type { CallContext, Handlers } from '@tessera/rpc';
+import { eventBase } from '@tessera/audit';
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { defaultSigningAlgorithm, isSigningAlgorithm, type SigningAlgorithmName } from '@tessera/oauth';
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
+import { withdraw } from './key-calls.ts';
 import type { KeyRings } from './key-rings.ts';
 import type { Signer, SigningInput, SigningKey, TokenKind } from './signer.ts';
-import type { Origin, StoredKey, StoredState } from './store.ts';
+import type { StoredKey, StoredState } from './store.ts';
 
 const maximumItems = 1024;
 
@@ -41,8 +42,9 @@ export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof K
         keys: keys.filter(({ algorithm }) => algorithms.includes(algorithm)).map(publicKey),
       };
     },
+    // Compatibility until 0.3: for commands of version 0.1, with `withdrawKey`.
     async rotateKeys({ immediately, tenantId }, context) {
-      const keys = await (await rings.of(tenantId)).rotate(immediately, originOf(context));
+      const keys = await (await rings.of(tenantId)).rotate(immediately, eventBase(context));
       const activeKid = keys.find(({ algorithm }) => algorithm === defaultSigningAlgorithm)?.kid;
       return {
         activeKid: activeKid ?? '',
@@ -50,24 +52,10 @@ export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof K
       };
     },
     async withdrawKey({ kid, tenantId }, context) {
-      const keys = await rings.of(tenantId);
-      switch (await keys.withdraw(kid, originOf(context))) {
-        case 'withdrawn':
-          return {};
-        case 'in_use':
-          throw new ConnectError(
-            'The key is active or the next to be. Rotate the keys first.',
-            Code.FailedPrecondition,
-          );
-        case 'unknown':
-          throw new ConnectError('There is no such key.', Code.NotFound);
-      }
+      await withdraw(await rings.of(tenantId), kid, context);
+      return {};
     },
   };
-}
-
-function originOf({ caller, requestId }: CallContext): Origin {
-  return { actor: { type: 'operator', id: caller }, requestId };
 }
 
 /** A newer `token` may ask for an algorithm that this process does not know; a token for it is better than none. */

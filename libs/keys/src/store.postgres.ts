@@ -15,6 +15,11 @@ interface KeyRow {
   readonly wrapped_private_key: string | null;
   readonly published_for: number;
   readonly active_for: number | null;
+  readonly times: {
+    readonly published: number;
+    readonly activated: number | null;
+    readonly retired: number | null;
+  };
 }
 
 /** How each table holds the public members: as one JSON value, read from it and written to it. */
@@ -42,7 +47,10 @@ function loadFrom(table: 'signing_key' | 'tenant_signing_key'): Statement {
   ) => `SELECT tenant_id, algorithm, kid, state, ${publicMembersIn[from].read} AS public_members,
          wrapped_private_key, published_at,
          extract(epoch FROM clock_timestamp() - published_at)::float8 AS published_for,
-         extract(epoch FROM clock_timestamp() - activated_at)::float8 AS active_for
+         extract(epoch FROM clock_timestamp() - activated_at)::float8 AS active_for,
+         jsonb_build_object('published', round(extract(epoch FROM published_at) * 1000),
+           'activated', round(extract(epoch FROM activated_at) * 1000),
+           'retired', round(extract(epoch FROM retired_at) * 1000)) AS times
        FROM keys.${from}
        WHERE tenant_id = ANY($1::text[]) AND (state IN ('published', 'active')
          OR (state = 'retired' AND retired_at > clock_timestamp() - make_interval(secs => $2::float8)))`;
@@ -274,6 +282,9 @@ function storedKey({ algorithm, ...row }: KeyRow): StoredKey[] {
       wrappedPrivateKey: row.wrapped_private_key ?? undefined,
       publishedFor: row.published_for,
       activeFor: row.active_for ?? undefined,
+      publishedAt: row.times.published,
+      activatedAt: row.times.activated ?? undefined,
+      retiredAt: row.times.retired ?? undefined,
     },
   ];
 }

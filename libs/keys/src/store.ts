@@ -1,4 +1,4 @@
-import type { AuditEvent } from '@tessera/audit';
+import type { EventBase } from '@tessera/audit';
 import type { SigningAlgorithmName } from '@tessera/oauth';
 import type { NewKey } from './key-pair.ts';
 
@@ -16,10 +16,14 @@ export interface StoredKey {
   readonly publishedFor: number;
   /** Absent before the key signed. */
   readonly activeFor: number | undefined;
+  /** Milliseconds since the Unix epoch; absent before it happened. */
+  readonly publishedAt: number;
+  readonly activatedAt: number | undefined;
+  readonly retiredAt: number | undefined;
 }
 
 /** Who causes a step of the life cycle, for the audit rows. */
-export type Origin = Pick<AuditEvent, 'actor' | 'requestId'>;
+export type Origin = EventBase;
 
 export interface Activation {
   readonly activated: string;

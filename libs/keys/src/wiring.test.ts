@@ -1,10 +1,11 @@
 import { combine, loadConfig } from '@tessera/process';
-import { local, rootCall } from '@tessera/rpc';
+import { local, onBehalfOf, rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import type { BuiltService, CallerName } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { KeysService as AdministrationService } from '@tessera/proto-gen/admin-keys';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
 import { fakeClock, testDatabase, testRuntime } from '@tessera/test-kit';
 import { compactVerify, decodeProtectedHeader, importJWK } from 'jose';
@@ -36,7 +37,11 @@ function start(
     options,
   );
   built.push(service);
-  return { service, as: (caller: CallerName) => local(KeysService, service, caller, runtime.log) };
+  return {
+    service,
+    as: (caller: CallerName) => local(KeysService, service, caller, runtime.log),
+    api: local(AdministrationService, service, 'admin', runtime.log),
+  };
 }
 
 const sharedKek = kek();
@@ -175,6 +180,25 @@ describe('rotation', () => {
     await verify(after.tokens[0] ?? '', published);
   });
 
+  it('signs with no key that is not in the key set of every process, however urgent it is', async () => {
+    const database = await testDatabase(migrations);
+    const [a, b] = [start(database), start(database)];
+    await Promise.all([a.service.ready(), b.service.ready()]);
+    const known = (await publicKeysOf(b)).map(({ kid }) => kid);
+    let signed = known[0];
+    let isKnown = true;
+    const rotated = a.api.rotate({ immediately: true }, call());
+    while (signed === known[0]) {
+      const { tokens } = await a.as('token').sign({ items: [item] }, call());
+      signed = decodeProtectedHeader(tokens[0] ?? '').kid;
+      isKnown = known.includes(signed ?? '');
+      known.push(...(await publicKeysOf(b)).map(({ kid }) => kid));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(isKnown).toBe(true);
+    expect((await rotated).keys.find(({ kid }) => kid === signed)?.state).toBe('active');
+  });
+
   it('skips the lead time on an immediate rotation, once per request and not once per replica', async () => {
     const database = await testDatabase(migrations);
     const [a, b] = [start(database), start(database)];
@@ -211,6 +235,61 @@ describe('rotation', () => {
       }
     }
     expect(kids.size).toBe(3);
+  });
+});
+
+describe('the calls of administrators', () => {
+  const from = { tenantId: 'ops', type: 'user', id: 'usr_ada' } as const;
+
+  it('list keys with their times and without anything of the keys, and rotate and withdraw them', async () => {
+    const database = await testDatabase(migrations);
+    const { service, api } = start(database);
+    await service.ready();
+    const states = async () =>
+      (await api.list({}, call())).keys.map(({ algorithm, state, publishTime, activateTime, retireTime }) => [
+        algorithm,
+        state,
+        ...[publishTime, activateTime, retireTime].map((time) => time !== undefined),
+      ]);
+    expect(await states()).toEqual([
+      ['RS256', 'active', true, true, false],
+      ['ES256', 'active', true, true, false],
+    ]);
+    await api.rotate({}, call());
+    expect((await states())[0]).toEqual(['RS256', 'published', true, false, false]);
+    const { keys } = await api.rotate({ immediately: true }, onBehalfOf(call(), from));
+    expect((await api.list({}, call())).keys).toEqual(keys);
+    expect((await states())[1]).toEqual(['RS256', 'retired', true, true, true]);
+    const [active, retired] = keys;
+    expect(Object.keys(active ?? {}).toSorted()).toEqual(
+      ['$typeName', 'activateTime', 'algorithm', 'kid', 'publishTime', 'state'].toSorted(),
+    );
+    const publishedAt = Number(active?.publishTime?.seconds) * 1000;
+    expect(Math.abs(publishedAt - Date.now())).toBeLessThan(60_000);
+
+    await expect(api.withdraw({ kid: active?.kid ?? '' }, call())).rejects.toThrow('failed_precondition');
+    await api.withdraw({ kid: retired?.kid ?? '' }, call());
+    await expect(api.withdraw({ kid: retired?.kid ?? '' }, call())).rejects.toThrow('not_found');
+    const { rows } = await database.query({
+      name: 'test.actor_of_activation',
+      text: `SELECT DISTINCT record -> 'actor' AS actor FROM keys.audit_event WHERE event = 'key.retired'`,
+    });
+    expect(rows).toEqual([{ actor: from }]);
+  });
+
+  it('make no keys for an issuer that has none', async () => {
+    const database = await testDatabase(migrations);
+    const { service, api } = start(database);
+    await service.ready();
+    for (const attempt of [api.list, api.rotate])
+      await expect(attempt({ tenantId: 'typo' }, call())).rejects.toThrow('no keys of its own');
+    await expect(api.withdraw({ tenantId: 'typo', kid: 'k' }, call())).rejects.toThrow('no keys of its own');
+    await expect(api.list({ tenantId: 'NOT A TENANT' }, call())).rejects.toThrow('invalid_argument');
+    const { rows } = await database.query({
+      name: 'test.tenant_keys',
+      text: 'SELECT kid FROM keys.tenant_signing_key',
+    });
+    expect(rows).toEqual([]);
   });
 });
 

@@ -4,7 +4,9 @@ import { route } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
+import { KeysService as AdministrationService } from '@tessera/proto-gen/admin-keys';
 import { KeysService } from '@tessera/proto-gen/keys';
+import { keyCalls } from './key-calls.ts';
 import type { KeysConfig } from './config.ts';
 import { createIssuerKeys, type IssuerKeys } from './issuer-keys.ts';
 import { createKeyRings } from './key-rings.ts';
@@ -15,6 +17,9 @@ import { postgresKeyStore, postgresTenantKeyStores } from './store.postgres.ts';
 
 /** The migrations of the schema `keys`, to be run before the service is built. */
 export const migrations: Migrations = { schema: 'keys', directory: new URL('../sql/', import.meta.url) };
+
+/** How long gateways serve their copy of a key set. */
+const gatewayCopySeconds = 1;
 
 export interface KeysOptions {
   /**
@@ -37,6 +42,7 @@ export function buildKeys(
       rotationPeriod: config.TESSERA_KEYS_ROTATION_PERIOD,
       publicationLead: config.TESSERA_KEYS_PUBLISH_AHEAD,
     },
+    announcement: config.TESSERA_KEYS_RELOAD_INTERVAL + gatewayCopySeconds,
     followsSchedule,
     retention: config.TESSERA_KEYS_RETENTION,
     runtime,
@@ -81,7 +87,10 @@ export function buildKeys(
   const stopExport = exportAges(shared);
   const built: BuiltService = {
     name: 'keys',
-    routes: [route(KeysService, keysHandlers(rings, createSigner()))],
+    routes: [
+      route(KeysService, keysHandlers(rings, createSigner())),
+      route(AdministrationService, keyCalls(rings)),
+    ],
     async ready() {
       if (!shared.isUsable()) await loadShared();
     },

@@ -9,7 +9,7 @@ export const adminAudience = 'urn:tessera:admin';
 /** Its name, for people. */
 export const adminResourceName = 'Tessera administration';
 
-/** The kinds of records, in the names of their scopes and in what people are told about these. */
+/** The kinds of records of the directory, in the names of their scopes and in what people are told about these. */
 const kinds = {
   tenants: 'organizations',
   resources: 'APIs and their scopes',
@@ -19,12 +19,14 @@ const kinds = {
 };
 
 /** The scopes of the administration API, with what people are told about them. */
-export const adminScopes: ReadonlyMap<string, string> = new Map(
-  Object.entries(kinds).flatMap(([kind, said]) => [
+export const adminScopes: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(kinds).flatMap(([kind, said]): [string, string][] => [
     [`admin.${kind}.read`, `See ${said}`],
     [`admin.${kind}.write`, `Add, change and delete ${said}`],
   ]),
-);
+  ['admin.keys.read', 'See the signing keys'],
+  ['admin.keys.write', 'Rotate and withdraw signing keys'],
+]);
 
 const names = [...adminScopes.keys()];
 

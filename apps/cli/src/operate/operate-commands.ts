@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/flow-options.ts';
 import { nonEmpty } from '../options.ts';
+import { outputOption, type Format } from '../records/print-records.ts';
 import { addSecrets } from './secret-commands.ts';
 import type { Declaring } from './records/declare-state.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
@@ -181,17 +182,19 @@ function addKeys(keys: Command, context: CommandContext): void {
 published: known to verifiers, signs next. active: signs.
 retired: no longer signs; verifiers still trust what it signed.`,
     )
-    .action(async ({ tenant }: { tenant: string }) => {
+    .addOption(outputOption('table'))
+    .action(async ({ tenant, output }: { tenant: string; output: Format }) => {
       const { listKeys } = await import('./records/signing-keys.ts');
-      await listKeys(tenant, context);
+      await listKeys({ tenantId: tenant, output }, context);
     });
   withTenant(keys.command('rotate'))
     .description('publish the next signing key of each algorithm, which signs after the publication lead')
-    .option('--now', 'sign with it at once, without the lead: for a leaked key', false)
+    .option('--now', 'sign with it within seconds, without the lead: for a leaked key', false)
     .addHelpText(
       'after',
       `
-With --now, verifiers that cache the key set reject new tokens until they fetch it again.
+With --now, it waits until every process publishes the key. Verifiers that do not fetch the key set for an unknown key reject new tokens
+until their copy expires.
 Either way the key before it stays in the key set until TESSERA_KEYS_RETENTION has passed, or until
 tessera keys withdraw removes it.`,
     )

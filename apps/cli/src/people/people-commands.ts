@@ -1,6 +1,6 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { environmentHelp, nonEmpty } from '../options.ts';
-import { formats, type Format } from '../records/print-records.ts';
+import { formats, outputOption } from '../records/print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { InviteOptions } from './invite.ts';
 import type { ResetOptions } from './reset-link.ts';
@@ -17,7 +17,7 @@ export function addPeopleCommands(program: Command, context: CommandContext): vo
     .requiredOption('-f, --file <path>', 'the CSV file; - reads standard input')
     .option('--issuer <url>', issuerHelp)
     .option('--validate-only', 'check everything, and change nothing', false)
-    .addOption(output([...formats, 'csv'], 'table'))
+    .addOption(outputOption('table', [...formats, 'csv']))
     .addHelpText(
       'after',
       '\nThe first line names the fields: username, and any of email, name, roles (with ; between them) and the other fields of a\n' +
@@ -34,13 +34,9 @@ export function addPeopleCommands(program: Command, context: CommandContext): vo
     .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
     .option('--user-id <id>', 'in place of --username', nonEmpty)
     .option('--issuer <url>', issuerHelp)
-    .addOption(output(formats, 'yaml'))
+    .addOption(outputOption('yaml'))
     .action(async (options: ResetOptions) => {
       const { resetLink } = await import('./reset-link.ts');
       await resetLink(options, context);
     });
-}
-
-function output(choices: readonly string[], standard: Format): Option {
-  return new Option('-o, --output <format>', 'how to print it').choices(choices).default(standard);
 }

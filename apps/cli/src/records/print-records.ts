@@ -1,8 +1,14 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { Option } from 'commander';
 import { stringify } from 'yaml';
 
 export const formats = ['json', 'yaml', 'table'] as const;
 export type Format = (typeof formats)[number];
+
+/** How a command prints what it answers. */
+export function outputOption(standard: Format, choices: readonly string[] = formats): Option {
+  return new Option('-o, --output <format>', 'how to print it').choices(choices).default(standard);
+}
 
 /** Records for the next program or for people. One record is printed alone, several as a list. */
 export function printed(

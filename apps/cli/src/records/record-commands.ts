@@ -1,8 +1,8 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { nonEmpty, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
-import { formats, type Format } from './print-records.ts';
+import { outputOption } from './print-records.ts';
 import { recordOptions } from './record-options.ts';
 
 const descriptions: Readonly<Record<Verb, (noun: Noun) => string>> = {
@@ -50,11 +50,7 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   if (verb !== 'list' && verb !== 'get')
     command.option('--validate-only', 'check everything, and change nothing', false);
   if (verb !== 'delete') {
-    command.addOption(
-      new Option('-o, --output <format>', 'how to print it')
-        .choices(formats)
-        .default((verb === 'list' ? 'table' : 'yaml') satisfies Format),
-    );
+    command.addOption(outputOption(verb === 'list' ? 'table' : 'yaml'));
   }
   command.action(async (options: Record<string, unknown>) => {
     const { runVerb } = await import('./run-verb.ts');

@@ -65,6 +65,7 @@ export async function administered() {
     TESSERA_ISSUER: sharedIssuer,
     TESSERA_OPERATOR_TENANT: 'ops',
     TESSERA_ADMIN_PORT: '0',
+    TESSERA_KEYS_RELOAD_INTERVAL: '200ms',
   };
   const config = loadConfig(standaloneConfig, await withSecrets(environment));
   const database = await testDatabase(...allMigrations);
@@ -189,6 +190,7 @@ export async function administered() {
         text: `SELECT md5(string_agg(line, ' ' ORDER BY line)) AS digest FROM (${rows.join(' UNION ALL ')}
                  UNION ALL SELECT 'secret' || digest FROM directory.application_secret
                  UNION ALL SELECT 'audit' || event_id FROM directory.audit_event
+                 UNION ALL SELECT 'audit' || event_id FROM keys.audit_event
                  UNION ALL SELECT 'change' || sequence FROM directory.change
                  UNION ALL SELECT 'request' || r::text FROM directory.create_request r) AS lines`,
       });

@@ -1,5 +1,6 @@
 import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
 import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
+import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
@@ -21,9 +22,10 @@ export interface Gift {
 
 /**
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
- * controls the record from then on. `restores`: it makes a deleted record as it was.
+ * controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it changes something else, and nobody controls
+ * anything by it.
  */
-type Effect = 'reads' | 'gives' | 'changes' | 'restores';
+type Effect = 'reads' | 'acts' | 'gives' | 'changes' | 'restores';
 
 /** What is known of a service for the rule that nobody gives what they do not hold. */
 export interface ServiceRule {
@@ -45,6 +47,8 @@ const standard = {
   delete: 'changes',
 } as const;
 const { update: _, ...withoutUpdate } = standard;
+/** For a service without records. */
+const withoutGifts = { record: '', key: '', gifts: (): readonly Gift[] => [] };
 const restorable = { ...standard, listDeleted: 'reads', undelete: 'restores' } as const;
 
 /** By the full name of the service: each method has its entry, and each value that gives something its condition. */
@@ -110,6 +114,13 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         deleteSecret: 'changes',
       } satisfies EffectsOf<typeof ApplicationsService>,
       gifts: giftsOfApplication,
+    },
+  ],
+  [
+    KeysService.typeName,
+    {
+      ...withoutGifts,
+      effects: { list: 'reads', rotate: 'acts', withdraw: 'acts' } satisfies EffectsOf<typeof KeysService>,
     },
   ],
 ]);

@@ -10,8 +10,8 @@ type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
 export interface Guarded {
   /** Makes the call. */
   readonly send: Send;
-  /** Reads the record that a request is about, as it is. */
-  readonly read: Send;
+  /** Reads the record that a request is about, as it is; undefined for a service without records of its own. */
+  readonly read: Send | undefined;
 }
 
 /** Carries out a request of an administrator if it gives nothing that they do not hold. Throws ConnectError. */
@@ -29,7 +29,8 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
   const effect = rule?.effects[method.localName];
   if (rule === undefined || effect === undefined)
     throw new Error(`${method.parent.typeName}/${method.name}: what-is-given.ts does not say what it gives`);
-  if (effect === 'reads') return async (request, _principal, call) => send(request, call());
+  if (effect === 'reads' || effect === 'acts')
+    return async (request, _principal, call) => send(request, call());
   if (effect === 'gives') {
     return async (request, principal, call) => {
       refuseUnheld(rule, giftsIn(rule, request), principal);
@@ -44,6 +45,8 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
       return send(request, call());
     };
   }
+  if (read === undefined)
+    throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
   const changeOnce: Carry = async (request, principal, call) => {
     const present = await read(keyOf(rule, request), call());

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
@@ -21,7 +22,7 @@ import { refuseConflicts } from './owner-conflicts.ts';
 import { weakPasswords } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
-import { eventsOf, type EventBase } from './plan-events.ts';
+import { eventsOf } from './plan-events.ts';
 import type { TenantState } from '../store/records.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../store/store.ts';

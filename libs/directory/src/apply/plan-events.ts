@@ -1,21 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditEvent } from '@tessera/audit';
-import type { CallContext } from '@tessera/rpc';
+import type { AuditEvent, EventBase } from '@tessera/audit';
 import { fileOwner } from '../declared/owner.ts';
 import { changedFields, isEmpty, touched, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
 
-/** What every event of one change has in common. */
-export type EventBase = Pick<AuditEvent, 'actor' | 'requestId'>;
-
-/** The actor is whom the caller acts for, else the caller. */
-export function eventBase({ actor, caller, requestId }: CallContext): EventBase {
-  if (actor === undefined) return { actor: { type: 'operator', id: caller }, requestId };
-  const { type, id, tenantId } = actor;
-  return { actor: { type, id, ...(tenantId !== '' && { tenantId }) }, requestId };
-}
 type Draft = Omit<AuditEvent, 'outcome' | 'tenantId' | keyof EventBase>;
 
 /** The audit events of a plan: one for each thing that happened to a user, an application or the tenant. */

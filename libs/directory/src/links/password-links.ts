@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { eventBase } from '@tessera/audit';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { addressKey, networkKey, type Database } from '@tessera/stores';
-import { eventBase } from '../apply/plan-events.ts';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { notFound } from '../messages.ts';

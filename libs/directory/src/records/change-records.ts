@@ -1,6 +1,7 @@
+import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
-import { eventBase, eventsOf } from '../apply/plan-events.ts';
+import { eventsOf } from '../apply/plan-events.ts';
 import { notFound } from '../messages.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';

@@ -20,6 +20,12 @@ const application = {
   scopes: [`${tenant}.read`],
 };
 
+interface Key {
+  readonly kid: string;
+  readonly algorithm: string;
+  readonly state: string;
+}
+
 interface Secret {
   readonly secretId: string;
   readonly value: string;
@@ -30,10 +36,11 @@ interface Secret {
  * and an application gets a new secret before its former one is deleted.
  */
 export async function rotateKeysAndSecrets({ cluster, on, log }: Stage): Promise<void> {
+  const { administrators, fronts } = cluster;
   let turn = 0;
   const ask = async <T>(method: string, request: object): Promise<T> => {
-    const replica = cluster.replicas[(turn += 1) % cluster.replicas.length];
-    const answer = await fetch(`http://127.0.0.1:${replica?.adminPort}/${method}`, {
+    const replica = administrators[(turn += 1) % administrators.length];
+    const answer = await fetch(`http://127.0.0.1:${replica?.adminPort}/tessera.admin.v1.${method}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -46,17 +53,19 @@ export async function rotateKeysAndSecrets({ cluster, on, log }: Stage): Promise
     return (await answer.json()) as T;
   };
   const ofApplication = async <T>(verb: string, fields: object) =>
-    ask<T>(`tessera.admin.v1.ApplicationsService/${verb}`, { tenantId: tenant, ...fields });
+    ask<T>(`ApplicationsService/${verb}`, { tenantId: tenant, ...fields });
   const rotateKeys = async (immediately: boolean) =>
-    ask<{ activeKid: string }>('tessera.keys.v1.KeysService/RotateKeys', { immediately });
+    (await ask<{ keys: readonly Key[] }>('KeysService/Rotate', { immediately })).keys.find(
+      ({ algorithm, state }) => algorithm === 'RS256' && state === 'active',
+    )?.kid;
   const createSecret = async () => ofApplication<Secret>('CreateSecret', { clientId });
 
   await ofApplication('Create', { application });
   let current = await createSecret();
   const made = [current];
-  const signed = new Set<string>();
+  const signed = new Set<string | undefined>();
   const clients = new RotatingClients(on, () => current.value);
-  const published = new Publications(cluster.replicas, on);
+  const published = new Publications(fronts, on);
   const slowest = { published: 0, refused: 0 };
   try {
     await rotateKeys(false);
@@ -68,9 +77,9 @@ export async function rotateKeysAndSecrets({ cluster, on, log }: Stage): Promise
       made.push(current);
       await Promise.all([sleep(overlapMs), clients.answeredSoFar()]);
       await ofApplication('DeleteSecret', { clientId, secretId: former.secretId });
-      slowest.refused = Math.max(slowest.refused, await untilRefused(cluster.replicas, former.value));
+      slowest.refused = Math.max(slowest.refused, await untilRefused(fronts, former.value));
       await next;
-      signed.add((await rotateKeys(true)).activeKid);
+      signed.add(await rotateKeys(true));
       await rotateKeys(false);
       slowest.published = Math.max(slowest.published, await published.next());
     }

@@ -30,6 +30,8 @@ export interface Stage {
 export interface Scenario {
   readonly name: string;
   readonly topology: ClusterOptions['topology'];
+  /** As in ClusterOptions. */
+  readonly administration?: boolean;
   /** Redis URL of the processes. */
   readonly redisUrl: string;
   readonly root?: string;
@@ -87,8 +89,17 @@ export async function play(
   const notifications = new Notifications();
   const webhookUrl = await notifications.start();
   cleanUps.push(() => notifications.stop());
-  const { topology, redisUrl, root, behind, preload } = scenario;
-  const cluster = await Cluster.plan({ topology, databaseUrl, redisUrl, webhookUrl, root, behind, preload });
+  const { topology, administration, redisUrl, root, behind, preload } = scenario;
+  const stores = { databaseUrl, redisUrl };
+  const cluster = await Cluster.plan({
+    topology,
+    administration,
+    ...stores,
+    webhookUrl,
+    root,
+    behind,
+    preload,
+  });
   cleanUps.push(() => cluster.kill());
   await cluster.start();
   log('every process is ready');

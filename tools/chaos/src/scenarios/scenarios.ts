@@ -21,6 +21,7 @@ export const scenarioNames = [
   'old-and-new',
   'clock-step',
   'rotation',
+  'rotation-split',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -56,9 +57,11 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
       return { ...common, topology: 'split', recoveryMs: 10_000, preload, act: stepClocks };
     }
     case 'rotation':
+    case 'rotation-split':
       return {
         ...common,
-        topology: 'compact',
+        topology: name === 'rotation' ? 'compact' : 'split',
+        administration: true,
         recoveryMs: 5_000,
         noticed: 'nothing',
         act: rotateKeysAndSecrets,

@@ -26,6 +26,8 @@ export interface ClusterOptions {
   readonly root?: string | undefined;
   /** Modules that every process loads first. */
   readonly preload?: readonly string[] | undefined;
+  /** In split, whether processes for administration run too; compact serves it always. */
+  readonly administration?: boolean | undefined;
   /** Services whose callers go through proxies that can be cut. */
   readonly behind?: readonly string[] | undefined;
 }
@@ -51,6 +53,12 @@ const forChaos: Environment = {
   TESSERA_DRAIN_PAUSE: '1s',
   TESSERA_KEYS_RELOAD_INTERVAL: '250ms',
 };
+
+interface Served {
+  readonly service: string;
+}
+const isFront = ({ service }: Served) => service === 'gateway' || service === 'standalone';
+const administers = ({ service }: Served) => service === 'admin' || service === 'standalone';
 
 /** Two replicas of every process on one set of stores, behind one address. */
 export class Cluster {
@@ -85,7 +93,8 @@ export class Cluster {
   static async plan(options: ClusterOptions): Promise<Cluster> {
     const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-'));
     const trust = sharedToken();
-    const apps = options.topology === 'split' ? services : (['standalone'] as const);
+    const administration = options.administration === true ? ['admin'] : [];
+    const apps = options.topology === 'split' ? [...services, ...administration] : ['standalone'];
     const places = await Promise.all(
       apps.flatMap((service) =>
         [0, 1].map(async (at) => ({
@@ -100,7 +109,7 @@ export class Cluster {
         })),
       ),
     );
-    const gateways = places.filter(({ service }) => service === apps.at(-1));
+    const gateways = places.filter(isFront);
     const balancer = new Balancer(
       gateways.map(({ ports: { http, management } }) => ({ httpPort: http, managementPort: management })),
     );
@@ -145,17 +154,25 @@ export class Cluster {
             TESSERA_HTTP_PORT: String(ports.http),
             TESSERA_MANAGEMENT_PORT: String(ports.management),
             ...(service === 'standalone'
-              ? {
-                  TESSERA_INTROSPECTION_PORT: String(ports.rpc),
-                  TESSERA_ADMIN_PORT: String(ports.admin),
-                }
+              ? { TESSERA_INTROSPECTION_PORT: String(ports.rpc) }
               : { TESSERA_RPC_PORT: String(ports.rpc) }),
+            ...(administers({ service }) ? { TESSERA_ADMIN_PORT: String(ports.admin) } : {}),
           },
           options.root,
         ),
     );
     const rpcToken = trust['TESSERA_RPC_TOKEN'] ?? '';
     return new Cluster(options, { replicas, networks, balancer, directory, rpcToken });
+  }
+
+  /** Those that serve HTTP. */
+  get fronts(): readonly Replica[] {
+    return this.replicas.filter(isFront);
+  }
+
+  /** Those that serve administration. */
+  get administrators(): readonly Replica[] {
+    return this.replicas.filter(administers);
   }
 
   /** The service that answers introspection over gRPC. */

@@ -13,7 +13,7 @@ export class Replica {
   readonly httpPort: number;
   readonly rpcPort: number;
   readonly managementPort: number;
-  /** Of the administration API; only compact serves it. */
+  /** Of the administration API, where it serves that. */
   readonly adminPort: number;
   readonly #environment: Environment;
   readonly #past: { readonly root: string | undefined; readonly process: ServerProcess }[] = [];

@@ -1,6 +1,7 @@
 import { fromBinary, fromJson, toBinary, toJson, type DescMethod, type JsonObject } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
@@ -13,7 +14,7 @@ import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { System } from './set-up.ts';
 
 const services = {
-  keys: [KeysService],
+  keys: [KeysService, KeysAdministrationService],
   directory: [
     DirectoryService,
     DirectoryAdminService,

@@ -68,19 +68,27 @@ function earlier(built: BuiltService): BuiltService {
   return { ...built, routes };
 }
 
-const kidOf = (line: string) => line.split(' ')[0] ?? '';
+interface ListedKey {
+  readonly kid: string;
+  readonly state: string;
+  readonly algorithm: string;
+}
+const keysIn = async (environment: Record<string, string>) =>
+  JSON.parse((await tessera('keys list -o json', environment)).said) as readonly ListedKey[];
 const lines = (said: string) => said.trimEnd().split('\n');
 
 describe('tessera keys', () => {
   it('lists and rotates in the database, and running processes notice', async () => {
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
     const process = await keysProcess(DATABASE_URL);
-    const environment = { DATABASE_URL, TESSERA_KEYS_KEK };
+    const environment = { DATABASE_URL, TESSERA_KEYS_KEK, TESSERA_KEYS_RELOAD_INTERVAL: '50ms' };
     const [first = ''] = await publishedBy(process);
     const [other = ''] = await publishedBy(process, 'ES256');
     expect(await tessera('keys list', environment)).toEqual({
       code: 0,
-      said: `${first}  active  RS256\n${other}  active  ES256\n`,
+      said: expect.stringMatching(
+        new RegExp(`^KID .*\n${first}  active  RS256  .*\n${other}  active  ES256  .*\n$`),
+      ) as string,
     });
 
     const next = await tessera('keys rotate', environment);
@@ -92,39 +100,40 @@ describe('tessera keys', () => {
         ),
       ) as string,
     });
-    const listed = lines((await tessera('keys list', environment)).said);
-    expect(listed.map((line) => line.split(/ +/).slice(1))).toEqual([
+    const listed = await keysIn(environment);
+    expect(listed.map(({ state, algorithm }) => [state, algorithm])).toEqual([
       ['published', 'RS256'],
       ['active', 'RS256'],
       ['published', 'ES256'],
       ['active', 'ES256'],
     ]);
-    const [published = '', , another = ''] = listed;
+    const [published = '', , another = ''] = listed.map(({ kid }) => kid);
     // Again, it has nothing to publish.
     expect(await tessera('keys rotate', environment)).toEqual(next);
 
     const now = await tessera('keys rotate --now', environment);
     expect(now.code).toBe(0);
     expect(lines(now.said)).toEqual([
-      `${kidOf(published)} is now active for RS256.`,
-      `${kidOf(another)} is now active for ES256.`,
+      `${published} is now active for RS256.`,
+      `${another} is now active for ES256.`,
+      expect.stringContaining('reject new tokens until their copy expires') as string,
       expect.stringContaining('leaves the key set after TESSERA_KEYS_RETENTION') as string,
       `tessera keys withdraw --kid=${first}`,
       `tessera keys withdraw --kid=${other}`,
     ]);
-    expect(lines((await tessera('keys list', environment)).said)).toEqual([
-      `${kidOf(published)}  active  RS256`,
-      `${first}  retired  RS256`,
-      `${kidOf(another)}  active  ES256`,
-      `${other}  retired  ES256`,
+    expect((await keysIn(environment)).map(({ kid, state }) => [kid, state])).toEqual([
+      [published, 'active'],
+      [first, 'retired'],
+      [another, 'active'],
+      [other, 'retired'],
     ]);
-    const followed = [kidOf(published), first];
+    const followed = [published, first];
     await vi.waitFor(async () => expect(await publishedBy(process)).toEqual(followed), 5_000);
     const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
     expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
 
     const withdraw = (kid: string) => tessera(`keys withdraw --kid=${kid}`, environment);
-    expect(await withdraw(kidOf(published))).toEqual({
+    expect(await withdraw(published)).toEqual({
       code: 1,
       said: 'The key is active or the next to be. Rotate the keys first.\n',
     });
@@ -132,7 +141,7 @@ describe('tessera keys', () => {
       code: 0,
       said: `${first} is no longer in the key set. Verifiers reject its tokens as soon as they fetch the keys again.\n`,
     });
-    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual([kidOf(published)]), 5_000);
+    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual([published]), 5_000);
     expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
   });
 
@@ -142,7 +151,7 @@ describe('tessera keys', () => {
     const environment = { ...token, TESSERA_PEER_KEYS_FILE: file(`${TESSERA_PEER_KEYS}\n`, 'keys') };
     const { code, said } = await tessera('keys rotate --now', environment);
     expect([code, said]).toEqual([0, expect.stringContaining(' is now active')]);
-    expect(lines((await tessera('keys list', environment)).said).map((line) => line.split(/ +/)[1])).toEqual([
+    expect((await keysIn(environment)).map(({ state }) => state)).toEqual([
       'active',
       'retired',
       'active',

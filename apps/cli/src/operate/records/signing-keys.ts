@@ -1,34 +1,31 @@
-import { defaultSigningAlgorithm, signingAlgorithmNames } from '@tessera/oauth';
+import { toJson, type JsonObject } from '@bufbuild/protobuf';
+import { KeysService, SigningKeySchema } from '@tessera/proto-gen/admin-keys';
 import { ConnectError } from '@tessera/rpc';
-import { KeysService, KeyState } from '@tessera/proto-gen/keys';
+import { printed, type Format } from '../../records/print-records.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService } from './with-service.ts';
 
 const timeoutMs = 10_000;
-const algorithms = [...signingAlgorithmNames];
+/** An immediate rotation waits for TESSERA_KEYS_RELOAD_INTERVAL, which is a minute at most. */
+const rotationTimeoutMs = 90_000;
 
-const states: Readonly<Partial<Record<KeyState, string>>> = {
-  [KeyState.CREATED]: 'created',
-  [KeyState.PUBLISHED]: 'published',
-  [KeyState.ACTIVE]: 'active',
-  [KeyState.RETIRED]: 'retired',
-};
-
-/** Prints `kid`, state and algorithm of each key in the key set, by algorithm, newest first. `tenantId` is empty for the shared issuer, here and below. */
-export async function listKeys(tenantId: string, terminal: Terminal): Promise<void> {
+/** Prints the keys in the key set, by algorithm, newest first. `tenantId` is empty for the shared issuer, here and below. */
+export async function listKeys(
+  { tenantId, output }: { readonly tenantId: string; readonly output: Format },
+  terminal: Terminal,
+): Promise<void> {
   const { keys } = await withService('keys', terminal, {
     name: 'Listing the keys',
     timeoutMs,
-    run: async (clientOf, call) => clientOf(KeysService).getPublicKeys({ tenantId, algorithms }, call),
+    run: async (clientOf, call) => clientOf(KeysService).list({ tenantId }, call),
   });
-  for (const { kid, state, algorithm } of keys) {
-    terminal.out(`${kid}  ${states[state] ?? 'unknown state'}  ${algorithm || defaultSigningAlgorithm}\n`);
-  }
+  const records = keys.map((key) => toJson(SigningKeySchema, key) as JsonObject);
+  terminal.out(printed(records, output, ['kid', 'state', 'algorithm', 'publishTime', 'activateTime']));
 }
 
 /**
- * Publishes the next key of each algorithm, which signs after the publication lead, or at once with `immediately`. Throws CommandError,
- * also if the outcome is unknown.
+ * Publishes the next key of each algorithm, which signs after the publication lead, or within seconds with `immediately`. Throws
+ * CommandError, also if the outcome is unknown.
  */
 export async function rotateKeys(
   { immediately, tenantId }: { readonly immediately: boolean; readonly tenantId: string },
@@ -36,20 +33,16 @@ export async function rotateKeys(
 ): Promise<void> {
   const { before, after } = await withService('keys', terminal, {
     name: 'Rotating the keys',
-    timeoutMs,
+    timeoutMs: rotationTimeoutMs,
     run: async (clientOf, call) => {
       const keys = clientOf(KeysService);
       // Wait for an unavailable service here: a rotation whose response was lost must not be repeated.
-      const known = (await keys.getPublicKeys({ tenantId, algorithms }, call)).keys;
-      const { activeKid, activeKeys } = await keys
-        .rotateKeys({ immediately, tenantId }, call)
-        .catch(isUncertain);
-      // Compatibility until 0.3: `keys` of version 0.1 names the key for RS256 alone.
-      const only = { algorithm: defaultSigningAlgorithm, kid: activeKid };
-      return { before: known, after: activeKeys.length === 0 ? [only] : activeKeys };
+      const known = (await keys.list({ tenantId }, call)).keys;
+      const rotated = await keys.rotate({ immediately, tenantId }, call).catch(isUncertain);
+      return { before: known.filter(isActive), after: rotated.keys.filter(isActive) };
     },
   });
-  const remaining = after.filter(({ kid }) => before.some((key) => isActive(key) && key.kid === kid));
+  const remaining = after.filter(({ kid }) => before.some((key) => key.kid === kid));
   const fresh = after.filter((key) => !remaining.includes(key));
   for (const { kid, algorithm } of remaining) terminal.say(`${kid} remains active for ${algorithm}.\n`);
   if (remaining.length > 0) {
@@ -59,7 +52,12 @@ export async function rotateKeys(
   }
   for (const { kid, algorithm } of fresh) terminal.say(`${kid} is now active for ${algorithm}.\n`);
   if (fresh.length === 0) return;
-  const retired = before.filter((key) => isActive(key) && !remaining.some(({ kid }) => kid === key.kid));
+  if (immediately)
+    terminal.say(
+      'Verifiers that do not fetch the key set for an unknown key reject new tokens until their copy expires (TESSERA_JWKS_MAX_AGE, 5m by ' +
+        'default).\n',
+    );
+  const retired = before.filter((key) => !remaining.some(({ kid }) => kid === key.kid));
   terminal.say(
     'All processes sign with it within TESSERA_KEYS_RELOAD_INTERVAL (5s by default). The previous key no longer signs, but its tokens stay ' +
       'valid until it leaves the key set after TESSERA_KEYS_RETENTION (7d by default). If it leaked:\n',
@@ -68,7 +66,7 @@ export async function rotateKeys(
   for (const { kid } of retired) terminal.say(`tessera keys withdraw --kid=${kid}${tenant}\n`);
 }
 
-const isActive = ({ state }: { readonly state: KeyState }) => state === KeyState.ACTIVE;
+const isActive = ({ state }: { readonly state: string }) => state === 'active';
 
 /** Removes a retired key from the key set. Throws CommandError if the key is unknown or active. */
 export async function withdrawKey(
@@ -80,7 +78,7 @@ export async function withdrawKey(
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(KeysService)
-        .withdrawKey({ kid, tenantId }, call)
+        .withdraw({ kid, tenantId }, call)
         .catch(orNotFound(`There is no key ${kid} in the key set.`)),
   });
   terminal.say(

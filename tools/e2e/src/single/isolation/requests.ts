@@ -245,6 +245,10 @@ const directoryCalls: readonly GoodRequest[] = [
     request: async (tenant) => ({ tenantId: tenant.id, kid: await tenant.kid() }),
   },
   {
+    method: 'admin.KeysService.Withdraw',
+    request: async (tenant) => ({ tenantId: tenant.id, kid: await tenant.kid() }),
+  },
+  {
     method: 'DirectoryService.VerifyApplicationSecret',
     request: async (tenant) => ({ clientId: tenant.web, clientSecret: tenant.secret }),
     known: { clientId: 'it says whose the secret must be' },
@@ -487,6 +491,8 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'DirectoryAdminService.GetDeclaredState': tenantAlone,
   'DirectoryAdminService.SetTenantStatus': tenantAlone,
   'DirectoryAdminService.ListApplicationSecrets': 'a client identifier names its tenant',
+  'admin.KeysService.List': tenantAlone,
+  'admin.KeysService.Rotate': tenantAlone,
   'admin.TenantsService.Get': tenantAlone,
   'admin.TenantsService.List': ofAll,
   'admin.TenantsService.Create': tenantAlone,

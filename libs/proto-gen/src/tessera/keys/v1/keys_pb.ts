@@ -212,7 +212,7 @@ export const GetPublicKeysResponseSchema: GenMessage<GetPublicKeysResponse> = /*
  */
 export type RotateKeysRequest = Message<"tessera.keys.v1.RotateKeysRequest"> & {
   /**
-   * Skips the publication lead time, for a compromised key: verifiers with a cached key set refuse new tokens until it expires.
+   * As in tessera.admin.v1.RotateKeysRequest.
    *
    * @generated from field: bool immediately = 1;
    */
@@ -432,7 +432,7 @@ export const KeysService: GenService<{
     output: typeof GetPublicKeysResponseSchema;
   },
   /**
-   * RotateKeys advances the key life cycle of every algorithm now: activates a published key, publishes the next one.
+   * RotateKeys and WithdrawKey are those of tessera.admin.v1.KeysService. Compatibility until 0.3: commands of version 0.1 call them here.
    *
    * @generated from rpc tessera.keys.v1.KeysService.RotateKeys
    */
@@ -442,10 +442,6 @@ export const KeysService: GenService<{
     output: typeof RotateKeysResponseSchema;
   },
   /**
-   * WithdrawKey takes a retired key out of the key set before its time, for a compromised one: whatever it signed is refused as
-   * soon as verifiers fetch the keys again. NOT_FOUND for a key that is not in the set, FAILED_PRECONDITION for one that signs
-   * or is to sign next.
-   *
    * @generated from rpc tessera.keys.v1.KeysService.WithdrawKey
    */
   withdrawKey: {
