@@ -33,6 +33,14 @@ export function accessTo(route: Route, method: DescMethod): Access {
   return { callers, scopes, bearer: route.bearer };
 }
 
+/** To the description of services and their health: who may call any of their methods by an access token may read it too. */
+export function accessToDescription(routes: readonly Route[]): Access {
+  const methods = routes.flatMap((route) => route.service.methods.map((method) => accessTo(route, method)));
+  const bearer = routes.find((route) => route.bearer !== undefined)?.bearer;
+  const scopes = [...new Set(methods.flatMap((each) => each.scopes))];
+  return { callers: 'authenticated', scopes, bearer };
+}
+
 /**
  * The check of the caller, for calls over the wire and in process: the error that refuses the call, undefined if the caller may call.
  * @param access undefined for a method that does not exist

@@ -52,7 +52,12 @@ export async function bufCurl(...args: readonly string[]): Promise<Ran> {
   return run(`${root}node_modules/.bin/buf`, ['curl', '--schema', `${root}proto`, ...args]);
 }
 
-/** The same, ended by the signal. */
+/** The real `buf curl`, with the descriptions of the server. */
+export async function bufCurlByReflection(...args: readonly string[]): Promise<Ran> {
+  return run(`${root}node_modules/.bin/buf`, ['curl', '--reflect-header', '*', ...args]);
+}
+
+/** `bufCurl`, ended by the signal. */
 export async function bufCurlUntil(signal: AbortSignal, ...args: readonly string[]): Promise<Ran> {
   return run(`${root}node_modules/.bin/buf`, ['curl', '--schema', `${root}proto`, ...args], signal);
 }

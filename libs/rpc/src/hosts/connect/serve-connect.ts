@@ -18,11 +18,12 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { createAdmission } from '../../access/admission.ts';
-import { accessTo, type Access } from '../../access/check-caller.ts';
+import { accessTo, accessToDescription, type Access } from '../../access/check-caller.ts';
 import type { BuiltService } from '../../call.ts';
 import { warnOfTrust, type RpcServerCredentials } from '../../credentials.ts';
 import type { PublicError } from '../../refusal.ts';
 import type { ServedCall } from '../served-call.ts';
+import { addReflection } from './connect-reflection.ts';
 import { shuttingDown, toConnectError } from './connect-error.ts';
 import { addRoute, admittedKey } from './connect-service.ts';
 import { createListener } from './http-listener.ts';
@@ -52,8 +53,8 @@ export interface ConnectServer {
 const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
 
 /**
- * Serves the routes of a service over Connect (JSON and binary), gRPC and gRPC-web on one port, for `curl`, `buf curl` and browsers.
- * Methods are open to those alone that their proto names.
+ * Serves the routes of a service over Connect (JSON and binary), gRPC and gRPC-web on one port, for `curl`, `buf curl` and browsers,
+ * together with server reflection, which is open to every authenticated caller. Methods are open to those alone that their proto names.
  * @throws Error if a method names no caller, the address cannot be taken, the certificates are not usable, or the credentials are `none`:
  * any page in a browser on this machine could call
  */
@@ -123,6 +124,9 @@ function createApp(
     for (const method of route.service.methods) access.set(`/${methodName(method)}`, accessTo(route, method));
     addRoute(router, route, log, streams);
   }
+  const described = routes.map(({ service }) => service).filter(({ methods }) => methods.length > 0);
+  const toDescription = accessToDescription(routes);
+  for (const path of addReflection(router, described)) access.set(path, toDescription);
   const app = fastify({ forceCloseConnections: false });
   app.removeAllContentTypeParsers();
   // Connect reads the body.

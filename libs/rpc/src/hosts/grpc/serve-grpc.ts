@@ -5,13 +5,13 @@ import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
 import { createCallerCheck } from './caller-check-interceptor.ts';
-import { accessTo, type Access } from '../../access/check-caller.ts';
+import { accessTo, accessToDescription, type Access } from '../../access/check-caller.ts';
 import type { BuiltService } from '../../call.ts';
 import { watchCertificates } from '../../client/channel/certificates.ts';
 import { isLoopback, warnNotReloaded, warnOfTrust, type RpcServerCredentials } from '../../credentials.ts';
 import { grpcService } from './grpc-service.ts';
 import { createHealthStatus, type HealthStatus } from './health.ts';
-import { reflectionOf } from './reflection.ts';
+import { reflectionOf } from '../reflection.ts';
 
 export interface ServeOptions {
   /** Address to listen on; a name is resolved once. */
@@ -120,15 +120,11 @@ function addServices(
       access.set(`/${methodName(method)}`, accessTo(route, method));
     }
   }
-  // Who may call a service by an access token may also ask for its health and description.
-  const bearer = built.routes.find((route) => route.bearer !== undefined)?.bearer;
-  const scopes = [...new Set([...access.values()].flatMap((each) => each.scopes))];
+  const toDescription = accessToDescription(built.routes);
   const forEveryone = {
     addService: (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
       server.addService(definition, implementation);
-      for (const { path } of Object.values(definition)) {
-        access.set(path, { callers: 'authenticated', scopes, bearer });
-      }
+      for (const { path } of Object.values(definition)) access.set(path, toDescription);
     },
   };
   health.implementation.addToServer(forEveryone);

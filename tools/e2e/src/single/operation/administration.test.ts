@@ -21,6 +21,28 @@ const token = `a-shared-token-${randomBytes(12).toString('hex')}`;
 const state = (status: string) =>
   `tenants: [{ id: acme, name: Acme, status: ${status}, users: [{ username: ada }] }]\n`;
 
+/** With the tools of the repository, which `npx` finds for its users. */
+const searchPath = `${join(import.meta.dirname, '../../../../../node_modules/.bin')}:${process.env['PATH'] ?? ''}`;
+
+/** By tool the script of docs/operations.md that creates a person: what is common, and its own line. Of grpcurl, where it is installed. */
+async function documentedCreates(): Promise<[tool: string, script: string][]> {
+  const guide = await readFile('docs/operations.md', 'utf8');
+  const [, block = ''] = /^```sh\n(token=[^]*?)^```$/m.exec(guide) ?? [];
+  const lines = block.trim().split('\n');
+  const common = lines.filter((line) => /^\w+=/.test(line));
+  const creates = lines.filter((line) => !common.includes(line)).map((line) => line.replace(/^npx /, ''));
+  const tools = creates.map((line): [string, string] => [
+    line.split(' ')[0] ?? '',
+    [...common, line].join('\n'),
+  ]);
+  expect(tools.map(([tool]) => tool)).toEqual(['curl', 'buf', 'grpcurl']);
+  const hasGrpcurl = await run('sh', ['-c', 'command -v grpcurl']).then(
+    () => true,
+    () => false,
+  );
+  return tools.filter(([tool]) => tool !== 'grpcurl' || hasGrpcurl);
+}
+
 async function start() {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
   const file = join(directory, 'state.yaml');
@@ -117,7 +139,8 @@ it('the admin process says what it lacks', async () => {
 
 it('beside embedded stores the command line works at once, and so does a person whom it adds', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
-  const TESSERA_DATA_DIR = join(directory, 'data');
+  // Where the guide has it.
+  const TESSERA_DATA_DIR = join(directory, '.tessera');
   const port = await freePort();
   const server = new ServerProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {
@@ -157,13 +180,22 @@ it('beside embedded stores the command line works at once, and so does a person 
   expect(
     (await post('tessera.directory.v1.DirectoryService/VerifyPassword', `Bearer ${credential}`)).status,
   ).toBe(404);
+  const signIn = async (username: string, password: string) => {
+    const login = { tenant: 'demo', username, password };
+    const person = new Person(new HttpClient(() => `http://127.0.0.1:${port}`), login);
+    const callback = `http://localhost:${port}/demo/callback`;
+    const query = { client_id: 'demo-web', redirect_uri: callback, scope: 'openid' };
+    const answer = await person.authorize(authorizationQuery(query), login);
+    expect(answer.header('location')?.split('?code=')[0]).toBe(callback);
+  };
+  await signIn('eve', 'a passphrase for this test');
+  for (const [tool, script] of await documentedCreates()) {
+    const ported = script.replaceAll('127.0.0.1:9002', target).replace('"eve"', `"eve-by-${tool}"`);
+    const { stdout } = await run('sh', ['-euc', ported], { cwd: directory, env: { PATH: searchPath } });
+    expect(JSON.parse(stdout), tool).toMatchObject({ username: `eve-by-${tool}`, owner: 'api' });
+    await signIn(`eve-by-${tool}`, 'a passphrase for eve');
+  }
   expect(server.output).not.toContain(credential);
-  const login = { tenant: 'demo', username: 'eve', password: 'a passphrase for this test' };
-  const person = new Person(new HttpClient(() => `http://127.0.0.1:${port}`), login);
-  const callback = `http://localhost:${port}/demo/callback`;
-  const query = { client_id: 'demo-web', redirect_uri: callback, scope: 'openid' };
-  const answer = await person.authorize(authorizationQuery(query), login);
-  expect(answer.header('location')?.split('?code=')[0]).toBe(callback);
   expect(await server.stop()).toBe(0);
   await expect(stat(announced)).rejects.toThrow('ENOENT');
 });
