@@ -7,7 +7,14 @@
 import { combine, runService } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
-import { applyAtStart, applyConfig, buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import {
+  applyAtStart,
+  applyConfig,
+  bootstrapAtStart,
+  buildDirectory,
+  directoryConfig,
+  migrations,
+} from '@tessera/directory';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 
 await runService({
@@ -18,15 +25,18 @@ await runService({
   migrations,
   build: (config, _peers, runtime) => buildDirectory(config, {}, runtime),
   async serving(built, config, { log, clock, random }, lifecycle) {
+    const admin = local(DirectoryAdminService, built, 'operator', log);
+    const call = () => rootCall(ulid(clock, random));
     await applyAtStart({
       file: config.TESSERA_APPLY_FILE,
       allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
       exposure: config,
-      admin: local(DirectoryAdminService, built, 'operator', log),
+      admin,
       environment: process.env,
-      call: () => rootCall(ulid(clock, random)),
+      call,
       log,
       lifecycle,
     });
+    await bootstrapAtStart({ file: config.TESSERA_BOOTSTRAP_ADMIN_FILE, admin, call: call(), log });
   },
 });

@@ -1,12 +1,19 @@
-/** The output of `npm start` without configuration. */
-export function banner(issuer: string, pid: number): string {
+/**
+ * The output of `npm start` without configuration.
+ * @param link of the first administrator; undefined if there is one
+ */
+export function banner(issuer: string, pid: number, link?: string): string {
+  const administer =
+    link === undefined
+      ? ''
+      : `Administer    ${link}\n                (once, within a day: the password of admin)\n  `;
   return `
   Tessera is ready, with a demo tenant.
 
   Issuer        ${issuer}
   Try a token   curl -s ${issuer}/token -H 'content-type: application/json' -d '{"grantType":"client_credentials","clientId":"demo-service","clientSecret":"${demoServiceSecret}","scope":"orders.read"}'
   Try sign-in   ${issuer}/demo/   (ada, "correct horse battery staple")
-  Stop          Ctrl-C, or kill ${pid}
+  ${administer}Stop          Ctrl-C, or kill ${pid}
 
 `;
 }

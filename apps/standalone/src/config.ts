@@ -60,6 +60,13 @@ export async function withSecrets(environment: Environment): Promise<Environment
   return { ...environment, ...made };
 }
 
+/** The environment with an operator tenant for the demo, which needs no setting. */
+export function withOperatorTenant(environment: Environment): Environment {
+  const isDemo = !['TESSERA_APPLY_FILE', 'DATABASE_URL'].some((key) => isGiven(environment, key));
+  if (!isDemo || isGiven(environment, 'TESSERA_OPERATOR_TENANT')) return environment;
+  return { ...environment, TESSERA_OPERATOR_TENANT: 'operators' };
+}
+
 /** What introspectors prove themselves by: access tokens alone, unless the shared token or certificates are set. */
 export function introspectionCredentials(config: RpcConfig): RpcServerCredentials {
   const { TESSERA_RPC_AUTH: auth, TESSERA_RPC_TOKEN: token } = config;

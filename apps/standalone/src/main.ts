@@ -7,7 +7,7 @@
  *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
  */
 import { fileURLToPath } from 'node:url';
-import { applyAtStart } from '@tessera/directory';
+import { applyAtStart, bootstrapAtStart } from '@tessera/directory';
 import { insecureSettings } from '@tessera/gateway';
 import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
@@ -16,8 +16,9 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
 import { administer } from './administer.ts';
 import { banner, notReady } from './banner.ts';
+import { firstAdministratorLink } from './welcome-link.ts';
 import { allMigrations, compose } from './compose.ts';
-import { introspectionCredentials, standaloneConfig, withSecrets } from './config.ts';
+import { introspectionCredentials, standaloneConfig, withOperatorTenant, withSecrets } from './config.ts';
 import { demoClient } from './demo-client/index.ts';
 
 const demoFile = fileURLToPath(new URL('../../../deploy/demo/tessera.yaml', import.meta.url));
@@ -26,7 +27,7 @@ await runProcess({
   name: 'standalone',
   config: standaloneConfig,
   environment: process.env,
-  prepare: withSecrets,
+  prepare: async (environment) => withOperatorTenant(await withSecrets(environment)),
   start: async ({ config, log, lifecycle }) => {
     const runtime = await createRuntime({ name: 'standalone', config, log, lifecycle });
     await maintainSchemas(allMigrations, config, runtime, lifecycle);
@@ -47,18 +48,21 @@ await runProcess({
       else lifecycle.onClose(async () => service.close());
       lifecycle.check(service.name, async () => service.ready());
     }
+    const call = () => rootCall(ulid(runtime.clock, runtime.random));
     await applyAtStart({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
       allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
       exposure: config,
       admin: operator,
       environment: process.env,
-      call: () => rootCall(ulid(runtime.clock, runtime.random)),
+      call,
       log,
       lifecycle,
       dataDirectory: config.DATABASE_URL === undefined ? config.TESSERA_DATA_DIR : undefined,
       transform: (text) => (isDemo ? text.replaceAll('http://localhost:8080', issuer) : text),
     });
+    const file = config.TESSERA_BOOTSTRAP_ADMIN_FILE;
+    await bootstrapAtStart({ file, admin: operator, call: call(), log });
     for (const setting of insecureSettings(config)) log.warn({ event: 'open_door' }, setting);
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
@@ -69,15 +73,19 @@ await runProcess({
     });
     if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
     await administer(admin, [directory, keys], config, { lifecycle, log });
-    if (isDemo) await welcome(issuer, services);
+    if (isDemo) await welcome(issuer, services, async () => firstAdministratorLink(operator, issuer, call()));
   },
 });
 
 /** The banner is for a server that answers. Otherwise, such as after a lost key-encryption key, the reason is printed. */
-async function welcome(issuer: string, services: readonly BuiltService[]): Promise<void> {
+async function welcome(
+  issuer: string,
+  services: readonly BuiltService[],
+  link: () => Promise<string | undefined>,
+): Promise<void> {
   const states = await Promise.allSettled(services.map(async (service) => service.ready()));
   const failed = services.filter((_service, at) => states[at]?.status === 'rejected').map(({ name }) => name);
-  process.stdout.write(failed.length === 0 ? banner(issuer, process.pid) : notReady(failed));
+  process.stdout.write(failed.length === 0 ? banner(issuer, process.pid, await link()) : notReady(failed));
 }
 
 async function readiness(lifecycle: Lifecycle): Promise<void> {

@@ -1,4 +1,4 @@
-import { issuerSetting, optionalPort } from '@tessera/process';
+import { issuerSetting, operatorTenantSetting, optionalPort } from '@tessera/process';
 import { z } from 'zod';
 
 /** The listener for administrators and their scripts, apart from the one for internal calls. */
@@ -6,8 +6,7 @@ export const adminConfig = z.object({
   TESSERA_ADMIN_HOST: z.string().prefault('127.0.0.1'),
   /** Absent: there is no such listener. */
   TESSERA_ADMIN_PORT: optionalPort(),
-  /** The tenant whose administrators reach every tenant; absent: there is none. */
-  TESSERA_OPERATOR_TENANT: z.string().optional(),
+  TESSERA_OPERATOR_TENANT: operatorTenantSetting,
   /** The shared issuer: of the operator tenant's tokens, unless it has one of its own. */
   TESSERA_ISSUER: issuerSetting,
 });

@@ -11,15 +11,18 @@ import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
 import { impactOf } from './apply/impact.ts';
+import { createFirstAdministrator, type FirstAdministratorDeps } from './bootstrap/first-administrator.ts';
+import { linkMessage } from './links/link-calls.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 export function directoryAdminHandlers(
-  deps: ApplyDeps & {
-    readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
-    readonly pepperCheck: PepperCheck;
-  },
+  deps: ApplyDeps &
+    FirstAdministratorDeps & {
+      readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
+      readonly pepperCheck: PepperCheck;
+    },
 ): Handlers<typeof DirectoryAdminService> {
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await deps.store.setStatus(target, event);
@@ -101,6 +104,11 @@ export function directoryAdminHandlers(
       const found = await deps.directoryStore.listSecrets(clientId);
       if (found === undefined) throw notFound('The application');
       return { secrets: found.map(secretMessage) };
+    },
+
+    async createFirstAdministrator(person, context) {
+      const { link, ...made } = await createFirstAdministrator(deps, person, context);
+      return { ...made, ...(link && linkMessage(link, deps.sharedIssuer)) };
     },
   };
 }

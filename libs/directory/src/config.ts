@@ -1,4 +1,4 @@
-import { integer, issuerSetting, secret } from '@tessera/process';
+import { integer, issuerSetting, operatorTenantSetting, secret } from '@tessera/process';
 import { z } from 'zod';
 
 const pepperBytes = 32;
@@ -6,6 +6,8 @@ const pepperBytes = 32;
 export const directoryConfig = z.object({
   /** The shared issuer, which no tenant may declare as its own. */
   TESSERA_ISSUER: issuerSetting,
+  /** Where the first administrator is made. */
+  TESSERA_OPERATOR_TENANT: operatorTenantSetting,
   /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
   TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
     error: `expected ${pepperBytes} bytes in base64`,

@@ -9,9 +9,11 @@
  *     operator, one record ─> *-calls of its kind ─> records/ ─> a plan of one record ─> commands of its kind
  *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
  *     operator, gateway: links with which people set their passwords ─> links/
+ *     operator, TESSERA_BOOTSTRAP_ADMIN_FILE: the first administrator ─> bootstrap/
  *     every change ──> feed/ ──> watchers in the other services
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
+export { bootstrapAtStart } from './bootstrap/bootstrap-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { buildDirectory, migrations } from './wiring.ts';
 export { directoryConfig, directorySecret, type DirectoryConfig } from './config.ts';

@@ -78,6 +78,7 @@ export function buildDirectory(
     passwords,
     passwordMinLength,
     sharedIssuer: config.TESSERA_ISSUER,
+    operatorTenant: config.TESSERA_OPERATOR_TENANT,
     newUserId: () => opaqueValue('usr_', random, 16),
     newSecret: () => opaqueValue('', random),
     onChange,

@@ -30,9 +30,12 @@ export const adminScopes: ReadonlyMap<string, string> = new Map([
 
 const names = [...adminScopes.keys()];
 
+/** The role of who may do everything. */
+export const administratorRole = 'tessera.administrator';
+
 /** The scopes that each built-in role lets a person use. */
 export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['tessera.administrator', new Set(names)],
+  [administratorRole, new Set(names)],
   ['tessera.auditor', new Set(names.filter((name) => name.endsWith('.read')))],
   ['tessera.helpdesk', new Set(['admin.users.read', 'admin.users.write'])],
 ]);

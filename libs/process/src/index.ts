@@ -28,4 +28,9 @@ export {
   port,
   secret,
 } from './config/setting-types.ts';
-export { allowPrivateSetting, issuerSetting, profileSetting } from './config/settings-of-several-services.ts';
+export {
+  allowPrivateSetting,
+  issuerSetting,
+  operatorTenantSetting,
+  profileSetting,
+} from './config/settings-of-several-services.ts';

@@ -35,7 +35,7 @@ export async function userCalled(
 
 /** The link as people open it, and when it expires. */
 export function shownLink(
-  { uri, expireTime }: CreatePasswordLinkResponse,
+  { uri, expireTime }: Pick<CreatePasswordLinkResponse, 'uri' | 'expireTime'>,
   options: { readonly issuer?: string },
   terminal: Terminal,
 ): { readonly link: string; readonly expireTime: string } {

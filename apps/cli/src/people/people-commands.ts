@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { environmentHelp, nonEmpty } from '../options.ts';
 import { formats, outputOption } from '../records/print-records.ts';
 import type { CommandContext } from '../terminal.ts';
+import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';
 import type { ResetOptions } from './reset-link.ts';
 
@@ -9,6 +10,23 @@ const issuerHelp = `where people sign in, if the server does not know it ${envir
 
 /** Adds the commands that make the one-time links with which people set their passwords. */
 export function addPeopleCommands(program: Command, context: CommandContext): void {
+  program
+    .command('bootstrap')
+    .description('print a one-time link with which the first administrator sets a password, valid for a day')
+    .option('--username <name>', 'user name of the administrator', nonEmpty, 'admin')
+    .option('--email <address>', 'e-mail address', '')
+    .option('--name <name>', 'name', '')
+    .option('--issuer <url>', issuerHelp)
+    .addHelpText(
+      'after',
+      `
+It makes the person in the tenant of TESSERA_OPERATOR_TENANT, and that tenant unless it exists. As long as no administrator has a
+password it may be repeated, which ends the link before.`,
+    )
+    .action(async (options: BootstrapOptions) => {
+      const { bootstrap } = await import('./bootstrap.ts');
+      await bootstrap(options, context);
+    });
   const group = program.commands.find((command) => command.name() === 'user') ?? program.command('user');
   group
     .command('invite')

@@ -12,6 +12,8 @@ export const applyConfig = z.object({
   TESSERA_APPLY_FILE: z.string().optional(),
   /** Deletes the people and applications that TESSERA_APPLY_FILE no longer declares; otherwise such a file is not applied. */
   TESSERA_APPLY_ALLOW_DELETE: flag(false),
+  /** The first administrator as YAML, made at the start unless there is one. */
+  TESSERA_BOOTSTRAP_ADMIN_FILE: z.string().optional(),
   /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
   TESSERA_DEMO: flag(false),
 });

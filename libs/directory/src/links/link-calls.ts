@@ -3,7 +3,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { notFound } from '../messages.ts';
-import type { PasswordLinks } from './password-links.ts';
+import type { CreatedLink, PasswordLinks } from './password-links.ts';
 import type { LinkPurpose } from './password-links.postgres.ts';
 
 export interface LinkCallsDeps {
@@ -23,12 +23,20 @@ export function linkCalls({
         throw invalidFields([{ field: 'purpose', description: 'must be invitation or reset' }]);
       const created = await links.create({ ...request, purpose }, context);
       if (created === undefined) return {};
-      const issuer = created.tenantIssuer || (sharedIssuer ?? '');
-      return {
-        uri: `${issuer}${otherPaths.passwordLink}?${new URLSearchParams({ link: created.link }).toString()}`,
-        expireTime: { seconds: BigInt(created.expiresAt), nanos: 0 },
-      };
+      return linkMessage(created, sharedIssuer);
     },
+  };
+}
+
+/** A link as people open it, at the issuer of their tenant, and when it expires. */
+export function linkMessage(
+  { link, tenantIssuer, expiresAt }: CreatedLink,
+  sharedIssuer: string | undefined,
+): { readonly uri: string; readonly expireTime: { readonly seconds: bigint; readonly nanos: number } } {
+  const issuer = tenantIssuer || (sharedIssuer ?? '');
+  return {
+    uri: `${issuer}${otherPaths.passwordLink}?${new URLSearchParams({ link }).toString()}`,
+    expireTime: { seconds: BigInt(expiresAt), nanos: 0 },
   };
 }
 
@@ -44,7 +52,8 @@ export function openedLinkCalls({
       const person = await links.find(opened);
       if (person === undefined) throw notFound('The link');
       const { tenantId, tenantName, username, purpose } = person;
-      return { tenantId, tenantName, username, purpose };
+      // For the page there is no difference.
+      return { tenantId, tenantName, username, purpose: purpose === 'bootstrap' ? 'invitation' : purpose };
     },
 
     async redeemPasswordLink(request, context) {
@@ -55,6 +64,6 @@ export function openedLinkCalls({
   };
 }
 
-function isPurpose(text: string): text is LinkPurpose {
+function isPurpose(text: string): text is Exclude<LinkPurpose, 'bootstrap'> {
   return text === 'invitation' || text === 'reset';
 }

@@ -1,11 +1,15 @@
+import { administratorRole } from '@tessera/oauth';
 import type { Database, Queryable } from '@tessera/stores';
 import { newPassword } from '../credentials/change-password.postgres.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
-/** An `invitation` is for a person who has no password, a `reset` for anybody. */
-export type LinkPurpose = 'invitation' | 'reset';
+/**
+ * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as no
+ * administrator has a password.
+ */
+export type LinkPurpose = 'invitation' | 'reset' | 'bootstrap';
 
 /** The person whose password a link sets. */
 export interface LinkedPerson {
@@ -24,11 +28,29 @@ export interface PresentedLink {
   readonly tenantId: string;
 }
 
+/** SQL: whether an administrator of a tenant has a password. */
+function isAdministered(tenantId: string): string {
+  return `EXISTS (SELECT FROM directory.user_role r
+                    JOIN directory.user_account u ON u.tenant_id = r.tenant_id AND u.user_id = r.user_id
+                   WHERE r.tenant_id = ${tenantId} AND r.role = '${administratorRole}' AND u.password_hash IS NOT NULL)`;
+}
+
+/** Whether an administrator of a tenant has a password. With the tenant's lock alone it stays so until the commit. */
+export async function hasAdministrator(tx: Queryable, tenantId: string): Promise<boolean> {
+  const { rows } = await tx.query<{ found: boolean }>({
+    name: 'directory.has_administrator',
+    text: `SELECT ${isAdministered('$1')} AS found`,
+    values: [tenantId],
+  });
+  return rows[0]?.found === true;
+}
+
 /** $1: digest, $2: tenant of the issuer. */
 const usable = `
   l.digest = $1 AND l.expires_at > clock_timestamp() AND l.valid_from = greatest(u.valid_from, t.valid_from)
   AND u.status = 'active' AND t.status = 'active'
-  AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END`;
+  AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END
+  AND (l.purpose <> 'bootstrap' OR NOT ${isAdministered('l.tenant_id')})`;
 
 const linked = `
   directory.password_link l
@@ -66,6 +88,15 @@ export async function putLink(
   return row.expires_at;
 }
 
+/** Ends the links of a purpose in a tenant. */
+export async function endLinks(tx: Queryable, tenantId: string, purpose: LinkPurpose): Promise<void> {
+  await tx.query({
+    name: 'directory.end_password_links',
+    text: 'DELETE FROM directory.password_link WHERE tenant_id = $1 AND purpose = $2',
+    values: [tenantId, purpose],
+  });
+}
+
 /** Undefined for a link that is unknown, used, expired, no longer valid, or of a tenant that the issuer does not serve. */
 export async function findLink(
   database: Queryable,
@@ -101,14 +132,15 @@ export async function redeemLink(
     passwordHash,
     ...origin
   }: PresentedLink & {
-    readonly person: Pick<LinkedPerson, 'tenantId'>;
+    readonly person: Pick<LinkedPerson, 'tenantId' | 'purpose'>;
     readonly passwordHash: string;
     readonly ipAddress: string;
     readonly requestId: string;
   },
 ): Promise<boolean> {
   return database.transaction(async (tx) => {
-    await lockTenant(tx, person.tenantId, 'together');
+    // Of several first administrators, one becomes it.
+    await lockTenant(tx, person.tenantId, person.purpose === 'bootstrap' ? 'alone' : 'together');
     // The row of the person is locked first, as by every other change of the person.
     const { rows } = await tx.query<LinkRow>({
       name: 'directory.redeem_password_link',

@@ -137,7 +137,11 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
         expect(person).toMatchObject({ userId });
         const uses = Array.from({ length: 10 }, async (_, at) => {
           const use = { digest, tenantId: '', passwordHash: `hash-${round}-${at}` };
-          const origin = { person: { tenantId }, ipAddress: '192.0.2.1', requestId: 'a-request' };
+          const origin = {
+            person: { tenantId, purpose: 'reset' } as const,
+            ipAddress: '192.0.2.1',
+            requestId: 'a-request',
+          };
           const runtime = { clock: systemClock, random: systemRandom };
           return (await redeemLink(database, runtime, { ...use, ...origin })) ? [use.passwordHash] : [];
         });

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
-import { addressKey, networkKey, type Database } from '@tessera/stores';
+import { addressKey, networkKey, type Database, type Queryable } from '@tessera/stores';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { notFound } from '../messages.ts';
 import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 import { lockRecord } from '../store/read-records.postgres.ts';
+import type { TenantRecord } from '../tenants/fields.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import {
   findLink,
@@ -47,11 +48,19 @@ export interface PasswordLinks {
     request: {
       readonly tenantId: string;
       readonly userId: string;
-      readonly purpose: LinkPurpose;
+      readonly purpose: Exclude<LinkPurpose, 'bootstrap'>;
       readonly validateOnly: boolean;
     },
     context: CallContext,
   ): Promise<CreatedLink | undefined>;
+  /**
+   * Makes a link in a transaction that holds the lock of the tenant, for a person of it who may have one, with its audit row.
+   */
+  add(
+    tx: Queryable,
+    person: { readonly tenant: TenantRecord; readonly userId: string; readonly purpose: LinkPurpose },
+    context: CallContext,
+  ): Promise<CreatedLink>;
   /** Whose password a link sets; undefined for one that is unknown, used, expired or no longer valid, or of another issuer's tenant. */
   find(opened: OpenedLink): Promise<LinkedPerson | undefined>;
   /**
@@ -74,10 +83,11 @@ export interface CreatedLink {
 }
 
 /** An invitation waits for somebody who does not expect it; whoever asked for a reset is there. */
-const lifetimeSeconds = { invitation: 7 * 24 * 3600, reset: 3600 } as const satisfies Record<
-  LinkPurpose,
-  number
->;
+const lifetimeSeconds = {
+  invitation: 7 * 24 * 3600,
+  reset: 3600,
+  bootstrap: 24 * 3600,
+} as const satisfies Record<LinkPurpose, number>;
 
 export function createPasswordLinks({
   database,
@@ -90,8 +100,24 @@ export function createPasswordLinks({
     // Postgres has no text with NUL.
     tenantId.includes('\0') ? undefined : findLink(database, { digest: digestOf(link), tenantId });
 
+  const add: PasswordLinks['add'] = async (tx, { tenant, userId, purpose }, context) => {
+    const { tenantId } = tenant;
+    const link = opaqueValue('tl_', runtime.random);
+    const expiresAt = await putLink(tx, {
+      tenantId,
+      userId,
+      purpose,
+      digest: digestOf(link),
+      lifetimeSeconds: lifetimeSeconds[purpose],
+    });
+    const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
+    await insertAuditRows(tx, [{ ...eventBase(context), ...event, tenantId, subject: userId }], runtime);
+    return { link, tenantIssuer: tenant.issuer, expiresAt };
+  };
+
   return {
     find,
+    add,
 
     async create({ tenantId, userId, purpose, validateOnly }, context) {
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
@@ -106,17 +132,7 @@ export function createPasswordLinks({
         if (purpose === 'invitation' && found.record.passwordHash !== undefined)
           throw refused('The user has a password. Create a link with the purpose reset.');
         if (validateOnly) return undefined;
-        const link = opaqueValue('tl_', runtime.random);
-        const expiresAt = await putLink(tx, {
-          tenantId,
-          userId,
-          purpose,
-          digest: digestOf(link),
-          lifetimeSeconds: lifetimeSeconds[purpose],
-        });
-        const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
-        await insertAuditRows(tx, [{ ...eventBase(context), ...event, tenantId, subject: userId }], runtime);
-        return { link, tenantIssuer: tenant.issuer, expiresAt };
+        return add(tx, { tenant, userId, purpose }, context);
       });
     },
 

@@ -14,6 +14,9 @@ export const issuerSetting = z
   })
   .optional();
 
+/** The tenant whose administrators reach every tenant; absent: there is none. */
+export const operatorTenantSetting = z.string().optional();
+
 /** `strict` closes what the contract leaves open. */
 export const profileSetting = choice(['contract', 'strict'], 'contract');
 

@@ -490,6 +490,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'DirectoryAdminService.Diff': document,
   'DirectoryAdminService.GetDeclaredState': tenantAlone,
   'DirectoryAdminService.SetTenantStatus': tenantAlone,
+  'DirectoryAdminService.CreateFirstAdministrator': 'it is for the operator tenant alone',
   'DirectoryAdminService.ListApplicationSecrets': 'a client identifier names its tenant',
   'admin.KeysService.List': tenantAlone,
   'admin.KeysService.Rotate': tenantAlone,

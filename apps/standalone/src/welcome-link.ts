@@ -1,0 +1,17 @@
+import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
+
+/** A link with which the first administrator sets a password, in place of an earlier one; undefined if there is an administrator. */
+export async function firstAdministratorLink(
+  operator: Pick<Client<typeof DirectoryAdminService>, 'createFirstAdministrator'>,
+  issuer: string,
+  call: CallOptions,
+): Promise<string | undefined> {
+  try {
+    const { uri } = await operator.createFirstAdministrator({}, call);
+    return new URL(uri, issuer).href;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.FailedPrecondition) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,184 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call, startDirectory } from '../testing/start-directory.ts';
+import { migrations } from '../wiring.ts';
+import { bootstrapAtStart } from './bootstrap-at-start.ts';
+
+const password = 'a passphrase of the first administrator';
+const role = 'tessera.administrator';
+
+let database: Database;
+let count = 0;
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+
+const codeOf = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof ConnectError ? Code[error.code] : String(error)),
+  );
+
+/** A directory whose operator tenant does not exist yet. */
+function installed() {
+  const tenantId = `operators${(count += 1)}`;
+  const directory = startDirectory(database, { TESSERA_OPERATOR_TENANT: tenantId });
+  const { admin, api, as } = directory;
+  const ask = async (person: object = {}) => admin.createFirstAdministrator(person, call());
+  return {
+    ...directory,
+    tenantId,
+    ask,
+    link: async (person: object = {}) =>
+      new URL((await ask(person)).uri, 'https://id.example').searchParams.get('link') ?? '',
+    find: async (link: string) => as('gateway').getPasswordLink({ link }, call()),
+    redeem: async (link: string) =>
+      as('gateway').redeemPasswordLink({ link, password, ipAddress: '192.0.2.1' }, call()),
+    signIn: async (identifier: string, chosen = password) =>
+      (await as('authorize').verifyPassword({ tenantId, identifier, password: chosen }, call())).user,
+    people: async () => (await api.users.list({ tenantId }, call())).users,
+    make: async (fields: object) => api.users.create({ tenantId, user: fields }, call()),
+    events: async () =>
+      (
+        await database.query<{ event: string; purpose: string | null }>({
+          name: 'test.events_of_bootstrap',
+          text: `SELECT event, record -> 'details' ->> 'purpose' AS purpose FROM directory.audit_event
+                  WHERE tenant_id = $1 ORDER BY recorded_at, event`,
+          values: [tenantId],
+        })
+      ).rows.map(({ event, purpose }) => (purpose === null ? event : `${event} ${purpose}`)),
+  };
+}
+
+describe('the link of the first administrator', () => {
+  it('sets the password of a new person who administers, in a tenant that it brings', async () => {
+    const on = installed();
+    const before = Date.now() / 1000;
+    const { username, tenantId, uri, expireTime } = await on.ask();
+    expect({ username, tenantId }).toEqual({ username: 'admin', tenantId: on.tenantId });
+    expect(Number(expireTime?.seconds) - before).toBeGreaterThan(24 * 3600 - 60);
+    expect(Number(expireTime?.seconds) - before).toBeLessThan(24 * 3600 + 60);
+    expect(await on.signIn('admin')).toBeUndefined();
+    const link = new URL(uri, 'https://id.example').searchParams.get('link') ?? '';
+    expect(await on.find(link)).toMatchObject({ tenantName: 'Operators', purpose: 'invitation' });
+    await on.redeem(link);
+    expect(await on.signIn('admin')).toMatchObject({ roles: [role] });
+    expect(await codeOf(on.redeem(link))).toBe('NotFound');
+    expect((await on.events()).toSorted()).toEqual(
+      expect.arrayContaining([
+        'auth.link.created bootstrap',
+        'auth.link.used bootstrap',
+        'tenant.created',
+        'user.created',
+      ]),
+    );
+  });
+
+  it('ends with the next one, for the same person or another', async () => {
+    const on = installed();
+    const links = [await on.link(), await on.link(), await on.link({ username: 'root' })];
+    for (const ended of links.slice(0, 2)) expect(await codeOf(on.find(ended))).toBe('NotFound');
+    expect((await on.people()).map(({ username }) => username)).toEqual(['admin', 'root']);
+    expect(await on.find(links[2] ?? '')).toMatchObject({ username: 'root' });
+  });
+
+  it('is made and works only while no administrator has a password', async () => {
+    const on = installed();
+    const link = await on.link();
+    await on.make({ username: 'clerk', password });
+    expect(await on.find(link)).toMatchObject({ username: 'admin' });
+    await on.make({ username: 'root', password, roles: [role] });
+    const events = await on.events();
+    expect(await codeOf(on.find(link))).toBe('NotFound');
+    expect(await codeOf(on.redeem(link))).toBe('NotFound');
+    expect(await codeOf(on.ask())).toBe('FailedPrecondition');
+    expect(await codeOf(on.ask({ username: 'mallory', password }))).toBe('FailedPrecondition');
+    expect(await on.events()).toEqual(events);
+    expect(await on.signIn('admin')).toBeUndefined();
+  });
+
+  it('is for nobody who exists without the role', async () => {
+    const on = installed();
+    await on.link();
+    await on.make({ username: 'clerk' });
+    expect(await codeOf(on.ask({ username: 'Clerk' }))).toBe('FailedPrecondition');
+  });
+
+  it('needs an operator tenant', async () => {
+    const { admin } = startDirectory(database);
+    await expect(admin.createFirstAdministrator({}, call())).rejects.toThrow('Set TESSERA_OPERATOR_TENANT');
+  });
+
+  it('lets one of many become the administrator, whichever way they try', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const on = installed();
+      const link = await on.link();
+      const tries = Array.from({ length: 6 }, (_, at) =>
+        at % 2 === 0 ? on.redeem(link) : on.ask({ username: `root${at}`, password }),
+      );
+      const outcomes = await Promise.all(tries.map(codeOf));
+      expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
+      const usernames = (await on.people()).map(({ username }) => username);
+      const able = await Promise.all(usernames.map(async (name) => on.signIn(name)));
+      expect(able.filter((user) => user !== undefined)).toHaveLength(1);
+    }
+  });
+});
+
+describe('a first administrator in a file', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'tessera-bootstrap-'));
+    atEndOfFile(async () => rm(directory, { recursive: true }));
+  });
+  const start = async ({ admin }: ReturnType<typeof installed>, content?: string) => {
+    const file = join(directory, 'admin.yaml');
+    await rm(file, { force: true });
+    if (content !== undefined) await writeFile(file, content);
+    await bootstrapAtStart({ file, admin, call: call(), log: silentLog() });
+  };
+
+  it('is made at the first start and left alone at the next', async () => {
+    const on = installed();
+    await start(on, `{ username: root, email: root@ops.example, password: ${password} }`);
+    const made = await on.signIn('root@ops.example');
+    expect(made).toMatchObject({ username: 'root', roles: [role] });
+    await start(on, '{ username: root, password: another passphrase of root }');
+    expect(await on.signIn('root')).toMatchObject({ userId: made?.userId });
+    expect(await on.people()).toHaveLength(1);
+  });
+
+  it('gets the password of the file in place of a link that was printed before', async () => {
+    const on = installed();
+    const link = await on.link();
+    await start(on, `{ password: ${password} }`);
+    expect(await on.signIn('admin')).toMatchObject({ roles: [role] });
+    expect(await codeOf(on.redeem(link))).toBe('NotFound');
+  });
+
+  it.each([
+    ['that is not there', undefined, 'it cannot be read (ENOENT)'],
+    ['without a password', 'username: root', 'either password or passwordHash'],
+    ['with an unknown key', `{ password: ${password}, roles: [x] }`, 'roles'],
+    ['with a weak password', 'password: short', 'user.password must have at least 8 characters'],
+    ['that is no YAML', '{ password: "not to be shown', 'it is not YAML'],
+  ])('%s fails the start, without what it says', async (_which, content, reason) => {
+    const on = installed();
+    const failure = await start(on, content).catch((error: unknown) => error);
+    expect(String(failure)).toContain(reason);
+    expect(String(failure)).not.toMatch(/not to be shown|a passphrase/);
+  });
+
+  it('has mistakes that name the field', async () => {
+    const { admin } = installed();
+    const failure = await admin
+      .createFirstAdministrator({ email: 'nobody' }, call())
+      .catch((error: unknown) => error);
+    expect(fieldViolations(failure as ConnectError)).toMatchObject([{ field: 'user.email' }]);
+  });
+});
