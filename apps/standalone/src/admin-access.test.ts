@@ -1,10 +1,11 @@
-import { createClient, type Transport } from '@connectrpc/connect';
+import { Code, createClient, type Transport } from '@connectrpc/connect';
 import {
   createConnectTransport,
   createGrpcTransport,
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { local } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
 import { execFile } from 'node:child_process';
@@ -107,6 +108,41 @@ describe('an administrator', () => {
       body: { message: expect.stringContaining('operator tenant') as string },
     });
     expect((await on.post(method('TenantsService/Get'), { tenantId: 'globex' }, gus)).status).toBe(200);
+    for (const tenantId of ['', 'GLOBEX', 'globex ', 'globex\0', 'globex\0ops'])
+      expect([tenantId, (await users('List', { tenantId }, gus)).status]).toEqual([tenantId, 403]);
+    for (const [verb, request] of [
+      ['Get', {}],
+      ['CreatePasswordLink', { purpose: 'reset' }],
+    ] as const)
+      expect((await users(verb, { tenantId: 'globex', userId: idOf('root'), ...request }, gus)).status).toBe(
+        404,
+      );
+  });
+
+  it('comes with an access token alone', async () => {
+    const scopes = ['openid', 'offline_access', 'admin.users.read'];
+    const { accessToken, idToken, refreshToken } = await on.tokensOfPerson('ops', idOf('root'), scopes);
+    for (const [token, status] of [
+      [accessToken, 200],
+      [idToken, 401],
+      [refreshToken, 401],
+      [`${accessToken}x`, 401],
+      [`x.${accessToken}`, 401],
+    ] as const) {
+      expect(token).not.toBe('');
+      expect([status, (await users('List', { tenantId: 'ops' }, token)).status]).toEqual([status, status]);
+    }
+  });
+
+  it('repeats no request of another tenant', async () => {
+    const globex = await on.tokenOfClient('globex');
+    const make = async (tenantId: string, token: string, user: object) =>
+      users('Create', { tenantId, user, requestId: 'r-1' }, token);
+    const made = await make('ops', robot, { username: 'same', email: 'same@ops.example' });
+    expect(made.status).toBe(200);
+    const other = await make('globex', globex, { username: 'same' });
+    expect([other.status, other.body['email'] ?? '']).toEqual([200, '']);
+    expect(other.body['userId']).not.toBe(made.body['userId']);
   });
 
   it('may do what both the token and the roles of now allow', async () => {
@@ -192,10 +228,35 @@ describe('nobody gives what they do not hold, or changes who holds more', () => 
       takeOver: true,
     });
     await refused('Delete', { userId: idOf('root'), takeOver: true });
+    await refused('CreatePasswordLink', { userId: idOf('root'), purpose: 'reset' });
+    await refused('CreatePasswordLink', { userId: idOf('root'), purpose: 'reset', validateOnly: true });
+    await refused('Update', { user: { userId: idOf('root') }, updateMask: '*', takeOver: true });
+    await refused('Update', {
+      user: { userId: idOf('helper'), roles: ['tessera.administrator'] },
+      updateMask: 'name',
+      takeOver: true,
+    });
     const password = { userId: idOf('helper'), password: 'another long passphrase' };
     expect((await users('Update', { tenantId: 'ops', user: password, takeOver: true }, helper)).status).toBe(
       200,
     );
+  });
+
+  it('with a link that was made before its person became an administrator', async () => {
+    // The password of the helper has changed.
+    on.clock.set(Date.now());
+    const helper = await tokenOf('helper');
+    const made = await users('Create', { tenantId: 'ops', user: { username: 'newcomer' } }, helper);
+    const { userId } = made.body;
+    const link = await users('CreatePasswordLink', { tenantId: 'ops', userId, purpose: 'reset' }, helper);
+    expect(link.status).toBe(200);
+    const promoted = { tenantId: 'ops', user: { userId, roles: ['tessera.administrator'] } };
+    expect((await users('Update', promoted, robot)).status).toBe(200);
+    const gateway = local(DirectoryService, on.directory, 'gateway', silentLog());
+    const opened = new URL(String(link.body['uri'])).searchParams.get('link') ?? '';
+    await expect(gateway.getPasswordLink({ link: opened, tenantId: '' }, call())).rejects.toMatchObject({
+      code: Code.NotFound,
+    });
   });
 
   it('among applications', async () => {
@@ -229,6 +290,8 @@ describe('nobody gives what they do not hold, or changes who holds more', () => 
     const globex = await on.tokenOfClient('globex');
     const issuer = { tenantId: 'globex', tenant: { issuer: 'https://id.acme.example' }, takeOver: true };
     expect((await on.post(method('TenantsService/Update'), issuer, globex)).status).toBe(403);
+    const shared = { tenantId: 'globex', tenant: { name: 'Globex' }, updateMask: 'issuer', takeOver: true };
+    expect((await on.post(method('TenantsService/Update'), shared, globex)).status).toBe(403);
     const resource = { audience: 'https://orders.example', name: 'Mine', shared: true };
     expect(
       (await on.post(method('ResourcesService/Create'), { tenantId: 'globex', resource }, globex)).status,

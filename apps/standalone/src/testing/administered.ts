@@ -5,7 +5,7 @@ import { serveAdministration } from '@tessera/admin';
 import { adminScopes } from '@tessera/oauth';
 import { loadConfig } from '@tessera/process';
 import { Decision, DeviceAuthorizationService } from '@tessera/proto-gen/device';
-import { ClientAuthenticationMethod, TokenService } from '@tessera/proto-gen/token';
+import { ClientAuthenticationMethod, TokenService, type ExchangeResponse } from '@tessera/proto-gen/token';
 import { create, local, rootCall, type BuiltService, type ConnectServer } from '@tessera/rpc';
 import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { atEndOfFile, eventually, fakeClock, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
@@ -23,7 +23,7 @@ const everyScope = [...adminScopes.keys()];
 const robot = (clientId: string, scopes: readonly string[]) =>
   `      - { clientId: ${clientId}, name: Robot, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [${scopes.join(', ')}] }`;
 const console = (clientId: string) =>
-  `      - { clientId: ${clientId}, name: Console, type: public, grantTypes: [device_code], scopes: [openid, ${everyScope.join(', ')}] }`;
+  `      - { clientId: ${clientId}, name: Console, type: public, grantTypes: [device_code, refresh_token], scopes: [openid, offline_access, ${everyScope.join(', ')}] }`;
 
 const state = `tenants:
   - id: ops
@@ -110,6 +110,37 @@ export async function administered() {
   const urlOf = ({ port }: ConnectServer) => `http://127.0.0.1:${port}`;
   const url = urlOf(await serve(admin));
 
+  /** The tokens of a person at `<tenant>-console`, by the device flow. */
+  async function tokensOfPerson(
+    tenantId: string,
+    userId: string,
+    scopes: readonly string[] = everyScope,
+  ): Promise<ExchangeResponse> {
+    const caller = callerOf(tenantId);
+    const clientId = `${tenantId}-console`;
+    const credentials = { clientId };
+    const started = await devices.startDeviceAuthorization(
+      { caller, credentials, scope: scopes.join(' ') },
+      call(),
+    );
+    const { userCode, deviceCode } = started;
+    const session = { sessionId: 'a-session', ipAddress: '192.0.2.7', tenantId, userId };
+    const { request } = await devices.getDeviceAuthorization({ userCode, ...session }, call());
+    const time = BigInt(Math.floor(Date.now() / 1000) + 1);
+    const approver = { ...session, authentication: create(AuthenticationSchema, { time: Number(time) }) };
+    await devices.decideDeviceAuthorization(
+      { requestId: request?.requestId ?? '', decision: Decision.APPROVE, approver },
+      call(),
+    );
+    const exchange = {
+      caller,
+      credentials: { clientId, method: ClientAuthenticationMethod.NONE },
+      grantType: 'device_code',
+      deviceCode,
+    };
+    return tokens.exchange(exchange, call());
+  }
+
   return {
     admin,
     operator,
@@ -134,36 +165,11 @@ export async function administered() {
       return (await tokens.exchange(request, call())).accessToken;
     },
 
-    /** An access token of a person at `<tenant>-console`, by the device flow. */
-    async tokenOfPerson(
-      tenantId: string,
-      userId: string,
-      scopes: readonly string[] = everyScope,
-    ): Promise<string> {
-      const caller = callerOf(tenantId);
-      const clientId = `${tenantId}-console`;
-      const credentials = { clientId };
-      const started = await devices.startDeviceAuthorization(
-        { caller, credentials, scope: scopes.join(' ') },
-        call(),
-      );
-      const { userCode, deviceCode } = started;
-      const session = { sessionId: 'a-session', ipAddress: '192.0.2.7', tenantId, userId };
-      const { request } = await devices.getDeviceAuthorization({ userCode, ...session }, call());
-      const time = BigInt(Math.floor(Date.now() / 1000) + 1);
-      const approver = { ...session, authentication: create(AuthenticationSchema, { time: Number(time) }) };
-      await devices.decideDeviceAuthorization(
-        { requestId: request?.requestId ?? '', decision: Decision.APPROVE, approver },
-        call(),
-      );
-      const exchange = {
-        caller,
-        credentials: { clientId, method: ClientAuthenticationMethod.NONE },
-        grantType: 'device_code',
-        deviceCode,
-      };
-      return (await tokens.exchange(exchange, call())).accessToken;
-    },
+    tokensOfPerson,
+
+    /** An access token of a person at `<tenant>-console`. */
+    tokenOfPerson: async (...of: Parameters<typeof tokensOfPerson>) =>
+      (await tokensOfPerson(...of)).accessToken,
 
     /** Calls a method with JSON, as curl does. */
     async post(path: string, request: object, accessToken?: string, at = url): Promise<Answer> {

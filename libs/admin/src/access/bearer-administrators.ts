@@ -40,7 +40,7 @@ export function administratorAuthentication({
       tenantId === config.TESSERA_OPERATOR_TENANT ? { tenantId, everyTenant: true } : { tenantId };
     const identity = { id: token.sub, expiresAt: Number(token.exp), ...reach };
     const remedy = `The application ${application.clientId} must have it, and the token be asked for with it`;
-    if (token.sub === application.clientId) {
+    if (token.sub === application.clientId && !token.sub.startsWith(idsOfPeople)) {
       const principal = { kind: 'client', ...identity, scopes: granted } as const;
       return { caller: 'admin', principal, scopes: granted, remedy: `${remedy}.` };
     }
@@ -55,6 +55,9 @@ export function administratorAuthentication({
   };
 }
 
+/** What no client ID begins with, whatever the directory says. */
+const idsOfPeople = 'usr_';
+
 /** The application of a token and its tenant, if tokens of that time still count. */
 async function presentApplication(
   directory: AdministratorsDeps['directory'],
@@ -67,7 +70,7 @@ async function presentApplication(
     application === undefined ||
     tenant === undefined ||
     tenant.tenantId !== token.tenantId ||
-    !isActive({ application, tenant }, latestSignIn(token))
+    !isActive({ application, tenant }, Number(token.iat))
   )
     throw invalidToken(
       'The application of the access token is no longer active, or was changed since. Get a new token.',
@@ -84,16 +87,10 @@ async function presentRoles(
 ): Promise<readonly string[]> {
   const { user } =
     (await ifKnown(directory.getUser({ tenantId: token.tenantId, userId: token.sub }, call))) ?? {};
-  if (user === undefined || !isActive(user, latestSignIn(token)) || !mayUse(application, user))
+  if (user === undefined || !isActive(user, Number(token.iat)) || !mayUse(application, user))
     throw invalidToken('The person of the access token is no longer active, or has to sign in again.');
   return user.roles;
 }
-
-/**
- * When the sign-in behind a token was, at the latest. A token may name the second before its sign-in, as the records count the second
- * in which a change was made as past.
- */
-const latestSignIn = ({ iat }: IntrospectResponse): number => Number(iat) + 1;
 
 /**
  * Tokens of the operator tenant are of its issuer, which may be the shared one. Other tenants administer themselves at an issuer of their own

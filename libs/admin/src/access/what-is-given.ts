@@ -33,7 +33,8 @@ export interface ServiceRule {
   readonly record: string;
   readonly key: string;
   readonly effects: Readonly<Record<string, Effect>>;
-  gifts(record: never): readonly Gift[];
+  /** @param empties whether an empty field says that there is none; otherwise it says nothing */
+  gifts(record: never, empties: (field: string) => boolean): readonly Gift[];
 }
 
 /** The effects of a service's methods, all of them. */
@@ -59,9 +60,11 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       record: 'tenant',
       key: 'tenantId',
       effects: standard satisfies EffectsOf<typeof TenantsService>,
-      // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer.
-      gifts: ({ issuer }: Tenant) =>
-        issuer === '' ? [] : [{ field: 'issuer', what: issuer, scopes: [], everyTenant: true }],
+      // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the shared one.
+      gifts: ({ issuer }: Tenant, empties) =>
+        issuer === '' && !empties('issuer')
+          ? []
+          : [{ field: 'issuer', what: issuer || 'the shared one', scopes: [], everyTenant: true }],
     },
   ],
   [
@@ -70,9 +73,14 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       record: 'resource',
       key: 'audience',
       effects: standard satisfies EffectsOf<typeof ResourcesService>,
-      // Tokens of other tenants then have this audience too.
-      gifts: ({ shared }: Resource) =>
-        shared ? [{ field: 'shared', what: 'true', scopes: [], everyTenant: true }] : [],
+      gifts: ({ shared, scopes }: Resource) => [
+        // Tokens of other tenants then have this audience too.
+        ...(shared ? [{ field: 'shared', what: 'true', scopes: [], everyTenant: true }] : []),
+        // To the applications of the tenant it then is this one, and no longer the one of the administration.
+        ...scopes
+          .filter(({ name }) => adminScopes.has(name))
+          .map(({ name: what }) => ({ field: 'scopes', what, scopes: [what] })),
+      ],
     },
   ],
   [
@@ -146,7 +154,7 @@ function giftsOfApplication(application: Application): readonly Gift[] {
       what: [name, 'from', roles ? 'roles' : attribute, 'in', ...targets].join(' '),
       scopes: ['admin.users.read'],
     })),
-    // What answers there decides for people.
+    // What answers there decides for people. Other addresses get what the application gets, which who changes it controls anyway.
     ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
   ];
 }

@@ -1,6 +1,6 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import { ApplicationSchema, ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { ResourceSchema, ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
@@ -26,7 +26,9 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
   const carry = carrying(method, {
     async send(request) {
       sent.push(request);
-      if (sent.length <= aborts) throw new ConnectError('changed', Code.Aborted);
+      const changes = sent.filter(({ validateOnly }) => validateOnly !== true);
+      if (request['validateOnly'] !== true && changes.length <= aborts)
+        throw new ConnectError('changed', Code.Aborted);
       return request['validateOnly'] === true ? present : {};
     },
     async read(request) {
@@ -95,17 +97,31 @@ describe('what a record gives', () => {
     [
       'a shared audience',
       ResourcesService.method.create,
-      { resource: { audience: 'x', shared: true } },
+      { resource: create(ResourceSchema, { audience: 'x', shared: true }) },
       [],
       true,
     ],
+    [
+      'a scope with the name of one of administrators',
+      ResourcesService.method.create,
+      { resource: create(ResourceSchema, { audience: 'x', scopes: [{ name: 'admin.users.write' }] }) },
+      ['admin.users.write'],
+    ],
     ['an issuer', TenantsService.method.update, { tenant: { issuer: 'https://evil.example' } }, [], true],
+    ...['issuer', '*'].map((path): Given => [
+      `the shared issuer, by the mask ${path},`,
+      TenantsService.method.update,
+      { tenant: { issuer: '' }, updateMask: { paths: ['name', path] } },
+      [],
+      true,
+    ]),
   ];
 
   it.each(gifts.map((gift) => [gift[0], gift] as const))(
     '%s is given by those who hold it',
     async (_name, [, method, request, needs, everyTenant]) => {
-      const asks = async (who: Principal) => carriedOut(method, { issuer: '' }).ask(request, who);
+      const present = { issuer: 'https://id.acme.example', scopes: [] };
+      const asks = async (who: Principal) => carriedOut(method, present).ask(request, who);
       await asks(holding(needs, everyTenant));
       for (const lacking of needs)
         await expect(
@@ -131,6 +147,12 @@ describe('what a record gives', () => {
         'Nobody gives what they do not hold, or changes who holds more. ' +
         'user.roles: manager needs an access token with admin.roles.write.',
     });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is no other issuer where a request says nothing about it', async () => {
+    const { ask, sent } = carriedOut(TenantsService.method.update, { issuer: 'https://id.acme.example' });
+    await ask({ tenant: { name: 'Acme', issuer: '' } }, holding(['admin.tenants.write']));
     expect(sent).toHaveLength(1);
   });
 
@@ -207,6 +229,20 @@ describe('who or what administers', () => {
     const ada = create(UserSchema, { userId: 'usr_1', name: 'Ada' });
     await changes.ask({ tenantId: 'acme', user: ada }, helper);
     expect(changes.sent).toEqual([{ tenantId: 'acme', user: { ...ada, etag: 'v1' } }]);
+  });
+
+  it('is brought back as it was judged', async () => {
+    const { undelete } = UsersService.method;
+    const { ask, sent } = carriedOut(undelete, { ...person([]), etag: 'as judged' }, 2);
+    await ask({ userId: 'usr_1' }, helper);
+    expect(sent.filter(({ validateOnly }) => validateOnly === true)).toHaveLength(3);
+    expect(sent.at(-1)).toEqual({ userId: 'usr_1', etag: 'as judged' });
+  });
+
+  it('gets a link at the version that was judged', async () => {
+    const { ask, sent } = carriedOut(UsersService.method.createPasswordLink, person([]), 1);
+    await ask({ userId: 'usr_1' }, helper);
+    expect(sent.map(({ etag }) => etag)).toEqual(['v1', 'v2']);
   });
 
   it('is not changed at another version than the caller names', async () => {

@@ -38,19 +38,21 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
     };
   }
   if (effect === 'restores') {
-    return async (request, principal, call) => {
+    return judgedAgain(rule, async (request, principal, call) => {
       // Nobody reads what was deleted one by one: the check of the request answers with all that it would give.
       const restored = await send({ ...request, validateOnly: true }, call());
-      refuseUnheld(rule, rule.gifts(restored as never), principal);
-      return send(request, call());
-    };
+      refuseUnheld(rule, rule.gifts(restored as never, said), principal);
+      // Directories of version 0.1 do not say which version it is (compatibility until 0.3).
+      const { etag = '' } = restored as { readonly etag?: string };
+      return send(etag === '' ? request : { ...request, etag }, call());
+    });
   }
   if (read === undefined)
     throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
-  const changeOnce: Carry = async (request, principal, call) => {
+  return judgedAgain(rule, async (request, principal, call) => {
     const present = await read(keyOf(rule, request), call());
-    const gifts = rule.gifts(present as never);
+    const gifts = rule.gifts(present as never, said);
     refuseUnheld(
       rule,
       gifts.filter(({ administers }) => administers === true),
@@ -63,11 +65,15 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
       principal,
     );
     return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
-  };
+  });
+}
+
+/** Judges a request again if what it is about has changed meanwhile, unless it names the version itself. */
+function judgedAgain(rule: ServiceRule, once: Carry): Carry {
   return async (request, principal, call) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await changeOnce(request, principal, call);
+        return await once(request, principal, call);
       } catch (error) {
         const changedMeanwhile = error instanceof ConnectError && error.code === Code.Aborted;
         if (!changedMeanwhile || etagOf(rule, request) !== '' || attempt === attempts) throw error;
@@ -76,10 +82,15 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
   };
 }
 
+/** A record as it is says of each field that is empty that there is none. */
+const said = () => true;
+
 /** The gifts of the record in a request, whatever its mask says: fields that it does not change may be left out. */
 function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {
   const record = request[rule.record];
-  return record === undefined ? [] : rule.gifts(record as never);
+  if (record === undefined) return [];
+  const { paths = [] } = (request['updateMask'] ?? {}) as { readonly paths?: readonly string[] };
+  return rule.gifts(record as never, (field) => paths.includes(field) || paths.includes('*'));
 }
 
 function refuseUnheld(

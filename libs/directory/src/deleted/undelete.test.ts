@@ -84,7 +84,11 @@ describe('a person who was deleted', () => {
     const tried = await api.users.undelete({ tenantId, userId, validateOnly: true }, call());
     expect(tried).toMatchObject({ userId, roles: ['manager', 'tessera.auditor'] });
     expect(await refusal(api.users.get({ tenantId, userId }, call()))).toEqual(['NotFound']);
-    const restored = await api.users.undelete({ tenantId, userId }, call());
+    await api.roles.create({ tenantId, role: { name: 'boss' } }, call());
+    const asTried = { tenantId, userId, etag: tried.etag };
+    expect(await refusal(api.users.undelete(asTried, call()))).toEqual(['Aborted']);
+    await api.roles.delete({ tenantId, name: 'boss' }, call());
+    const restored = await api.users.undelete(asTried, call());
     expect(restored).toEqual({
       ...eve,
       roles: ['manager', 'tessera.auditor'],

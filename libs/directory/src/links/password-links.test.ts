@@ -225,6 +225,11 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
         async ({ api, tenantId, userId }: World) => api.users.delete({ tenantId, userId }, call()),
       ],
       [
+        'the person becomes an administrator',
+        async ({ api, tenantId, userId }: World) =>
+          api.users.update({ tenantId, user: { userId, roles: ['tessera.auditor'] } }, call()),
+      ],
+      [
         'another link of the person was used',
         async ({ link, redeem }: World) => redeem(await link('reset'), 'a password of the reset'),
       ],
@@ -235,6 +240,20 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
       expect(await refusal(tried.find(link))).toEqual(gone);
       expect(await refusal(tried.redeem(link))).toEqual(gone);
       expect((await tried.signIn('eve')).user).toBeUndefined();
+    });
+
+    it('stays when an administrator changes, or somebody gets a role of the tenant', async () => {
+      const { api, tenantId, userId, link: newLink, find } = await world();
+      await api.roles.create({ tenantId, role: { name: 'clerk' } }, call());
+      for (const roles of [['tessera.auditor'], ['clerk', 'tessera.auditor']]) {
+        await api.users.update({ tenantId, user: { userId, roles } }, call());
+        const link = await newLink();
+        await api.users.update(
+          { tenantId, user: { userId, name: 'Eve', roles: ['clerk', ...roles].slice(-2) } },
+          call(),
+        );
+        expect(await find(link)).toMatchObject({ username: 'eve' });
+      }
     });
 
     it('leads to the issuer of its tenant, and is valid there alone', async () => {
@@ -260,6 +279,7 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
       const create = async (fields: object) =>
         refusal(api.users.createPasswordLink({ tenantId, userId, purpose: 'reset', ...fields }, call()));
       expect(await create({ purpose: 'birthday' })).toEqual(['InvalidArgument', 'purpose']);
+      expect(await create({ etag: 'another' })).toEqual(['Aborted']);
       expect(await create({ userId: other.userId })).toEqual(gone);
       expect(await create({ userId: 'usr_nobody' })).toEqual(gone);
       expect(await create({ userId: '\0' })).toEqual(gone);

@@ -5,7 +5,7 @@ import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { addressKey, networkKey, type Database, type Queryable } from '@tessera/stores';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
-import { notFound } from '../messages.ts';
+import { notFound, refuseOtherVersion } from '../messages.ts';
 import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 import { lockRecord } from '../store/read-records.postgres.ts';
@@ -42,13 +42,14 @@ interface OpenedLink {
 export interface PasswordLinks {
   /**
    * Makes a link in place of an earlier one with its purpose. Throws ConnectError for an unknown or inactive person, and for an invitation
-   * to a person who has a password. With `validateOnly` it makes none.
+   * to a person who has a password, Aborted for another version than `etag`, unless that is empty. With `validateOnly` it makes none.
    */
   create(
     request: {
       readonly tenantId: string;
       readonly userId: string;
       readonly purpose: Exclude<LinkPurpose, 'bootstrap'>;
+      readonly etag?: string;
       readonly validateOnly: boolean;
     },
     context: CallContext,
@@ -119,7 +120,7 @@ export function createPasswordLinks({
     find,
     add,
 
-    async create({ tenantId, userId, purpose, validateOnly }, context) {
+    async create({ tenantId, userId, purpose, etag = '', validateOnly }, context) {
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
       return database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
@@ -127,6 +128,7 @@ export function createPasswordLinks({
         if (tenant === undefined) throw notFound('The tenant');
         const found = await lockRecord(tx, 'user', tenantId, userId);
         if (found === undefined) throw notFound('The user');
+        refuseOtherVersion('The user', etag, found.etag);
         if (tenant.status !== 'active') throw refused('The tenant is not active.');
         if (found.record.status !== 'active') throw refused('The user is not active.');
         if (purpose === 'invitation' && found.record.passwordHash !== undefined)

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
-import { notFound } from '../messages.ts';
+import { notFound, refuseOtherVersion } from '../messages.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
@@ -54,6 +55,8 @@ interface Delete<K extends RecordKind> extends Change {
 
 interface Restore<K extends RestorableKind> extends Request {
   readonly id: string;
+  /** Of what is restored, as the check of the request says it; empty for any. */
+  readonly etag?: string;
   /** Throws ConnectError if it cannot be restored. */
   draft(deleted: DeletedRecord<RecordKinds[K]>, records: RecordTransaction): Promise<RecordKinds[K]>;
 }
@@ -156,7 +159,7 @@ export function createRecordChanges({
       });
     },
 
-    async restore(kind, { tenantId, validateOnly, id, draft }, context) {
+    async restore(kind, { tenantId, validateOnly, id, etag: expected = '', draft }, context) {
       return inTenant(kind, tenantId, async (records) => {
         // First, so that of several restores all but one see the record of the first.
         const deleted = await lockDeleted(records.tx, kind, tenantId, id);
@@ -164,10 +167,23 @@ export function createRecordChanges({
           throw new ConnectError(presentAgain[kind], Code.AlreadyExists);
         if (deleted === undefined) throw notFound(`${recordNames[kind]}, deleted within the last 30 days,`);
         const after = await draft(deleted, records);
-        return carriedOut(records, kind, { after, id, validateOnly, restores: true }, context);
+        const etag = versionOf(after);
+        refuseOtherVersion(recordNames[kind], expected, etag);
+        const restored = await carriedOut(
+          records,
+          kind,
+          { after, id, validateOnly, restores: true },
+          context,
+        );
+        return validateOnly ? { ...restored, etag } : restored;
       });
     },
   };
+}
+
+/** The version of a record that no row has: all that it says. */
+function versionOf(record: object): string {
+  return createHash('sha256').update(JSON.stringify(record)).digest('base64url');
 }
 
 /** Why a record is not restored that is there. */
@@ -219,11 +235,7 @@ async function changeable<K extends RecordKind>(
 ): Promise<StoredRecord<RecordKinds[K]>> {
   const present = await records.find(kind, id);
   if (present === undefined) throw notFound(recordNames[kind]);
-  if (etag !== '' && etag !== present.etag)
-    throw new ConnectError(
-      `${recordNames[kind]} has changed since it was read. Read it again.`,
-      Code.Aborted,
-    );
+  refuseOtherVersion(recordNames[kind], etag, present.etag);
   const { owner } = present.record;
   if (owner === apiOwner || takeOver) return present;
   throw new ConnectError(

@@ -12,7 +12,22 @@ const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.passwor
 export function putUsers(put: readonly UserRecord[]): Command {
   const ids = put.map(({ userId }) => userId);
   const builtIn = new Set(put.flatMap(({ roles }) => roles.filter((role) => adminRoles.has(role))));
+  const rolesGiven = JSON.stringify(
+    put.flatMap(({ userId, roles }) => roles.map((role, position) => ({ userId, role, position }))),
+  );
   return async (write) => {
+    if (builtIn.size > 0) {
+      // Who made them may hold less than these people do from now on.
+      await write(
+        'end_links_of_new_administrators',
+        `DELETE FROM directory.password_link l USING jsonb_to_recordset($2::jsonb) AS r("userId" text, role text)
+          WHERE l.tenant_id = $1 AND l.user_id = r."userId" AND r.role = ANY($3::text[])
+            AND NOT EXISTS (SELECT FROM directory.user_role u
+                             WHERE u.tenant_id = $1 AND u.user_id = l.user_id AND u.role = r.role)`,
+        rolesGiven,
+        [...builtIn],
+      );
+    }
     // All of them first, so that two people may swap an address.
     await write(
       'clear_identifiers',
@@ -56,9 +71,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
       `INSERT INTO directory.user_role (tenant_id, user_id, role, position)
      SELECT $1, r."userId", r.role, r.position
        FROM jsonb_to_recordset($2::jsonb) AS r("userId" text, role text, position integer)`,
-      JSON.stringify(
-        put.flatMap(({ userId, roles }) => roles.map((role, position) => ({ userId, role, position }))),
-      ),
+      rolesGiven,
     );
   };
 }
