@@ -46,7 +46,7 @@ export const importRules: readonly ImportRule[] = [
   plumbing('telemetry', ['kit', 'oauth', ...messages]),
   plumbing('rpc', ['kit', ...telemetry, 'oauth', ...messages]),
   plumbing('stores', ['kit', ...telemetry, 'oauth']),
-  plumbing('audit', ['oauth', 'kit', ...telemetry, 'stores']),
+  plumbing('audit', ['oauth', 'kit', ...telemetry, 'rpc', 'stores', ...messages]),
   plumbing('outbound', []),
   plumbing('delivery', ['kit', ...telemetry, 'outbound']),
   plumbing('process', ['kit', ...telemetry, 'rpc', 'rpc/*', 'stores', 'audit', 'oauth', ...messages]),

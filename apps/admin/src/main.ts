@@ -2,7 +2,7 @@
  * The admin process of split. It holds nothing: while it is away, nobody administers by token, and tokens are issued as before.
  *
  *     curl, browsers ══Connect══> admin ─┬══gRPC══> token, directory   whose token it is, and what counts now
- *                                        └══gRPC══> directory, keys    the records, on behalf of the administrator
+ *                                        └══gRPC══> every service      the records, on behalf of the administrator
  */
 import { adminConfig, buildAdmin, serveAdministration } from '@tessera/admin';
 import { combine, ConfigError, connectPeers, processConfig, rpcConfig, runProcess } from '@tessera/process';
@@ -14,8 +14,10 @@ await runProcess({
   start: async ({ config, log, lifecycle }) => {
     const peers = await connectPeers(config, 'admin', log, lifecycle);
     const admin = buildAdmin(config, {
-      directory: (service) => peers('directory').client(service),
       keys: (service) => peers('keys').client(service),
+      directory: (service) => peers('directory').client(service),
+      authorize: (service) => peers('authorize').client(service),
+      device: (service) => peers('device').client(service),
       token: (service) => peers('token').client(service),
     });
     lifecycle.onClose(async () => admin.close());

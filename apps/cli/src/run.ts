@@ -4,6 +4,7 @@
  * asked for go to standard output, messages for people to standard error.
  */
 import { Command, CommanderError } from 'commander';
+import { addAuditCommands } from './audit/audit-commands.ts';
 import { addClientConfig } from './client-config/client-config-command.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
 import { addImport } from './import/import-commands.ts';
@@ -51,5 +52,6 @@ function createProgram(context: CommandContext): Command {
   addRecordCommands(program, context);
   addImport(program, context);
   addPeopleCommands(program, context);
+  addAuditCommands(program, context);
   return program;
 }

@@ -7,7 +7,7 @@ import {
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { local } from '@tessera/rpc';
-import { silentLog } from '@tessera/test-kit';
+import { eventually, silentLog } from '@tessera/test-kit';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -94,6 +94,34 @@ describe('an administrator', () => {
       { type: 'user', id: idOf('root'), tenantId: 'ops' },
       { type: 'client', id: 'ops-robot', tenantId: 'ops' },
     ]);
+  });
+
+  it('searches what was recorded by every service, of one tenant or of all', async () => {
+    const about = (await users('Create', { tenantId: 'acme', user: { username: 'recorded' } }, robot)).body[
+      'userId'
+    ];
+    const search = async (request: object, token = robot) =>
+      on.post(method('AuditService/Search'), request, token);
+    const { body } = await search({ tenantId: 'acme', about });
+    expect(body).toMatchObject({
+      events: [
+        {
+          event: 'user.created',
+          actor: { type: 'client', id: 'ops-robot', tenantId: 'ops' },
+          subject: about,
+        },
+      ],
+    });
+    const eventsOf = async (request: object) =>
+      ((await search(request)).body['events'] ?? []) as { event: string }[];
+    await eventually(
+      'the token has its row',
+      async () => (await eventsOf({ tenantId: 'ops', event: 'token.' })).length > 0,
+    );
+    expect(await eventsOf({ event: 'key.activated' })).toMatchObject([{}, {}]);
+    const gus = await tokenOf('gus', 'globex');
+    expect((await search({ tenantId: 'globex' }, gus)).status).toBe(200);
+    for (const tenantId of ['acme', '']) expect((await search({ tenantId }, gus)).status).toBe(403);
   });
 
   it('of a tenant with an issuer of its own reaches that tenant alone', async () => {

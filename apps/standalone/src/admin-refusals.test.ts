@@ -42,6 +42,7 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['UsersService/Delete', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['UsersService/ListDeleted', () => ({ tenantId: 'acme' })],
   ['UsersService/Undelete', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
+  ['AuditService/Search', () => ({ tenantId: 'acme' })],
   ['KeysService/List', () => ({})],
   ['KeysService/Rotate', () => ({ immediately: true })],
   // Not one for RS256, which has signed the tokens of this test.

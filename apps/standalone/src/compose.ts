@@ -86,6 +86,8 @@ export function compose(
   const admin = buildAdmin(config, {
     directory: (service) => local(service, directory, 'admin', log),
     keys: (service) => local(service, keys, 'admin', log),
+    authorize: (service) => local(service, authorize, 'admin', log),
+    device: (service) => local(service, device, 'admin', log),
     token: (service) => local(service, token, 'admin', log),
   });
   return {

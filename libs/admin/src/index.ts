@@ -5,6 +5,7 @@
  *     curl, browsers, tessera ══> serve-administration ─┬─> access/ bearer-administrators ──> token, directory
  *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator
  *     who-may-give ─> what-is-given   the table
+ *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
  *     local-administration   how the command finds the process with embedded stores
  */
 export { adminConfig, type AdminConfig } from './config.ts';

@@ -1,3 +1,4 @@
+import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -8,6 +9,7 @@ import { DirectoryService } from '@tessera/proto-gen/directory';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import type { BuiltService, Client, DescService } from '@tessera/rpc';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
+import { mergedAudit } from './audit/merge-audit.ts';
 import type { AdminConfig } from './config.ts';
 import { forwarding } from './forward.ts';
 
@@ -15,11 +17,7 @@ import { forwarding } from './forward.ts';
 type ClientOf = <S extends DescService>(service: S) => Client<S>;
 
 /** The services that this one calls. */
-export interface AdminPeers {
-  readonly directory: ClientOf;
-  readonly keys: ClientOf;
-  readonly token: ClientOf;
-}
+export type AdminPeers = Readonly<Record<'keys' | 'directory' | 'authorize' | 'device' | 'token', ClientOf>>;
 
 /** By the service that owns the records. */
 const services = {
@@ -36,11 +34,18 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
   });
   return {
     name: 'admin',
-    routes: Object.entries(services).flatMap(([owner, offered]) =>
-      offered.map((service: DescService) =>
-        forwarding(service, peers[owner as keyof AdminPeers](service), bearer),
+    routes: [
+      ...Object.entries(services).flatMap(([owner, offered]) =>
+        offered.map((service: DescService) =>
+          forwarding(service, peers[owner as keyof AdminPeers](service), bearer),
+        ),
       ),
-    ),
+      forwarding(
+        AuditService,
+        mergedAudit(Object.values(peers).map((clientOf) => clientOf(AuditService))),
+        bearer,
+      ),
+    ],
     ready: async () => {},
     close: async () => {},
   };

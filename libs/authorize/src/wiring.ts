@@ -1,5 +1,5 @@
 import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
-import { createAuditBatch } from '@tessera/audit';
+import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
@@ -145,7 +145,7 @@ export function buildAuthorize(
   });
   const built: BuiltService = {
     name: 'authorize',
-    routes: [route(AuthorizeService, handlers)],
+    routes: [route(AuthorizeService, handlers), auditRoute(database, 'authorize')],
     async ready() {
       await database.query({
         name: 'authorize.ready',

@@ -1,4 +1,4 @@
-import { createAuditBatch } from '@tessera/audit';
+import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { createSend } from '@tessera/outbound';
 import { createLimiter, startPurge } from '@tessera/stores';
 import { route } from '@tessera/rpc';
@@ -139,6 +139,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     routes: [
       route(DeviceAuthorizationService, deviceHandlers(deps)),
       route(BackchannelAuthenticationService, backchannelHandlers(deps)),
+      auditRoute(database, 'device'),
     ],
     async ready() {
       await database.query({ name: 'device.ready', text: 'SELECT tenant_id FROM device.decision LIMIT 0' });

@@ -1,3 +1,4 @@
+import { auditRoute } from '@tessera/audit';
 import { createSecretKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { ChangeFeed, startPurge, type Migrations } from '@tessera/stores';
@@ -102,6 +103,7 @@ export function buildDirectory(
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
       ...recordRoutes(adminDeps),
+      auditRoute(database, 'directory'),
     ],
     async ready() {
       await pepperCheck.require();

@@ -1,3 +1,4 @@
+import { auditRoute } from '@tessera/audit';
 import { repeat } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
@@ -90,6 +91,7 @@ export function buildKeys(
     routes: [
       route(KeysService, keysHandlers(rings, createSigner())),
       route(AdministrationService, keyCalls(rings)),
+      auditRoute(runtime.database, 'keys'),
     ],
     async ready() {
       if (!shared.isUsable()) await loadShared();

@@ -26,6 +26,7 @@ export const adminScopes: ReadonlyMap<string, string> = new Map([
   ]),
   ['admin.keys.read', 'See the signing keys'],
   ['admin.keys.write', 'Rotate and withdraw signing keys'],
+  ['admin.audit.read', 'See what happened, and who did it'],
 ]);
 
 const names = [...adminScopes.keys()];

@@ -1,7 +1,7 @@
 import { createSend } from '@tessera/outbound';
 import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, startPurge, type Migrations } from '@tessera/stores';
-import { createAuditBatch } from '@tessera/audit';
+import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { expectRefusals } from '@tessera/telemetry';
 import { route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
@@ -127,6 +127,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       route(TokenService, tokenHandlers(deps)),
       route(IntrospectionService, introspectionHandlers(deps), { bearer }),
       route(Authorization, envoyHandlers(deps), { bearer }),
+      auditRoute(database, 'token'),
     ],
     async ready() {
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });

@@ -161,7 +161,7 @@ device: { http: false, rpc: true, database: true, redis: true, secrets: [deviceH
 keys: { http: false, rpc: true, database: true, redis: false, secrets: [keysKek], peers: [] }
 directory: { http: false, rpc: true, database: true, redis: false, secrets: [directoryPepper], peers: [] }
 {{- if .Values.administration.enabled }}
-admin: { http: false, rpc: false, database: false, redis: false, secrets: [], peers: [keys, directory, token], administration: true }
+admin: { http: false, rpc: false, database: false, redis: false, secrets: [], peers: [keys, directory, authorize, device, token], administration: true }
 {{- end }}
 {{- end }}
 {{- end -}}

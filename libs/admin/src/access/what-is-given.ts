@@ -1,5 +1,6 @@
 import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
 import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
+import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
@@ -123,6 +124,10 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       } satisfies EffectsOf<typeof ApplicationsService>,
       gifts: giftsOfApplication,
     },
+  ],
+  [
+    AuditService.typeName,
+    { ...withoutGifts, effects: { search: 'reads' } satisfies EffectsOf<typeof AuditService> },
   ],
   [
     KeysService.typeName,

@@ -1,5 +1,6 @@
 import { fromBinary, fromJson, toBinary, toJson, type DescMethod, type JsonObject } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -23,6 +24,8 @@ const services = {
     RolesService,
     UsersService,
     ApplicationsService,
+    // The others serve their own.
+    AuditService,
   ],
   authorize: [AuthorizeService],
   device: [DeviceAuthorizationService, BackchannelAuthenticationService],

@@ -69,7 +69,12 @@ export async function withService<T>(
   const { environment } = terminal;
   if (isGiven(environment, services[name].peer)) return byCall(name, terminal, work);
   if (isGiven(environment, 'DATABASE_URL')) return inDatabase(services[name], terminal, work);
-  return besideEmbeddedStores(name, terminal, work);
+  return besideEmbeddedStores(terminal, work, `, ${services[name].peer} or DATABASE_URL`);
+}
+
+/** Works with what the administration API alone serves, as it asks several services. Throws as `withService`. */
+export async function withAdministration<T>(terminal: Terminal, work: ServiceWork<T>): Promise<T> {
+  return besideEmbeddedStores(terminal, work, '');
 }
 
 async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
@@ -90,16 +95,12 @@ async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWor
   }
 }
 
-async function besideEmbeddedStores<T>(
-  name: ServiceName,
-  terminal: Terminal,
-  work: ServiceWork<T>,
-): Promise<T> {
+async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>, orElse: string): Promise<T> {
   const { TESSERA_DATA_DIR: directory } = orExplain(() => settings(processConfig, terminal.environment));
   const found = await findAdministration(directory).catch((error: unknown) => {
     throw new CommandError(error instanceof Error ? error.message : `${directory} cannot be read.`);
   });
-  const remedy = `Start Tessera there (npm start), or set TESSERA_DATA_DIR, ${services[name].peer} or DATABASE_URL.`;
+  const remedy = `Start Tessera there (npm start), or set TESSERA_DATA_DIR${orElse}.`;
   if (found === undefined)
     throw new CommandError(`No process serves the data directory ${directory}. ${remedy}`);
   const { target, token } = found;

@@ -245,6 +245,13 @@ const directoryCalls: readonly GoodRequest[] = [
     request: async (tenant) => ({ tenantId: tenant.id, kid: await tenant.kid() }),
   },
   {
+    method: 'admin.AuditService.Search',
+    async request(tenant) {
+      const person = await tenant.record('User', { username: tenant.newName() });
+      return { tenantId: tenant.id, about: textAt(person, 'userId') };
+    },
+  },
+  {
     method: 'admin.KeysService.Withdraw',
     request: async (tenant) => ({ tenantId: tenant.id, kid: await tenant.kid() }),
   },

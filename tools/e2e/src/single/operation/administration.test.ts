@@ -130,7 +130,7 @@ it('the admin process says what it lacks', async () => {
     expect(await server.ended()).not.toBe(0);
     return server.output;
   };
-  const names = ['KEYS', 'DIRECTORY', 'TOKEN'];
+  const names = ['KEYS', 'DIRECTORY', 'AUTHORIZE', 'DEVICE', 'TOKEN'];
   const peers = Object.fromEntries(names.map((name) => [`TESSERA_PEER_${name}`, '127.0.0.1:1']));
   expect(await started({})).toContain('TESSERA_RPC_TOKEN is required');
   expect(await started({ TESSERA_RPC_TOKEN: token })).toContain('TESSERA_PEER_TOKEN is required');
@@ -162,6 +162,9 @@ it('beside embedded stores the command line works at once, and so does a person 
   const made = await tessera('user', 'create', ...eve, '--password-file', password, '-o', 'json');
   expect(JSON.parse(made)).toMatchObject({ username: 'eve', owner: 'api', status: 'active' });
   expect(await tessera('get', '--tenant', 'demo')).toMatch(/username: eve/);
+  const { userId } = JSON.parse(made) as { userId: string };
+  const audited = await tessera('audit', 'search', '--event', 'user.', '--about', userId, '-o', 'json');
+  expect(JSON.parse(audited)).toMatchObject([{ event: 'user.created', actor: { id: 'operator' } }]);
   expect(await tessera('keys', 'list')).toMatch(/active {2,}RS256/);
   const { token: credential, target } = JSON.parse(await readFile(announced, 'utf8')) as {
     token: string;

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { nonEmpty, wholeNumber } from '../options.ts';
+import { outputOption } from '../records/print-records.ts';
+import type { CommandContext } from '../terminal.ts';
+import type { SearchOptions } from './search-audit-trail.ts';
+
+/** Adds the search of the audit trail. */
+export function addAuditCommands(program: Command, context: CommandContext): void {
+  program
+    .command('audit')
+    .description('see what happened, and who did it')
+    .command('search')
+    .description('list events, the latest first')
+    .option('--tenant <id>', 'only this tenant instead of all', '')
+    .option('--actor <id>', 'who did it: a person, a client, an operator or a service', '')
+    .option(
+      '--event <name>',
+      'an event, or the beginning of several that ends with a dot, such as client.',
+      '',
+    )
+    .option('--about <id>', 'the person, client, session, grant, request or key concerned', '')
+    .option('--outcome <outcome>', 'success or failure', '')
+    .option(
+      '--since <time>',
+      'a time such as 2026-01-31T12:00:00Z, or an age such as 15m, 24h or 7d',
+      nonEmpty,
+      '24h',
+    )
+    .option('--until <time>', 'likewise', nonEmpty)
+    .option('--limit <number>', 'at most so many', wholeNumber, 100)
+    .addOption(outputOption('table'))
+    .action(async (options: SearchOptions) => {
+      const { searchAuditTrail } = await import('./search-audit-trail.ts');
+      await searchAuditTrail(options, context);
+    });
+}

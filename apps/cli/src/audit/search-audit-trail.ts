@@ -1,0 +1,88 @@
+import { toJson, type JsonObject } from '@bufbuild/protobuf';
+import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { AuditEventSchema, AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
+import { withAdministration } from '../operate/records/with-service.ts';
+import { printed, type Format } from '../records/print-records.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+
+export interface SearchOptions {
+  readonly tenant: string;
+  readonly actor: string;
+  readonly event: string;
+  readonly about: string;
+  readonly outcome: string;
+  readonly since: string;
+  readonly until?: string;
+  readonly limit: number;
+  readonly output: Format;
+}
+
+const timeoutMs = 60_000;
+const largestPage = 1000;
+const columns = [
+  'time',
+  'tenantId',
+  'event',
+  'outcome',
+  'reason',
+  'actor',
+  'subject',
+  'clientId',
+  'ipAddress',
+];
+
+/** Prints the events that match, the latest first. Throws CommandError. */
+export async function searchAuditTrail(options: SearchOptions, terminal: Terminal): Promise<void> {
+  const { tenant: tenantId, actor, event, about, outcome, since, until, limit, output } = options;
+  const endTime = until === undefined ? {} : { endTime: timeOf('--until', until, terminal) };
+  const asked = {
+    tenantId,
+    actor,
+    event,
+    about,
+    outcome,
+    startTime: timeOf('--since', since, terminal),
+    ...endTime,
+  };
+  const { events, isComplete } = await withAdministration(terminal, {
+    name: 'Searching the audit trail',
+    timeoutMs,
+    async run(clientOf, call) {
+      const found: AuditEvent[] = [];
+      let pageToken = '';
+      do {
+        const pageSize = Math.min(largestPage, limit - found.length);
+        const page = await clientOf(AuditService).search({ ...asked, pageSize, pageToken }, call);
+        found.push(...page.events);
+        pageToken = page.nextPageToken;
+      } while (pageToken !== '' && found.length < limit);
+      return { events: found, isComplete: pageToken === '' };
+    },
+  });
+  const records = events.map((each) => toJson(AuditEventSchema, each) as JsonObject);
+  const shown =
+    output === 'table'
+      ? records.map(({ actor: who, ...rest }) => ({ ...rest, actor: nameOf(who) }))
+      : records;
+  terminal.out(printed(shown, output, columns));
+  if (!isComplete) terminal.say(`There may be earlier ones: give a larger --limit, or --until.\n`);
+}
+
+/** `user usr_1` */
+const nameOf = (actor: unknown): string =>
+  actor === undefined
+    ? ''
+    : Object.values(actor as Readonly<Record<string, string>>)
+        .slice(0, 2)
+        .join(' ');
+
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Throws CommandError. */
+function timeOf(option: string, text: string, { now }: Pick<Terminal, 'now'>): Timestamp {
+  const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const at = number === undefined ? Date.parse(text) : now() - Number(number) * (units[unit] ?? 0) * 1000;
+  if (!Number.isFinite(at))
+    throw new CommandError(`${option} ${text} is no time, such as 2026-01-31T12:00:00Z or 24h.`, 2);
+  return timestampFromMs(Math.max(0, at));
+}

@@ -1,0 +1,36 @@
+import { auditPage, auditPageToken, continued } from '@tessera/audit';
+import {
+  SearchAuditRequestSchema,
+  type AuditService,
+  type SearchAuditRequest,
+} from '@tessera/proto-gen/admin-audit';
+import { create, type Client } from '@tessera/rpc';
+
+type Search = Client<typeof AuditService>;
+
+/** One search of the audit trails of several services, the latest event first. Each says how far back it has looked; so does the answer. */
+export function mergedAudit(owners: readonly Search[]): Search {
+  return {
+    async search(given, call) {
+      const request: SearchAuditRequest = create(SearchAuditRequestSchema, given);
+      const { size } = auditPage(request);
+      const pages = await Promise.all(owners.map(async (owner) => owner.search(request, call)));
+      const unfinished = pages
+        .map(({ nextPageToken }) => nextPageToken)
+        .filter((token) => token !== '')
+        .map((pageToken) => continued({ ...request, pageToken }));
+      const complete = unfinished.reduce((latest, each) => (each > latest ? each : latest), '');
+      const found = pages
+        .flatMap(({ events }) => events)
+        .filter(({ eventId }) => eventId >= complete)
+        .toSorted((a, b) => (a.eventId < b.eventId ? 1 : -1));
+      const events = found.slice(0, size);
+      const next = found.length > size ? events.at(-1)?.eventId : complete === '' ? undefined : complete;
+      return {
+        $typeName: 'tessera.admin.v1.SearchAuditResponse',
+        events,
+        nextPageToken: auditPageToken(next, request),
+      };
+    },
+  };
+}
