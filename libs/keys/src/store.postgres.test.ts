@@ -1,8 +1,7 @@
-import { migrate, openEmbeddedDatabase } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import { testDatabase, testRuntime } from '@tessera/test-kit';
-import { afterAll, beforeAll } from 'vitest';
+import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { beforeAll } from 'vitest';
 import { migrations } from './wiring.ts';
 import { keyStoreContract, retention } from './store.contract.ts';
 import { postgresKeyStore, postgresTenantKeyStores } from './store.postgres.ts';
@@ -13,11 +12,8 @@ let embedded: Database;
 
 beforeAll(async () => {
   postgres = await testDatabase(migrations);
-  embedded = await openEmbeddedDatabase('memory');
-  await migrate(embedded, migrations, testRuntime().log);
+  embedded = await testEmbeddedDatabase(migrations);
 });
-
-afterAll(() => embedded.close());
 
 async function sharedStoreOn(database: Database) {
   return { store: postgresKeyStore({ database, runtime, retention }), database };

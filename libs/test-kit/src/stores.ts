@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase, openRedis } from '@tessera/stores';
+import { migrate, openDatabase, openEmbeddedDatabase, openRedis } from '@tessera/stores';
 import { Secret } from '@tessera/kit';
-import type { Database, Migrations, RedisHandle } from '@tessera/stores';
+import type { Database, Migrations, OpenedDatabase, RedisHandle } from '@tessera/stores';
 import { Redis } from 'ioredis';
 import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
+import { silentLog } from './fakes/silent-log.ts';
+import { copyEmbeddedDatabase } from './provision/embedded-database.ts';
 import { createDatabase } from './provision/postgres/create-database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
 import { requiredUrl } from './provision/urls.ts';
@@ -29,6 +31,18 @@ export async function newDatabaseUrl(...migrations: readonly Migrations[]): Prom
 export async function testDatabase(...migrations: readonly Migrations[]): Promise<Database> {
   const database = await openDatabase({ url: await newDatabaseUrl(...migrations) });
   atEndOfFile(() => database.close());
+  return database;
+}
+
+/** A fresh embedded database with the migrations applied, closed and removed when the test file has ended. */
+export async function testEmbeddedDatabase(...migrations: readonly Migrations[]): Promise<OpenedDatabase> {
+  const parent = await mkdtemp(join(tmpdir(), 'tessera-embedded-'));
+  atEndOfFile(() => rm(parent, { recursive: true }));
+  const directory = join(parent, 'database');
+  await copyEmbeddedDatabase(directory);
+  const database = await openEmbeddedDatabase(directory);
+  atEndOfFile(() => database.close());
+  for (const each of migrations) await migrate(database, each, silentLog());
   return database;
 }
 

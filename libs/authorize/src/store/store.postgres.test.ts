@@ -1,6 +1,5 @@
-import { openEmbeddedDatabase, migrate } from '@tessera/stores';
 import type { Database } from '@tessera/stores';
-import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { knownBrowserContract } from './known-browsers.contract.ts';
 import { logoutNoticeContract } from './logout-notices.contract.ts';
@@ -14,14 +13,7 @@ knownBrowserContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 logoutNoticeContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 
 let embedded: Promise<Database> | undefined;
-sessionStoreContract('PGlite', () => (embedded ??= openEmbedded()));
-sessionEndContract('PGlite', () => (embedded ??= openEmbedded()));
-knownBrowserContract('PGlite', () => (embedded ??= openEmbedded()));
-logoutNoticeContract('PGlite', () => (embedded ??= openEmbedded()));
-
-async function openEmbedded(): Promise<Database> {
-  const database = await openEmbeddedDatabase('memory');
-  atEndOfFile(() => database.close());
-  await migrate(database, migrations, silentLog());
-  return database;
-}
+sessionStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+sessionEndContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+knownBrowserContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+logoutNoticeContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));

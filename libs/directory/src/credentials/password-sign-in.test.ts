@@ -1,8 +1,8 @@
 import { createSecretKey } from 'node:crypto';
-import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
-import { silentLog } from '@tessera/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog, testEmbeddedDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import { migrations } from '../wiring.ts';
 import { HashQueue } from './hash-queue.ts';
@@ -15,10 +15,8 @@ const imported = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rE
 
 let database: Database;
 beforeAll(async () => {
-  database = await openEmbeddedDatabase('memory');
-  await migrate(database, migrations, silentLog());
+  database = await testEmbeddedDatabase(migrations);
 });
-afterAll(() => database.close());
 
 /** A tenant of so many people with imported hashes, and how many hashes were made since. */
 async function open(tenantId: string, people: number) {

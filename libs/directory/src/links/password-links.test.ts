@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
-import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
-import { silentLog, testDatabase } from '@tessera/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '../wiring.ts';
@@ -20,17 +20,9 @@ const refusal = async (work: Promise<unknown>) => {
 };
 const gone = ['NotFound'];
 
-const embedded: Database[] = [];
-afterAll(() => Promise.all(embedded.map((database) => database.close())));
-
 linksContract('postgres', async () => testDatabase(migrations));
 
-linksContract('pglite', async () => {
-  const database = await openEmbeddedDatabase('memory');
-  embedded.push(database);
-  await migrate(database, migrations, silentLog());
-  return database;
-});
+linksContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What links do, on any engine. */
 function linksContract(engine: string, open: () => Promise<Database>): void {

@@ -1,15 +1,11 @@
-import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
-import { silentLog, testDatabase } from '@tessera/test-kit';
-import { afterAll } from 'vitest';
+import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { createAdminStore } from './admin-store.postgres.ts';
 import { migrations } from '../wiring.ts';
 import { directoryStoreContract, type Stores } from './store.contract.ts';
 import { createChangeStore } from '../feed/change-store.postgres.ts';
 import { createDirectoryStore } from './store.postgres.ts';
-
-const embedded: Database[] = [];
-afterAll(() => Promise.all(embedded.map((database) => database.close())));
 
 function storesOn(database: Database): Stores {
   return {
@@ -22,9 +18,4 @@ function storesOn(database: Database): Stores {
 
 directoryStoreContract('Postgres', async () => storesOn(await testDatabase(migrations)));
 
-directoryStoreContract('embedded PGlite', async () => {
-  const database = await openEmbeddedDatabase('memory');
-  embedded.push(database);
-  await migrate(database, migrations, silentLog());
-  return storesOn(database);
-});
+directoryStoreContract('embedded PGlite', async () => storesOn(await testEmbeddedDatabase(migrations)));

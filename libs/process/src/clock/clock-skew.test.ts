@@ -1,11 +1,9 @@
-import { fakeClock, testDatabase } from '@tessera/test-kit';
-import { afterAll, describe, expect, it } from 'vitest';
-import { openEmbeddedDatabase } from '@tessera/stores';
+import { fakeClock, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { describe, expect, it } from 'vitest';
 import { requireSameTime } from './clock-watch.ts';
 
 const postgres = await testDatabase();
-const embedded = await openEmbeddedDatabase('memory');
-afterAll(() => embedded.close());
+const embedded = await testEmbeddedDatabase();
 
 const clockOff = (milliseconds: number) => ({ now: () => Date.now() + milliseconds });
 

@@ -2,13 +2,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { newDatabaseUrl, testEmbeddedDatabase } from '@tessera/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import type { OpenedDatabase } from '../database.ts';
 import { migrate } from './migrate.ts';
 import type { Migrations } from './migrate.ts';
-import { openEmbeddedDatabase } from '../postgres/pglite.ts';
 import { openDatabase } from '../postgres/postgres.ts';
 
 const log = createLogger({ service: 'test', level: 'silent' });
@@ -41,11 +40,11 @@ async function read(database: OpenedDatabase, text: string): Promise<unknown[]> 
   return (await database.query({ name: `test.${text}`.slice(0, 60), text })).rows;
 }
 
-/** Starting PGlite takes a second: one serves all, emptied in between. */
+/** One serves all, emptied in between. */
 let embedded: OpenedDatabase | undefined;
 
 async function emptyEmbedded(): Promise<OpenedDatabase> {
-  embedded ??= keep(await openEmbeddedDatabase('memory'));
+  embedded ??= await testEmbeddedDatabase();
   await embedded.migration((session) => session.run('DROP SCHEMA IF EXISTS sample CASCADE'));
   return embedded;
 }

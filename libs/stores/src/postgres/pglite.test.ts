@@ -1,23 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { testEmbeddedDatabase } from '@tessera/test-kit';
+import { describe, expect, it } from 'vitest';
 import { describeDatabase } from '../database.contract.ts';
-import type { OpenedDatabase } from '../database.ts';
 import { openEmbeddedDatabase } from './pglite.ts';
-
-const opened: OpenedDatabase[] = [];
-afterAll(async () => {
-  for (const database of opened) await database.close();
-});
 
 describeDatabase({
   name: 'PGlite',
-  async open() {
-    const database = await openEmbeddedDatabase('memory');
-    opened.push(database);
-    return database;
-  },
+  open: () => testEmbeddedDatabase(),
 });
 
 describe('openEmbeddedDatabase', () => {

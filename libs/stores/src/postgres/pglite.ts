@@ -12,18 +12,16 @@ import { parsers } from './postgres-types.ts';
 const maxWaiting = 1000;
 
 /**
- * Opens Postgres inside this process, on a directory that it creates and keeps to itself, or in memory.
+ * Opens Postgres inside this process, on a directory that it creates and keeps to itself.
  * One session: everything runs one after the other.
  * @throws Error when another living process has the directory open.
  */
 export async function openEmbeddedDatabase(directory: string): Promise<OpenedDatabase> {
-  const inMemory = directory === 'memory';
-  if (!inMemory) await mkdir(directory, { recursive: true, mode: 0o700 });
-  const unlock = inMemory ? async () => undefined : await lockDirectory(directory);
-  const options = { parsers };
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const unlock = await lockDirectory(directory);
   // Loaded here, so that a process on Postgres does not carry it.
   const { PGlite } = await import('@electric-sql/pglite');
-  const engine = inMemory ? new PGlite(options) : new PGlite({ ...options, dataDir: directory });
+  const engine = new PGlite({ parsers, dataDir: directory });
   const listeners = new Listeners();
   try {
     await engine.waitReady;

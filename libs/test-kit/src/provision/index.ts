@@ -5,6 +5,7 @@
 export { parseForms } from '../browser/html.ts';
 export { createAuthority, createCertificates } from '../certificates/authority.ts';
 export { eventually } from '../eventually.ts';
+export { copyEmbeddedDatabase } from './embedded-database.ts';
 export { provideChromium } from './provide-chromium.ts';
 export { createDatabase } from './postgres/create-database.ts';
 export type { TestDatabase } from './postgres/create-database.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCertificates } from '@tessera/test-kit';
 import { declaredState, people } from './declared-state.ts';
-import { createServiceRoles, eventually, freePort } from '@tessera/test-kit/provision';
+import { copyEmbeddedDatabase, createServiceRoles, eventually, freePort } from '@tessera/test-kit/provision';
 import {
   entryOf,
   HttpClient,
@@ -42,6 +42,7 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
   const applyFile = join(directory, 'state.yaml');
   await writeFile(applyFile, declaredState());
+  if (setUp.stores === 'embedded') await copyEmbeddedDatabase(join(directory, 'data/database'));
   const httpPort = await freePort();
   const common: Environment = {
     TESSERA_APPLY_FILE: applyFile,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { ServerProcess } from '@tessera/test-client';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
@@ -21,6 +21,7 @@ describe('the pages of passwords in a real Chromium', () => {
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
     directory = await mkdtemp(join(tmpdir(), 'tessera-password-'));
+    await copyEmbeddedDatabase(join(directory, 'database'));
     const port = await freePort();
     baseUrl = `http://localhost:${port}`;
     server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });

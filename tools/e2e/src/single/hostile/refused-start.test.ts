@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { declaredState } from '../../harness/declared-state.ts';
-import { freePort } from '@tessera/test-kit/provision';
+import { copyEmbeddedDatabase, freePort } from '@tessera/test-kit/provision';
 import { type Environment, ServerProcess } from '@tessera/test-client';
 
 describe('a start', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
+    await copyEmbeddedDatabase(join(directory, 'data/database'));
   });
   afterEach(async () => rm(directory, { recursive: true, force: true }));
 

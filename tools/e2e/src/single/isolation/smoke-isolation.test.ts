@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { entryOf, ServerProcess } from '@tessera/test-client';
 import { defects, type SourceEdit } from './planted-defects.ts';
 
@@ -21,6 +21,7 @@ async function start(edits: readonly SourceEdit[]) {
     await rm(directory, { recursive: true, force: true });
   });
   const TESSERA_DATA_DIR = join(directory, 'data');
+  await copyEmbeddedDatabase(join(TESSERA_DATA_DIR, 'database'));
   const port = String(await freePort());
   server.start({ TESSERA_DATA_DIR, TESSERA_HTTP_PORT: port, PLANTED_EDITS: JSON.stringify(edits) });
   await eventually('it is ready', async () => !server.running || server.output.includes('Tessera is ready'));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import {
   authorizationQuery,
   entryOf,
@@ -47,6 +47,7 @@ async function start() {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
   const file = join(directory, 'state.yaml');
   await writeFile(file, state('active'));
+  await copyEmbeddedDatabase(join(directory, 'data/database'));
   const port = await freePort();
   const server = new ServerProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, freePort } from '@tessera/test-kit/provision';
+import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { type Environment, ServerProcess } from '@tessera/test-client';
 
 const state = (users: string) => `tenants: [{ id: acme, name: Acme, users: [${users}] }]\n`;
@@ -35,6 +35,7 @@ it('a start and a reload with a file that leaves out a person keep the person an
   const serves = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
   const refused = `leaves out records, and applying it would delete them:\\nacme: user bob\\n`;
 
+  await copyEmbeddedDatabase(join(directory, 'data/database'));
   await writeFile(file, state(`${ada}, ${bob}`));
   start();
   await says('serving HTTP');
