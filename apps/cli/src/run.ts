@@ -6,12 +6,14 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit/audit-commands.ts';
 import { addClientConfig } from './client-config/client-config-command.ts';
+import { addContextCommands } from './contexts/context-commands.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
 import { addImport } from './import/import-commands.ts';
 import { addOperatorCommands } from './operate/operate-commands.ts';
+import { nonEmpty } from './options.ts';
 import { addPeopleCommands } from './people/people-commands.ts';
 import { addRecordCommands } from './records/record-commands.ts';
-import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
+import { CommandError, type CommandContext, type Reach, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
 
 /**
@@ -20,8 +22,9 @@ import { addWebhookKey } from './webhook-key.ts';
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
   let exitCode: 0 | 1 | 2 = 0;
-  const program = createProgram({
+  const program: Command = createProgram({
     ...terminal,
+    reach: () => program.opts<Reach>(),
     exitWith: (code) => {
       exitCode = code;
     },
@@ -38,13 +41,28 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
+const manual = `
+Which installation: --context; else TESSERA_PEER_DIRECTORY or TESSERA_PEER_KEYS; else DATABASE_URL; else the current context; else the process
+whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
+Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 nothing was changed, as deletions or records of other
+owners need to be allowed.
+Results go to standard output, messages to standard error.`;
+
 /** All commands. A new one goes into the file of its group. */
 function createProgram(context: CommandContext): Command {
   const program = new Command('tessera')
     .description('Operates Tessera and tries its flows.')
+    .option(
+      '--context <name>',
+      'the installation to work on, as tessera login named it (or TESSERA_CONTEXT)',
+      nonEmpty,
+    )
+    .option('--direct', 'work on the database of DATABASE_URL, past the administration API', false)
+    .addHelpText('after', manual)
     .configureOutput({ writeOut: context.out, writeErr: context.say })
     .showHelpAfterError()
     .exitOverride();
+  addContextCommands(program, context);
   addFlowCommands(program, context);
   addClientConfig(program, context);
   addWebhookKey(program, context);

@@ -1,3 +1,9 @@
+/** What the command line says about the installation to work on. */
+export interface Reach {
+  readonly context?: string;
+  readonly direct: boolean;
+}
+
 /** The input and output of a command. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -11,6 +17,8 @@ export interface Terminal {
   sleep(milliseconds: number): Promise<void>;
   /** Milliseconds since the Unix epoch. */
   now(): number;
+  /** Known once the command line is read. */
+  reach?(): Reach;
 }
 
 /** The context of a command. */

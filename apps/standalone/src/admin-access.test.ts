@@ -219,13 +219,37 @@ describe('an administrator', () => {
     expect((await on.post(method('RolesService/List'), { tenantId: 'globex' }, gus)).status).toBe(401);
   });
 
-  it('reaches none of the methods of operators', async () => {
-    const apply = await on.post(
-      'tessera.directory.v1.DirectoryAdminService/Apply',
-      { document: 'tenants: []' },
+  it('applies a declared state with every scope, and compares one with every scope that reads', async () => {
+    const service = 'tessera.directory.v1.DirectoryAdminService';
+    const state = {
+      document: 'tenants: [{ id: acme, users: [{ username: by.file, roles: [tessera.administrator] }] }]',
+      fileName: 'state.yaml',
+    };
+    const auditor = await tokenOf('auditor');
+    expect((await on.post(`${service}/Diff`, state, auditor)).status).toBe(200);
+    for (const token of [auditor, await tokenOf('helper'), await on.tokenOfClient('globex')]) {
+      const before = await on.everything();
+      expect((await on.post(`${service}/Apply`, state, token)).status).toBe(403);
+      expect(await on.everything()).toBe(before);
+    }
+    const writer = await on.tokenOfClient('ops', ['admin.tenants.write', 'admin.users.write']);
+    expect(await on.post(`${service}/Apply`, state, writer)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('with admin.tenants.read, ') as string },
+    });
+    expect((await on.post(`${service}/Apply`, { ...state, owner: 'a-team' }, robot)).status).toBe(200);
+    expect((await on.actors('acme')).at(-1)).toEqual({ type: 'client', id: 'ops-robot', tenantId: 'ops' });
+  });
+
+  it('reaches none of the methods that are for operators alone', async () => {
+    const before = await on.everything();
+    const made = await on.post(
+      'tessera.directory.v1.DirectoryAdminService/CreateFirstAdministrator',
+      {},
       robot,
     );
-    expect(apply.status).toBe(401);
+    expect(made.status).toBe(403);
+    expect(await on.everything()).toBe(before);
   });
 });
 

@@ -13,6 +13,25 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['TenantsService/List', () => ({})],
   ['TenantsService/Update', () => ({ tenantId: 'acme', tenant: { name: 'Acme Ltd' }, takeOver: true })],
   ['TenantsService/Delete', () => ({ tenantId: 'fresh' })],
+  ['DirectoryService/GetApplication', () => ({ clientId: 'acme-robot' })],
+  ['DirectoryService/FindUser', () => ({ tenantId: 'acme', identifier: 'ada' })],
+  ['DirectoryAdminService/Diff', () => ({ document: declared, fileName: 'x' })],
+  ['DirectoryAdminService/Apply', () => ({ document: declared, fileName: 'x' })],
+  ['DirectoryAdminService/GetDeclaredState', () => ({ tenantId: 'declared' })],
+  ['DirectoryAdminService/ListApplicationSecrets', () => ({ clientId: 'acme-robot' })],
+  [
+    'DirectoryAdminService/SetApplicationStatus',
+    () => ({ tenantId: 'declared', clientId: 'tv', status: 'STATUS_DISABLED' }),
+  ],
+  [
+    'DirectoryAdminService/SetUserStatus',
+    (answers) => ({
+      tenantId: 'acme',
+      userId: (answers.get('DirectoryService/FindUser')?.['user'] as Body | undefined)?.['userId'],
+      status: 'STATUS_DISABLED',
+    }),
+  ],
+  ['DirectoryAdminService/SetTenantStatus', () => ({ tenantId: 'declared', status: 'STATUS_DISABLED' })],
   ['RolesService/Create', () => ({ tenantId: 'acme', role: { name: 'clerk' } })],
   ['RolesService/Get', () => ({ tenantId: 'acme', name: 'clerk' })],
   ['RolesService/List', () => ({ tenantId: 'acme' })],
@@ -68,6 +87,8 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['ApplicationsService/ListDeleted', () => ({ tenantId: 'acme' })],
   ['ApplicationsService/Undelete', () => ({ tenantId: 'acme', clientId: 'desk' })],
 ];
+const declared =
+  'tenants: [{ id: declared, name: Declared, applications: [{ clientId: tv, name: TV, type: public, grantTypes: [device_code] }] }]';
 const desk = {
   clientId: 'desk',
   name: 'Desk',
@@ -129,7 +150,11 @@ beforeAll(async () => {
 
 const ask = async (name: string, token: string | undefined, at?: string): Promise<Answer> => {
   const request = requests.find(([method]) => method === name)?.[1](answers) ?? {};
-  return on.post(`tessera.admin.v1.${name}`, request, token, at);
+  const method = methodOf(name);
+  const path = `${method.parent.typeName}/${method.name}`;
+  return method.methodKind === 'unary'
+    ? on.post(path, request, token, at)
+    : on.postStreaming(path, request, token);
 };
 
 /** What a server answers to every wrong token, and whether something changed. */
@@ -186,7 +211,8 @@ describe('a method of the administration API', () => {
       const { status, body } = await ask(name, right);
       expect([status, body]).toEqual([200, expect.anything()]);
       answers.set(name, body);
-      const reads = methodOf(name).idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+      const { idempotency, methodKind } = methodOf(name);
+      const reads = methodKind !== 'unary' || idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
       expect((await on.everything()) === before, 'reading changes nothing, writing does').toBe(reads);
     },
   );

@@ -6,7 +6,7 @@ export function banner(issuer: string, pid: number, link?: string): string {
   const administer =
     link === undefined
       ? ''
-      : `Administer    ${link}\n                (once, within a day: the password of admin)\n  `;
+      : `Administer    ${link}\n                (once, within a day: the password of admin; then npm run -s tessera -- login)\n  `;
   return `
   Tessera is ready, with a demo tenant.
 

@@ -10,15 +10,17 @@ import {
   type Client,
   type DescMethod,
   type DescService,
+  type Principal,
   type Route,
 } from '@tessera/rpc';
-import { carrying } from './access/who-may-give.ts';
+import { carrying, requiringAll } from './access/who-may-give.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
+type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
 /**
- * Serves a service for administrators by calling whoever owns its records, with the same messages.
+ * Serves what access tokens open of a service, by calling whoever owns its records, with the same messages.
  * @param owner of the records; called as `admin`
  */
 export function forwarding<S extends DescService>(
@@ -26,20 +28,33 @@ export function forwarding<S extends DescService>(
   owner: Client<S>,
   bearer: AuthenticateBearer,
 ): Route {
-  const sends = owner as unknown as Readonly<Record<string, Send>>;
-  const sendOf = (localName: string): Send => {
+  const sends = owner as unknown as Readonly<Record<string, Send & SendStream>>;
+  const sendOf = (localName: string): Send & SendStream => {
     const send = sends[localName];
     if (send === undefined) throw new Error(`${service.typeName} has no method ${localName}`);
     return send;
   };
-  const reads = service.methods.some(({ localName }) => localName === 'get');
+  const methods = service.methods.filter((method) => declaredAccess(method).scopes.length > 0);
+  const reads = methods.some(({ localName }) => localName === 'get');
   const read = reads ? sendOf('get') : undefined;
-  const handlers = service.methods.map((method) => {
-    if (method.methodKind !== 'unary')
-      throw new Error(`${service.typeName}/${method.name} is no unary method`);
-    return [method.localName, handlerOf(method, sendOf(method.localName), read)] as const;
+  const handlers = methods.map((method) => {
+    const send = sendOf(method.localName);
+    const handler = method.methodKind === 'unary' ? handlerOf(method, send, read) : streamOf(method, send);
+    return [method.localName, handler] as const;
   });
-  return { service, handlers: Object.fromEntries(handlers), bearer };
+  return { service: { ...service, methods }, handlers: Object.fromEntries(handlers), bearer };
+}
+
+function streamOf(method: DescMethod, send: SendStream) {
+  const refuse = requiringAll(method);
+  return (request: Fields, context: CallContext): AsyncIterable<Fields> => {
+    const { principal } = context;
+    if (principal !== undefined && principal.kind !== 'certificate') {
+      requireEveryTenant(method, principal);
+      refuse(principal);
+    }
+    return send(request, onBehalfOf(context.onward(), actorOf(context)));
+  };
 }
 
 function handlerOf(method: DescMethod, send: Send, read: Send | undefined) {
@@ -50,13 +65,17 @@ function handlerOf(method: DescMethod, send: Send, read: Send | undefined) {
     const call = () => onBehalfOf(context.onward(), actorOf(context));
     // Who proves itself by a certificate, or by the credential of the process, operates the installation.
     if (principal === undefined || principal.kind === 'certificate') return send(request, call());
-    if (!isOfOneTenant && principal.everyTenant !== true)
-      throw new ConnectError(
-        `${method.parent.typeName}/${method.name} is for the whole installation: use an access token of the operator tenant (TESSERA_OPERATOR_TENANT)`,
-        Code.PermissionDenied,
-      );
+    if (!isOfOneTenant) requireEveryTenant(method, principal);
     return carry(request, principal, call);
   };
+}
+
+function requireEveryTenant(method: DescMethod, principal: Principal): void {
+  if (principal.everyTenant === true) return;
+  throw new ConnectError(
+    `${method.parent.typeName}/${method.name} is for the whole installation: use an access token of the operator tenant (TESSERA_OPERATOR_TENANT)`,
+    Code.PermissionDenied,
+  );
 }
 
 function actorOf({ principal, caller }: CallContext): Actor {

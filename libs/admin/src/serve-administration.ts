@@ -27,9 +27,13 @@ export async function serveAdministration(
 ): Promise<ConnectServer | undefined> {
   const { TESSERA_ADMIN_HOST: host, TESSERA_ADMIN_PORT: port } = config;
   if (port === undefined) return undefined;
-  const own = new Set(admin.routes.map(({ service }) => service.typeName));
-  const others = besides.flatMap(({ routes }) => routes.filter(({ service }) => !own.has(service.typeName)));
-  const routes = [...admin.routes, ...others.map(forOperators)];
+  const others = besides.flatMap((built) => built.routes.map(forOperators));
+  const own = admin.routes.map((route) => {
+    const other = others.find(({ service }) => service.typeName === route.service.typeName);
+    return other === undefined ? route : completed(route, other);
+  });
+  const names = new Set(own.map(({ service }) => service.typeName));
+  const routes = [...own, ...others.filter(({ service }) => !names.has(service.typeName))];
   const server = await serveConnect(
     { routes },
     { host, port, credentials, certificates: 'optional', log, drainMs },
@@ -52,4 +56,12 @@ function forOperators(route: Route): Route {
     declaredAccess(method).callers.includes('operator'),
   );
   return { ...route, service: { ...route.service, methods } };
+}
+
+/** The route with the methods that another one has besides. */
+function completed(route: Route, other: Route): Route {
+  const names = new Set(route.service.methods.map(({ name }) => name));
+  const more = other.service.methods.filter(({ name }) => !names.has(name));
+  const service = { ...route.service, methods: [...route.service.methods, ...more] };
+  return { ...route, service, handlers: { ...other.handlers, ...route.handlers } };
 }

@@ -5,7 +5,7 @@ import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import type { BuiltService, Client, DescService } from '@tessera/rpc';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
@@ -21,7 +21,15 @@ export type AdminPeers = Readonly<Record<'keys' | 'directory' | 'authorize' | 'd
 
 /** By the service that owns the records. */
 const services = {
-  directory: [TenantsService, ResourcesService, RolesService, UsersService, ApplicationsService],
+  directory: [
+    TenantsService,
+    ResourcesService,
+    RolesService,
+    UsersService,
+    ApplicationsService,
+    DirectoryService,
+    DirectoryAdminService,
+  ],
   keys: [KeysService],
 } satisfies Partial<Record<keyof AdminPeers, readonly DescService[]>>;
 

@@ -1,6 +1,7 @@
 import type { ChangeFeed } from '@tessera/stores';
 import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
+import { commandLineApplication } from './applications/command-line.ts';
 import type { ChangePassword } from './credentials/change-password.ts';
 import type { ClientSecrets } from './credentials/client-secrets.ts';
 import { openedLinkCalls } from './links/link-calls.ts';
@@ -22,6 +23,8 @@ export interface DirectoryDeps {
   readonly signIns: PasswordSignIn;
   readonly changePassword: ChangePassword;
   readonly links: PasswordLinks;
+  /** Undefined if nobody may administer every tenant. */
+  readonly operatorTenant: string | undefined;
 }
 
 /** A position that cannot be resumed, so that the watch starts at the present. */
@@ -42,7 +45,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
 
   return {
     async getApplication({ clientId }) {
-      const found = await store.findApplication(clientId);
+      const found = (await commandLineApplication(clientId, deps)) ?? (await store.findApplication(clientId));
       if (found === undefined) throw notFound('The application');
       return applicationMessage(found);
     },

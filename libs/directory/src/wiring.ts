@@ -99,6 +99,7 @@ export function buildDirectory(
           signIns,
           changePassword,
           links,
+          operatorTenant: config.TESSERA_OPERATOR_TENANT,
         }),
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),

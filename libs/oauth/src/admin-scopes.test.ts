@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { adminRolePrefix, adminRoles, adminScopes } from './admin-scopes.ts';
+import { builtInPrefix, adminRoles, adminScopes } from './admin-scopes.ts';
 import { builtInScopes, isScopeToken, serviceScopes } from './request/scopes.ts';
 
 describe('the scopes and roles of administrators', () => {
@@ -13,7 +13,7 @@ describe('the scopes and roles of administrators', () => {
 
   it('are roles with a reserved prefix, each with scopes that exist', () => {
     const scopes = Object.fromEntries([...adminRoles].map(([role, held]) => [role, [...held]]));
-    expect(Object.keys(scopes).every((role) => role.startsWith(adminRolePrefix))).toBe(true);
+    expect(Object.keys(scopes).every((role) => role.startsWith(builtInPrefix))).toBe(true);
     expect(
       Object.values(scopes)
         .flat()

@@ -1,6 +1,6 @@
 /**
- * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, and roles that
- * limit what people may do with tokens for it.
+ * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, roles that
+ * limit what people may do with tokens for it, and the command line as an application.
  */
 
 /** The audience of access tokens for the administration API. No tenant may declare it. */
@@ -41,5 +41,10 @@ export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['tessera.helpdesk', new Set(['admin.users.read', 'admin.users.write'])],
 ]);
 
-/** What the names of built-in roles begin with, which no tenant may declare. */
-export const adminRolePrefix = 'tessera.';
+/** What the names of built-in roles and applications begin with, which no tenant may declare. */
+export const builtInPrefix = 'tessera.';
+
+/** The client id of the command line in the operator tenant, and in a tenant that has an issuer of its own. */
+export function commandLineClientId(tenantId?: string): string {
+  return [`${builtInPrefix}cli`, ...(tenantId === undefined ? [] : [tenantId])].join('.');
+}

@@ -1,6 +1,6 @@
 import { initiateDeviceAuthorization, type DeviceAuthorizationResponse } from 'openid-client';
 import { discover, given, requestError, type OAuthClient } from '../oauth/oauth-client.ts';
-import { pollForTokens } from '../oauth/poll.ts';
+import { pollForTokens, type Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { printTokens, type FlowOptions } from './flow-options.ts';
 import { qrCode } from './qr-code.ts';
@@ -13,9 +13,19 @@ export interface DeviceOptions extends FlowOptions {
 export async function runDeviceFlow(
   issuer: string,
   client: OAuthClient,
-  { scope, resource, qr }: DeviceOptions,
+  options: DeviceOptions,
   terminal: Terminal,
 ): Promise<void> {
+  printTokens(await deviceTokens(issuer, client, options, terminal), terminal);
+}
+
+/** The tokens of a device flow, after the instructions for the person. Throws CommandError. */
+export async function deviceTokens(
+  issuer: string,
+  client: OAuthClient,
+  { scope, resource, qr }: Pick<DeviceOptions, 'scope' | 'resource' | 'qr'>,
+  terminal: Terminal,
+): Promise<Tokens> {
   const config = await discover(issuer, client, terminal);
   if (config.serverMetadata().device_authorization_endpoint === undefined)
     throw new CommandError(`${issuer} does not offer the device flow.`);
@@ -23,14 +33,13 @@ export async function runDeviceFlow(
     async (error: unknown) => Promise.reject(await requestError(error)),
   );
   terminal.say(instructions(started, qr));
-  const tokens = await pollForTokens(
+  return pollForTokens(
     config,
     'urn:ietf:params:oauth:grant-type:device_code',
     { device_code: started.device_code },
     { expiresIn: started.expires_in, interval: started.interval },
     terminal,
   );
-  printTokens(tokens, terminal);
 }
 
 function instructions(started: DeviceAuthorizationResponse, qr: boolean): string {

@@ -6,6 +6,7 @@ import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resour
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import type { DescService } from '@tessera/rpc';
 
 /** Something that a record gives to whom it is about, to who controls it, or to others. */
@@ -24,9 +25,9 @@ export interface Gift {
 /**
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
  * controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it changes something else, and nobody controls
- * anything by it.
+ * anything by it. `reads all` and `changes all`: it is about records of every kind, for those who hold every scope that reads, or every one.
  */
-type Effect = 'reads' | 'acts' | 'gives' | 'changes' | 'restores';
+export type Effect = 'reads' | 'acts' | 'gives' | 'changes' | 'restores' | 'reads all' | 'changes all';
 
 /** What is known of a service for the rule that nobody gives what they do not hold. */
 export interface ServiceRule {
@@ -128,6 +129,31 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
   [
     AuditService.typeName,
     { ...withoutGifts, effects: { search: 'reads' } satisfies EffectsOf<typeof AuditService> },
+  ],
+  [
+    DirectoryService.typeName,
+    {
+      ...withoutGifts,
+      effects: { getApplication: 'reads', findUser: 'reads' } satisfies Partial<
+        EffectsOf<typeof DirectoryService>
+      >,
+    },
+  ],
+  [
+    DirectoryAdminService.typeName,
+    {
+      ...withoutGifts,
+      // Whoever holds everything gives and changes nothing that they do not hold.
+      effects: {
+        apply: 'changes all',
+        diff: 'reads all',
+        getDeclaredState: 'reads all',
+        setUserStatus: 'changes all',
+        setApplicationStatus: 'changes all',
+        setTenantStatus: 'changes all',
+        listApplicationSecrets: 'reads all',
+      } satisfies Partial<EffectsOf<typeof DirectoryAdminService>>,
+    },
   ],
   [
     KeysService.typeName,

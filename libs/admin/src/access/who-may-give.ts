@@ -1,5 +1,6 @@
+import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
-import { serviceRules, type Gift, type ServiceRule } from './what-is-given.ts';
+import { serviceRules, type Effect, type Gift, type ServiceRule } from './what-is-given.ts';
 
 /** A message whose fields are known by their names alone. */
 type Fields = Readonly<Record<string, unknown>>;
@@ -25,10 +26,13 @@ const attempts = 5;
  * @throws Error for a method that the table does not have
  */
 export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
-  const rule = serviceRules.get(method.parent.typeName);
-  const effect = rule?.effects[method.localName];
-  if (rule === undefined || effect === undefined)
-    throw new Error(`${method.parent.typeName}/${method.name}: what-is-given.ts does not say what it gives`);
+  const { rule, effect } = ruleOf(method);
+  if (effect === 'reads all' || effect === 'changes all') {
+    return async (request, principal, call) => {
+      refuseLessThanAll(effect, principal);
+      return send(request, call());
+    };
+  }
   if (effect === 'reads' || effect === 'acts')
     return async (request, _principal, call) => send(request, call());
   if (effect === 'gives') {
@@ -84,6 +88,31 @@ function judgedAgain(rule: ServiceRule, once: Carry): Carry {
 
 /** A record as it is says of each field that is empty that there is none. */
 const said = () => true;
+
+/** The check of who calls a method that streams, which only reads. Throws Error for another one, and ConnectError. */
+export function requiringAll(method: DescMethod): (principal: Principal) => void {
+  const { effect } = ruleOf(method);
+  if (effect !== 'reads all') throw new Error(`${method.parent.typeName}/${method.name} streams`);
+  return (principal) => refuseLessThanAll(effect, principal);
+}
+
+function ruleOf(method: DescMethod): { readonly rule: ServiceRule; readonly effect: Effect } {
+  const rule = serviceRules.get(method.parent.typeName);
+  const effect = rule?.effects[method.localName];
+  if (rule === undefined || effect === undefined)
+    throw new Error(`${method.parent.typeName}/${method.name}: what-is-given.ts does not say what it gives`);
+  return { rule, effect };
+}
+
+function refuseLessThanAll(effect: 'reads all' | 'changes all', { scopes = [] }: Principal): void {
+  const all = [...adminScopes.keys()].filter((scope) => effect === 'changes all' || scope.endsWith('.read'));
+  const lacking = all.filter((scope) => !scopes.includes(scope));
+  if (lacking.length === 0) return;
+  throw new ConnectError(
+    `This is about records of every kind: it needs an access token with ${lacking.join(', ')} too. A person with fewer roles changes one record at a time.`,
+    Code.PermissionDenied,
+  );
+}
 
 /** The gifts of the record in a request, whatever its mask says: fields that it does not change may be left out. */
 function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {

@@ -1,4 +1,10 @@
-import { grantTypes, logoutRedirectUriProblem, redirectUriProblem, scopesWithClaims } from '@tessera/oauth';
+import {
+  builtInPrefix,
+  grantTypes,
+  logoutRedirectUriProblem,
+  redirectUriProblem,
+  scopesWithClaims,
+} from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
@@ -18,9 +24,14 @@ export const applicationFields = {
       .string()
       .max(128)
       .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/~+-]*$/, 'must consist of letters, digits and . _ : @ / ~ + -')
-      .refine((id) => !id.startsWith('usr_'), 'must not begin with usr_, which is for users'),
+      .refine((id) => !id.startsWith('usr_'), 'must not begin with usr_, which is for users')
+      .refine(
+        (id) => !id.startsWith(builtInPrefix),
+        `must not begin with ${builtInPrefix}, which is for built-in applications`,
+      ),
     stored: 'text',
-    reference: 'letters, digits and `. _ : @ / ~ + -`; not beginning with `usr_`; unique over all tenants',
+    reference:
+      'letters, digits and `. _ : @ / ~ + -`; not beginning with `usr_` or `tessera.`; unique over all tenants',
   }),
   name: field({ schema: line(200), stored: 'text', reference: 'text' }),
   type: field({

@@ -11,7 +11,7 @@ import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody =
-  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), or set TESSERA_DATA_DIR, TESSERA_PEER_(KEYS|DIRECTORY) or DATABASE_URL\.\n$/;
+  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), log in elsewhere \(tessera login\), or set TESSERA_DATA_DIR, TESSERA_PEER_(KEYS|DIRECTORY) or DATABASE_URL\.\n$/;
 
 /** A running `keys` process on a database, which reloads the keys often. */
 async function keysProcess(url: string): Promise<BuiltService> {

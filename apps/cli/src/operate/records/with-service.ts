@@ -7,6 +7,9 @@ import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
 import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
+import { readContexts } from '../../contexts/context-file.ts';
+import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
 import { settings, type Environment } from '../settings.ts';
@@ -57,9 +60,10 @@ const services = {
 type ServiceName = keyof typeof services;
 
 /**
- * Works with a service: calls its processes as `operator` if `TESSERA_PEER_<NAME>` names them; otherwise builds it on the
- * database of `DATABASE_URL`, whose processes notice the changes; otherwise calls the process with embedded stores whose data
- * directory is `TESSERA_DATA_DIR`. Throws CommandError, also if the service refuses.
+ * Works with a service. With a context: by the administration API, as who is logged in. Without: calls its processes as `operator` if
+ * `TESSERA_PEER_<NAME>` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes notice the changes; otherwise
+ * takes the current context; otherwise calls the process with embedded stores whose data directory is `TESSERA_DATA_DIR`. Throws
+ * CommandError, also if the service refuses.
  */
 export async function withService<T>(
   name: ServiceName,
@@ -67,14 +71,41 @@ export async function withService<T>(
   work: ServiceWork<T>,
 ): Promise<T> {
   const { environment } = terminal;
-  if (isGiven(environment, services[name].peer)) return byCall(name, terminal, work);
-  if (isGiven(environment, 'DATABASE_URL')) return inDatabase(services[name], terminal, work);
-  return besideEmbeddedStores(terminal, work, `, ${services[name].peer} or DATABASE_URL`);
+  const { direct = false } = terminal.reach?.() ?? {};
+  const hasDatabase = isGiven(environment, 'DATABASE_URL');
+  const named = namedContext(terminal);
+  if (direct && named !== undefined)
+    throw new CommandError('--direct works on a database, and --context on an API. Choose one.', 2);
+  if (direct && !hasDatabase) throw new CommandError('--direct needs DATABASE_URL.', 2);
+  if (named === undefined && !direct && isGiven(environment, services[name].peer))
+    return byCall(name, terminal, work);
+  if (named === undefined && hasDatabase) {
+    if (!direct) await sayWhyNot(terminal);
+    return inDatabase(services[name], terminal, work);
+  }
+  return overApi(terminal, work, `, ${services[name].peer} or DATABASE_URL`);
 }
 
 /** Works with what the administration API alone serves, as it asks several services. Throws as `withService`. */
 export async function withAdministration<T>(terminal: Terminal, work: ServiceWork<T>): Promise<T> {
-  return besideEmbeddedStores(terminal, work, '');
+  return overApi(terminal, work, '');
+}
+
+/** By the context, or beside the process whose data directory is at hand. */
+async function overApi<T>(terminal: Terminal, work: ServiceWork<T>, orElse: string): Promise<T> {
+  const context = await chosenContext(terminal);
+  if (context === undefined) return besideEmbeddedStores(terminal, work, orElse);
+  const { clientOf, run } = await withContext(context, terminal, work.run);
+  return attempt({ ...work, run }, clientOf);
+}
+
+/** Who is logged in somewhere may not expect that the environment decides. */
+async function sayWhyNot(terminal: Terminal): Promise<void> {
+  const { current } = await readContexts(terminal).catch((): { current?: string } => ({}));
+  if (current !== undefined)
+    terminal.say(
+      `This works on the database of DATABASE_URL, not on the context ${current}. Say so with --direct or --context.\n`,
+    );
 }
 
 async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
@@ -100,7 +131,7 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
   const found = await findAdministration(directory).catch((error: unknown) => {
     throw new CommandError(error instanceof Error ? error.message : `${directory} cannot be read.`);
   });
-  const remedy = `Start Tessera there (npm start), or set TESSERA_DATA_DIR${orElse}.`;
+  const remedy = `Start Tessera there (npm start), log in elsewhere (tessera login), or set TESSERA_DATA_DIR${orElse}.`;
   if (found === undefined)
     throw new CommandError(`No process serves the data directory ${directory}. ${remedy}`);
   const { target, token } = found;
@@ -115,7 +146,10 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
       );
     }
   };
-  return attempt({ ...work, run: reached }, connectClients(target, token));
+  return attempt(
+    { ...work, run: reached },
+    connectClients({ url: `http://${target}`, token, asOperator: true }),
+  );
 }
 
 async function inDatabase<T>(

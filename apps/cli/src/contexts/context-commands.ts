@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { nonEmpty } from '../options.ts';
+import { outputOption, type Format } from '../records/print-records.ts';
+import type { CommandContext } from '../terminal.ts';
+import type { ContextSettings } from './edit-contexts.ts';
+import type { LoginOptions } from './log-in.ts';
+
+/** Adds `login`, `logout` and `context`. */
+export function addContextCommands(program: Command, context: CommandContext): void {
+  withSettings(program.command('login'))
+    .description('log in as an administrator, by a code that a browser confirms')
+    .option('--no-qr', 'do not show a QR code')
+    .addHelpText(
+      'after',
+      `
+Without options it logs in to the current context again, or beside npm start. With --issuer it makes a context, called as the host of the
+issuer unless --context names it. With --tenant, at that tenant's own issuer, it is for that tenant alone.
+The login is kept in the folder tessera of XDG_CONFIG_HOME (~/.config), for its user alone. It lasts 30 days, and 7 without use.`,
+    )
+    .action(async (options: LoginOptions) => {
+      const { logIn } = await import('./log-in.ts');
+      await logIn(options, context);
+    });
+  program
+    .command('logout')
+    .description('end the login of the context, here and at the server')
+    .action(async () => {
+      const { logOut } = await import('./log-in.ts');
+      await logOut(context);
+    });
+  const group = program.command('context').description('choose the installation that commands work on');
+  group
+    .command('list')
+    .description('list the contexts')
+    .addOption(outputOption('table'))
+    .action(async (options: { output: Format }) => {
+      const { listContexts } = await import('./edit-contexts.ts');
+      await listContexts(options, context);
+    });
+  withSettings(group.command('add'))
+    .description('add a context without logging in')
+    .argument('<name>', 'its name', nonEmpty)
+    .action(async (name: string, options: ContextSettings) => {
+      const { addContext } = await import('./edit-contexts.ts');
+      await addContext(name, options, context);
+    });
+  group
+    .command('use')
+    .description('make a context current; local is the process whose data directory is at hand')
+    .argument('<name>', 'the context', nonEmpty)
+    .action(async (name: string) => {
+      const { useContext } = await import('./edit-contexts.ts');
+      await useContext(name, context);
+    });
+  group
+    .command('remove')
+    .description('forget a context')
+    .argument('<name>', 'the context', nonEmpty)
+    .action(async (name: string) => {
+      const { removeContext } = await import('./edit-contexts.ts');
+      await removeContext(name, context);
+    });
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option(
+      '--api <url>',
+      'where administration is served (default: of npm start, or http://127.0.0.1:9002)',
+      nonEmpty,
+    )
+    .option('--issuer <url>', 'where administrators sign in', nonEmpty)
+    .option(
+      '--tenant <id>',
+      'the tenant that has this issuer of its own; default: the operator tenant',
+      nonEmpty,
+    )
+    .option('--ca-file <path>', "authority of the API's certificate, as PEM", nonEmpty)
+    .option(
+      '--server-name <name>',
+      'name in that certificate, if the API is reached by another one',
+      nonEmpty,
+    );
+}

@@ -1,0 +1,106 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { uuid } from '@tessera/kit';
+import { z } from 'zod';
+import { CommandError, type Terminal } from '../terminal.ts';
+
+const login = z.strictObject({
+  accessToken: z.string(),
+  /** Milliseconds since the Unix epoch. */
+  expiresAt: z.number(),
+  refreshToken: z.string().optional(),
+});
+
+const context = z.strictObject({
+  /** Where administration is served, such as http://127.0.0.1:9002. */
+  api: z.string(),
+  /** Where its administrators sign in. */
+  issuer: z.string(),
+  /** The tenant that has this issuer of its own; absent: the operator tenant. */
+  tenant: z.string().optional(),
+  /** PEM file of the authority that signed the certificate of the API. */
+  caFile: z.string().optional(),
+  /** The name in that certificate, where it is reached by another one. */
+  serverName: z.string().optional(),
+  login: login.optional(),
+});
+
+const contexts = z.strictObject({
+  current: z.string().optional(),
+  contexts: z.record(z.string(), context).default({}),
+});
+
+export type Login = z.infer<typeof login>;
+export type Context = z.infer<typeof context>;
+export type Contexts = z.infer<typeof contexts>;
+
+/** The context of the process whose data directory is at hand. */
+export const localContext = 'local';
+
+/** The file in the user's configuration folder (XDG Base Directory); undefined where nobody has one. */
+function pathOf({ environment }: Pick<Terminal, 'environment'>): string | undefined {
+  const { XDG_CONFIG_HOME: configured = '', HOME: home = '' } = environment;
+  if (isAbsolute(configured)) return join(configured, 'tessera', 'contexts.json');
+  return isAbsolute(home) ? join(home, '.config', 'tessera', 'contexts.json') : undefined;
+}
+
+/** What is stored. Throws CommandError for a file that others can read, or that this command did not write. */
+export async function readContexts(terminal: Pick<Terminal, 'environment'>): Promise<Contexts> {
+  const path = pathOf(terminal);
+  const file = path === undefined ? undefined : await openIfThere(path);
+  if (path === undefined || file === undefined) return { contexts: {} };
+  try {
+    const { mode, uid } = await file.stat();
+    if ((mode & 0o077) !== 0)
+      throw new CommandError(
+        `Others can read ${path}, which has your login. Run chmod 600 ${path}; if somebody has read it, tessera logout ends the login.`,
+      );
+    if (uid !== process.getuid?.())
+      throw new CommandError(`${path} belongs to another user of this machine.`);
+    const parsed = contexts.safeParse(parsedJson(await file.readFile('utf8')));
+    if (!parsed.success)
+      throw new CommandError(`${path} is not what tessera login writes. Remove it and log in again.`);
+    return parsed.data;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Changes what is stored, as it is now. Throws CommandError. */
+export async function changeContexts(
+  terminal: Pick<Terminal, 'environment'>,
+  change: (present: Contexts) => Contexts,
+): Promise<void> {
+  const path = pathOf(terminal);
+  if (path === undefined)
+    throw new CommandError('There is no place to keep a login: set HOME or XDG_CONFIG_HOME.');
+  const changed = change(await readContexts(terminal));
+  await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
+  // A reader never sees a part of it.
+  const draft = `${path}.${uuid()}`;
+  try {
+    await writeFile(draft, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function openIfThere(path: string) {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new CommandError(`${path} cannot be read (${String(code)}).`);
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

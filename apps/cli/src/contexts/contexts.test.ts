@@ -1,0 +1,207 @@
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { ListRolesResponseSchema } from '@tessera/proto-gen/admin-roles';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { tessera } from '../testing/run-command.ts';
+
+const issuer = 'https://id.example.com';
+const metadata = {
+  issuer,
+  token_endpoint: `${issuer}/token`,
+  device_authorization_endpoint: `${issuer}/device_authorization`,
+  revocation_endpoint: `${issuer}/revoke`,
+};
+const listed = toBinary(
+  ListRolesResponseSchema,
+  create(ListRolesResponseSchema, { roles: [{ name: 'clerk' }] }),
+);
+const device = {
+  device_code: 'dc',
+  user_code: 'WDJB-MJHT',
+  verification_uri: `${issuer}/device`,
+  expires_in: 600,
+  interval: 1,
+};
+
+interface Sent {
+  readonly path: string;
+  readonly form: Readonly<Record<string, string>>;
+}
+
+/** A user with a configuration folder, an issuer that gives the prepared token responses, and an API that takes one access token. */
+async function world(tokens: readonly object[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-contexts-'));
+  onTestFinished(async () => rm(folder, { recursive: true }));
+  const sent: Sent[] = [];
+  const replies = [...tokens];
+  const fetchFrom: typeof fetch = async (url, init) => {
+    const { pathname } = new URL(url instanceof Request ? url.url : url);
+    if (pathname.includes('/.well-known/')) return Response.json(metadata);
+    sent.push({
+      path: pathname,
+      form: Object.fromEntries(new URLSearchParams(init?.body instanceof URLSearchParams ? init.body : '')),
+    });
+    if (pathname === '/device_authorization') return Response.json(device);
+    if (pathname === '/revoke') return new Response();
+    const reply = replies.shift() ?? { error: 'invalid_grant' };
+    return Response.json(reply, { status: 'error' in reply ? 400 : 200 });
+  };
+  const valid = { token: 'at1' };
+  const server = createServer((request, response) => {
+    const isValid = request.headers.authorization === `Bearer ${valid.token}`;
+    const type = isValid ? 'application/proto' : 'application/json';
+    response.writeHead(isValid ? 200 : 401, { 'content-type': type });
+    response.end(isValid ? listed : '{"code": "unauthenticated", "message": "no"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file = join(folder, 'tessera', 'contexts.json');
+  return {
+    api,
+    file,
+    sent,
+    valid,
+    run: async (words: string, environment: Record<string, string> = {}) =>
+      tessera(words, { XDG_CONFIG_HOME: folder, ...environment }, fetchFrom),
+    login: async (more = '') =>
+      tessera(`login --no-qr --issuer ${issuer} --api ${api}${more}`, { XDG_CONFIG_HOME: folder }, fetchFrom),
+  };
+}
+
+const answer = (at: string, expires: number, rt = 'rt') => ({
+  access_token: at,
+  token_type: 'Bearer',
+  expires_in: expires,
+  refresh_token: rt,
+});
+const roles = 'role list --tenant acme';
+
+describe('tessera login', () => {
+  it('logs in by the device flow as the built-in application, and keeps the login for its user alone', async () => {
+    const { login, run, sent, file, api } = await world([answer('at1', 600)]);
+    const { code, said } = await login();
+    expect(code, said).toBe(0);
+    expect(said).toContain('WDJB-MJHT');
+    expect(said).not.toMatch(/at1|rt/);
+    expect(sent[0]?.form).toMatchObject({
+      client_id: 'tessera.cli',
+      resource: 'urn:tessera:admin',
+      scope: expect.stringMatching(/^offline_access admin\./) as string,
+    });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(file, '..'))).mode & 0o777).toBe(0o700);
+    expect(await run(roles)).toEqual({ code: 0, said: expect.stringContaining('clerk') as string });
+    expect(JSON.parse((await run('context list -o json')).said)).toEqual([
+      { name: 'id.example.com', current: true, loggedIn: true, api, issuer },
+    ]);
+  });
+
+  it('is for one tenant at the issuer of that tenant', async () => {
+    const { login, sent, run } = await world([answer('at1', 600)]);
+    await login(' --tenant acme');
+    expect(sent[0]?.form).toMatchObject({ client_id: 'tessera.cli.acme' });
+    expect((await run('context list')).said).toContain('id.example.com-acme');
+  });
+
+  it('is renewed when the access token has expired', async () => {
+    const { login, run, sent, valid } = await world([answer('at1', 20), answer('at2', 600, 'rt2')]);
+    await login();
+    valid.token = 'at2';
+    expect((await run(roles)).code).toBe(0);
+    expect(sent.at(-1)?.form).toMatchObject({ grant_type: 'refresh_token', refresh_token: 'rt' });
+    expect((await run(roles)).code).toBe(0);
+    expect(sent.filter(({ form }) => form['grant_type'] === 'refresh_token')).toHaveLength(1);
+  });
+
+  it.each([
+    ['its refresh token is refused', 20, 'at1'],
+    ['the API refuses its access token', 600, 'another'],
+  ])('has ended if %s', async (_why, expires, token) => {
+    const { login, run, valid, file } = await world([answer('at1', expires)]);
+    await login();
+    valid.token = token;
+    const ended = 'Your login to id.example.com has ended. Run tessera login --context id.example.com.\n';
+    expect(await run(roles)).toEqual({ code: 1, said: ended });
+    expect(await readFile(file, 'utf8')).not.toContain('at1');
+    expect((await run(roles)).said).toContain('You are not logged in to id.example.com.');
+  });
+
+  it('is not used from a file that others can read', async () => {
+    const { login, run, file } = await world([answer('at1', 600)]);
+    await login();
+    for (const mode of [0o640, 0o604, 0o620]) {
+      await chmod(file, mode);
+      const { code, said } = await run(roles);
+      expect([code, said]).toEqual([1, expect.stringContaining(`chmod 600 ${file}`)]);
+    }
+  });
+
+  it('ends with tessera logout, at the server too', async () => {
+    const { login, run, sent, file } = await world([answer('at1', 600)]);
+    await login();
+    expect(await run('logout')).toEqual({ code: 0, said: 'Logged out of id.example.com.\n' });
+    expect(sent.at(-1)).toMatchObject({ path: '/revoke', form: { token: 'rt', client_id: 'tessera.cli' } });
+    expect(await readFile(file, 'utf8')).not.toMatch(/at1|"rt"/);
+    expect((await run('logout')).code).toBe(1);
+  });
+});
+
+describe('a context', () => {
+  it('is the current one unless another one is named', async () => {
+    const { login, run, api } = await world([answer('at1', 600)]);
+    await login();
+    const add = `context add --api ${api} --issuer ${issuer}`;
+    expect((await run(`${add} other`)).code).toBe(0);
+    expect((await run(`${add} other`)).said).toContain('There is a context other.');
+    expect((await run(roles)).code).toBe(0);
+    const notThere = 'You are not logged in to other. Run tessera login --context other.\n';
+    expect((await run(`${roles} --context other`)).said).toBe(notThere);
+    expect((await run(`--context other ${roles}`)).said).toBe(notThere);
+    expect((await run(roles, { TESSERA_CONTEXT: 'other' })).said).toBe(notThere);
+    await run('context use other');
+    expect((await run(roles)).said).toBe(notThere);
+    expect((await run('context remove other')).code).toBe(0);
+    expect((await run(`${roles} --context other`)).said).toContain('There is no context other.');
+    expect((await run('context remove id.example.com')).said).toContain('tessera logout');
+  });
+
+  it('called local is the process of the data directory, whatever is current', async () => {
+    const { login, run } = await world([answer('at1', 600)]);
+    await login();
+    expect((await run(`${roles} --context local`)).said).toContain('No process serves the data directory');
+    await run('context use local');
+    expect((await run(roles)).said).toContain('No process serves the data directory');
+  });
+
+  it('gives way to a database, which --direct names, and is not mixed with it', async () => {
+    const { login, run } = await world([answer('at1', 600)]);
+    await login();
+    const database = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+    const withoutPepper = await run(roles, database);
+    expect(withoutPepper.said).toContain('Say so with --direct');
+    expect(withoutPepper.said).toContain('TESSERA_DIRECTORY_PEPPER');
+    expect((await run(`${roles} --direct`, database)).said).not.toContain('Say so');
+    expect((await run(`${roles} --direct --context id.example.com`, database)).code).toBe(2);
+    expect((await run(`${roles} --direct`)).code).toBe(2);
+    expect((await run(`${roles} --context id.example.com`, database)).code).toBe(0);
+  });
+
+  it.each([
+    ['context add local --issuer https://id.example', 'built in'],
+    ['context add a/b --issuer https://id.example', 'no name'],
+    ['context add a --issuer nowhere', '--issuer must be'],
+    ['context use nobody', 'There is no context'],
+  ])('is refused by %s', async (words, why) => {
+    const { run } = await world([]);
+    const { code, said } = await run(words);
+    expect(code).toBeGreaterThan(0);
+    expect(said).toContain(why);
+  });
+});

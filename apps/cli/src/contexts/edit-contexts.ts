@@ -1,0 +1,87 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import { printed, type Format } from '../records/print-records.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { changeContexts, localContext, readContexts, type Context } from './context-file.ts';
+
+/** Where a port of the chart is forwarded to. */
+export const defaultApi = 'http://127.0.0.1:9002';
+
+/** What may be said about a context. */
+export interface ContextSettings {
+  readonly api?: string | undefined;
+  readonly issuer?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly serverName?: string | undefined;
+}
+
+/** Throws CommandError for a context that cannot be used. */
+export function checkedContext({ api, issuer, ...rest }: ContextSettings): Context {
+  return { api: webAddress('--api', api), issuer: webAddress('--issuer', issuer), ...rest };
+}
+
+export function checkedName(name: string): string {
+  if (name !== localContext && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return name;
+  throw new CommandError(
+    name === localContext
+      ? `The context ${localContext} is built in, and needs no login.`
+      : `${name} is no name for a context: letters, digits and . _ -`,
+    2,
+  );
+}
+
+/** Prints the contexts, never their tokens. */
+export async function listContexts(
+  { output }: { readonly output: Format },
+  terminal: Terminal,
+): Promise<void> {
+  const { current, contexts } = await readContexts(terminal);
+  const records = Object.entries(contexts).map(
+    ([name, { login, ...settings }]) =>
+      ({ name, current: name === current, loggedIn: login !== undefined, ...settings }) as JsonObject,
+  );
+  terminal.out(printed(records, output, ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant']));
+}
+
+/** Adds a context, without logging in. The first one becomes current. Throws CommandError. */
+export async function addContext(name: string, settings: ContextSettings, terminal: Terminal): Promise<void> {
+  const added = checkedContext({ api: defaultApi, ...settings });
+  checkedName(name);
+  await changeContexts(terminal, ({ current = name, contexts }) => {
+    if (contexts[name] !== undefined) throw new CommandError(`There is a context ${name}. Remove it first.`);
+    return { current, contexts: { ...contexts, [name]: added } };
+  });
+  terminal.say(`The context ${name} is added. Log in: tessera login --context ${name}\n`);
+}
+
+/** Makes a context the one that commands use; `local` leaves none. Throws CommandError. */
+export async function useContext(name: string, terminal: Terminal): Promise<void> {
+  await changeContexts(terminal, ({ contexts }) => {
+    if (name === localContext) return { contexts };
+    if (contexts[name] === undefined) throw unknown(name);
+    return { current: name, contexts };
+  });
+  terminal.say(`Commands use the context ${name}.\n`);
+}
+
+/** Forgets a context and its login, which stays valid. Throws CommandError. */
+export async function removeContext(name: string, terminal: Terminal): Promise<void> {
+  await changeContexts(terminal, ({ current, contexts }) => {
+    const { [name]: removed, ...others } = contexts;
+    if (removed === undefined) throw unknown(name);
+    if (removed.login !== undefined)
+      throw new CommandError(`You are logged in to ${name}. Run tessera logout --context ${name} first.`);
+    return { contexts: others, ...(current !== undefined && current !== name && { current }) };
+  });
+  terminal.say(`The context ${name} is removed.\n`);
+}
+
+function unknown(name: string): CommandError {
+  return new CommandError(`There is no context ${name}. tessera context list shows them.`);
+}
+
+function webAddress(option: string, text = ''): string {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/$/, '');
+  throw new CommandError(`${option} must be an address such as https://id.example.com.`, 2);
+}

@@ -1,0 +1,89 @@
+import { findAdministration } from '@tessera/admin';
+import { adminAudience, adminScopes } from '@tessera/oauth';
+import { tokenRevocation } from 'openid-client';
+import { deviceTokens } from '../flow/device.ts';
+import { issuerOf } from '../flow/flow-options.ts';
+import { discover, requestError } from '../oauth/oauth-client.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { commandLine, loginOf } from './access-token.ts';
+import { chosenContext, namedContext } from './chosen-context.ts';
+import { changeContexts, readContexts, type Context } from './context-file.ts';
+import { checkedContext, checkedName, defaultApi, type ContextSettings } from './edit-contexts.ts';
+
+export interface LoginOptions extends ContextSettings {
+  readonly qr: boolean;
+}
+
+const scope = ['offline_access', ...adminScopes.keys()].join(' ');
+
+/**
+ * Logs in by the device flow (RFC 8628) at the issuer of the operator tenant, or of the tenant that has one of its own, and makes the context
+ * current. Settings that are not given are those of the context. Throws CommandError.
+ */
+export async function logIn({ qr, ...given }: LoginOptions, terminal: Terminal): Promise<void> {
+  const { name, settings } = await contextFor(given, terminal);
+  const request = { scope, resource: adminAudience, qr };
+  const tokens = await deviceTokens(settings.issuer, commandLine(settings), request, terminal);
+  const login = loginOf(tokens, terminal);
+  await changeContexts(terminal, ({ contexts }) => ({
+    current: name,
+    contexts: { ...contexts, [name]: { ...settings, login } },
+  }));
+  terminal.say(`Logged in to ${settings.issuer}. Commands use the context ${name}, at ${settings.api}.\n`);
+}
+
+/** Revokes the login of the context and forgets it. Throws CommandError if there is none. */
+export async function logOut(terminal: Terminal): Promise<void> {
+  const context = await chosenContext(terminal);
+  const { name = '', login } = context ?? {};
+  if (context === undefined || login === undefined)
+    throw new CommandError(
+      context === undefined ? 'You are not logged in.' : `You are not logged in to ${name}.`,
+    );
+  // First, so that nothing is left if the server does not answer.
+  await changeContexts(terminal, ({ contexts, ...rest }) => {
+    const { login: _former, ...settings } = contexts[name] ?? context;
+    const { name: _name, ...kept } = { name, ...settings };
+    return { ...rest, contexts: { ...contexts, [name]: kept } };
+  });
+  const { refreshToken } = login;
+  if (refreshToken === undefined) return terminal.say(`Logged out of ${name}.\n`);
+  try {
+    const config = await discover(context.issuer, commandLine(context), terminal);
+    await tokenRevocation(config, refreshToken, { token_type_hint: 'refresh_token' });
+    terminal.say(`Logged out of ${name}.\n`);
+  } catch (error) {
+    const { message } = error instanceof CommandError ? error : await requestError(error);
+    terminal.say(
+      `Logged out of ${name} here. ${context.issuer} could not be told, where the login ends after 7 days without use: ${message}\n`,
+    );
+  }
+}
+
+async function contextFor(
+  given: ContextSettings,
+  terminal: Terminal,
+): Promise<{ readonly name: string; readonly settings: Context }> {
+  const { current, contexts } = await readContexts(terminal);
+  const isNew = given.issuer !== undefined || given.tenant !== undefined;
+  const named = namedContext(terminal) ?? (isNew ? undefined : current);
+  const present = named === undefined ? undefined : contexts[named];
+  const issuer = given.issuer ?? present?.issuer ?? issuerOf({}, terminal);
+  const { login: _former, ...kept } = present ?? {};
+  const settings = checkedContext({ api: await apiAtHand(terminal), ...kept, ...given, issuer });
+  return { name: checkedName(named ?? nameOf(settings)), settings };
+}
+
+/** The host of the issuer, and the tenant. */
+function nameOf({ issuer, tenant }: Pick<Context, 'issuer' | 'tenant'>): string {
+  const host = new URL(issuer).host.replaceAll(':', '-');
+  return tenant === undefined ? host : `${host}-${tenant}`;
+}
+
+/** Of the process whose data directory is at hand, else where a port is forwarded to. */
+async function apiAtHand({ environment }: Terminal): Promise<string> {
+  const found = await findAdministration(environment['TESSERA_DATA_DIR'] || '.tessera').catch(
+    () => undefined,
+  );
+  return found === undefined ? defaultApi : `http://${found.target}`;
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { Code, ConnectError, type CallOptions, type RemoteService } from '@tessera/rpc';
+import { connectClients } from '../operate/records/connect-clients.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { accessToken, endLogin } from './access-token.ts';
+import type { NamedContext } from './chosen-context.ts';
+
+type ClientOf = RemoteService['client'];
+
+/** Work on the administration API of a context, with the login of who runs the command. Both throw CommandError. */
+export async function withContext<T>(
+  context: NamedContext,
+  terminal: Terminal,
+  run: (clientOf: ClientOf, call: CallOptions) => Promise<T>,
+): Promise<{ readonly clientOf: ClientOf; run(clientOf: ClientOf, call: CallOptions): Promise<T> }> {
+  const { name, api: url, caFile, serverName } = context;
+  const token = await accessToken(context, terminal);
+  const tls = {
+    ...(caFile !== undefined && { ca: contentOf(caFile) }),
+    ...(serverName !== undefined && { servername: serverName }),
+  };
+  return {
+    clientOf: connectClients({ url, token, asOperator: false, ...(url.startsWith('https:') && { tls }) }),
+    async run(clientOf, call) {
+      try {
+        return await run(clientOf, call);
+      } catch (error) {
+        if (!(error instanceof ConnectError)) throw error;
+        if (error.code === Code.Unauthenticated) return endLogin(name, terminal);
+        if (error.code !== Code.Unavailable) throw error;
+        throw new CommandError(
+          `The administration API of the context ${name} does not answer at ${url}: ${error.rawMessage}.`,
+        );
+      }
+    },
+  };
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new CommandError(`Cannot read the file ${file} of the context (--ca-file).`);
+  }
+}

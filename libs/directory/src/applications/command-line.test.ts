@@ -1,0 +1,74 @@
+import { adminScopes } from '@tessera/oauth';
+import { Code } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { testDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call, startDirectory } from '../testing/start-directory.ts';
+import { migrations } from '../wiring.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+
+/** A directory that may have an operator tenant, with three tenants. */
+async function started(settings: Readonly<Record<string, string>> = {}) {
+  const directory = startDirectory(database, settings);
+  const document = `tenants:
+  - { id: operators, name: Operators }
+  - { id: acme, name: Acme, issuer: 'https://login.acme.example' }
+  - { id: globex, name: Globex }
+`;
+  await directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+  return directory;
+}
+
+describe('the command line as an application', () => {
+  it.each([
+    ['tessera.cli', 'operators'],
+    ['tessera.cli.operators', 'operators'],
+    ['tessera.cli.acme', 'acme'],
+  ])('%s exists without a record, for the administrators of %s', async (clientId, tenantId) => {
+    const { as } = await started({ TESSERA_OPERATOR_TENANT: 'operators' });
+    const { application, tenant } = await as('token').getApplication({ clientId }, call());
+    expect(application).toMatchObject({
+      clientId,
+      tenantId,
+      grantTypes: ['device_code', 'refresh_token'],
+      redirectUris: [],
+      allowedRoles: ['tessera.administrator', 'tessera.auditor', 'tessera.helpdesk'],
+      lifetimes: { refreshTokenIdle: 604_800, refreshTokenAbsolute: 2_592_000 },
+    });
+    expect(tenant).toMatchObject({ tenantId });
+    expect(application?.scopes.map(({ name, audience }) => [name, audience])).toEqual([
+      ['offline_access', ''],
+      ...[...adminScopes.keys()].map((name) => [name, 'urn:tessera:admin']),
+    ]);
+  });
+
+  it.each([
+    'tessera.cli',
+    'tessera.cli.operators',
+    'tessera.cli.globex',
+    'tessera.cli.nobody',
+    'tessera.cli.',
+    'tessera.other',
+  ])('%s does not exist where nobody administers', async (clientId) => {
+    const { as } = await started();
+    await expect(as('token').getApplication({ clientId }, call())).rejects.toMatchObject({
+      code: Code.NotFound,
+    });
+  });
+
+  it('is no application that a tenant declares', async () => {
+    const { api, admin } = await started();
+    const tv = { clientId: 'tessera.cli', name: 'TV', type: 'public', grantTypes: ['device_code'] };
+    await expect(
+      api.applications.create({ tenantId: 'globex', application: tv }, call()),
+    ).rejects.toMatchObject({ code: Code.InvalidArgument });
+    const document = `tenants: [{ id: globex, applications: [${JSON.stringify(tv)}] }]`;
+    await expect(admin.apply({ document, fileName: 'x.yaml' }, call())).rejects.toThrow(
+      'must not begin with',
+    );
+  });
+});

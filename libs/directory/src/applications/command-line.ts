@@ -1,0 +1,49 @@
+import { adminRoles, adminScopes, builtInPrefix, commandLineClientId } from '@tessera/oauth';
+import { desiredOf } from '../fields/field.ts';
+import type { DirectoryStore, FoundApplication } from '../store/store.ts';
+import { applicationFields, applicationWithoutSecrets } from './fields.ts';
+
+const day = 24 * 3600;
+const prefix = `${commandLineClientId()}.`;
+const scopes = ['offline_access', ...adminScopes.keys()];
+
+/**
+ * The command line as an application, which exists without a record where administrators sign in: in the operator tenant, and in tenants
+ * that have an issuer of their own. Undefined for every other client id.
+ */
+export async function commandLineApplication(
+  clientId: string,
+  {
+    store,
+    operatorTenant,
+  }: { readonly store: Pick<DirectoryStore, 'findTenant'>; readonly operatorTenant: string | undefined },
+): Promise<FoundApplication | undefined> {
+  if (!clientId.startsWith(builtInPrefix)) return undefined;
+  const named = clientId.startsWith(prefix) ? clientId.slice(prefix.length) : undefined;
+  const tenantId = clientId === commandLineClientId() ? operatorTenant : named;
+  const tenant = tenantId === undefined ? undefined : await store.findTenant(tenantId);
+  if (tenant === undefined || (tenant.issuer === '' && tenantId !== operatorTenant)) return undefined;
+  const given = applicationWithoutSecrets.omit({ clientId: true }).parse({
+    name: 'Tessera command line',
+    type: 'public',
+    grantTypes: ['device_code', 'refresh_token'],
+    scopes,
+    allowedRoles: [...adminRoles.keys()],
+  });
+  const application = desiredOf(applicationFields, { ...given, clientId }, undefined);
+  const lifetimes = { ...application.lifetimes, refreshTokenIdle: 7 * day, refreshTokenAbsolute: 30 * day };
+  return {
+    application: { ...application, lifetimes, owner: 'built-in' },
+    scopes: scopes.map((name) => ({
+      name,
+      audience: '',
+      description: '',
+      resourceName: '',
+      tokenType: '',
+      scopeFormat: '',
+      signingAlgorithm: '',
+    })),
+    tenant,
+    validFrom: 0,
+  };
+}
