@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { run } from './run.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -337,5 +337,39 @@ describe('tessera', () => {
     const { terminal, printed } = world([]);
     await run(['flow', '--help'], terminal);
     expect(printed.out.match(/^ {2}[a-z]+ \[/gm)).toEqual(['  device [', '  ciba [', '  help [']);
+  });
+});
+
+describe('tessera completion', () => {
+  /** What the library writes, which knows standard output alone. */
+  async function written(...words: string[]): Promise<string> {
+    const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+    onTestFinished(() => log.mockRestore());
+    expect(await run(words, world([]).terminal)).toBe(0);
+    return log.mock.calls.flat().join('\n');
+  }
+
+  it.each(['bash', 'zsh', 'fish'])('prints a script for %s that asks tessera', async (shell) => {
+    expect(await written('completion', shell)).toContain('tessera complete --');
+  });
+
+  it.each([
+    [['us'], 'user\t'],
+    [['user', 'cr'], 'create\t'],
+    [['application', 'update', '--te'], '--tenant\t'],
+    [['user', 'list', '-o', ''], 'json\t'],
+  ])('completes %j', async (typed, expected) => {
+    expect(await written('complete', '--', ...typed)).toContain(expected);
+  });
+});
+
+describe('tessera --help', () => {
+  it('tells the exit codes on standard output', async () => {
+    const { terminal, printed } = world([]);
+    expect(await run(['--help'], terminal)).toBe(0);
+    expect(printed).toEqual({
+      out: expect.stringContaining('Exit codes: 0 done; 1 failed') as string,
+      say: '',
+    });
   });
 });

@@ -3,6 +3,7 @@
  * by its metadata; operator commands (`operate/`) use the settings and the code of its processes. Results and help that was
  * asked for go to standard output, messages for people to standard error.
  */
+import completion from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit/audit-commands.ts';
 import { addClientConfig } from './client-config/client-config-command.ts';
@@ -71,5 +72,7 @@ function createProgram(context: CommandContext): Command {
   addImport(program, context);
   addPeopleCommands(program, context);
   addAuditCommands(program, context);
+  // Last, as it walks through all commands.
+  completion(program, { completionCommandName: 'completion' });
   return program;
 }
