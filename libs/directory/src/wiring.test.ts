@@ -705,6 +705,7 @@ describe('callers', () => {
     },
     DirectoryAdminService: {
       apply: ['operator'],
+      createFirstAdministrator: ['operator'],
       diff: ['operator'],
       getDeclaredState: ['operator'],
       setUserStatus: ['operator'],
