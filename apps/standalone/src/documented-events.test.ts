@@ -15,7 +15,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
 
 /** String literals of the form `word.word`, except names of statements, tables, columns, locks, failpoints and limits. */
 const names =
-  /(?<!name: |failpoint\(|validFromNow\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
+  /(?<!name: |failpoint\(|ValidFrom\(|isAdministered\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
 const makesEvents =
   /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\binsertAuditRows\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
 

@@ -1,5 +1,5 @@
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
-import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
+import { statusChanged, tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = applicationColumns;
@@ -9,11 +9,11 @@ const putText = `
   SELECT $1, ${values},
          CASE WHEN EXISTS (SELECT FROM directory.former_application f
                             WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
-              THEN ${validFromNow('0')} ELSE 0 END
+              THEN ${tenantValidFrom('$1')} ELSE 0 END
     FROM jsonb_to_recordset($2::jsonb) AS a(${definitions})
   ON CONFLICT (tenant_id, client_id) DO UPDATE
      SET ${updates},
-         valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
+         valid_from = ${validFromAfter(statusChanged, tenantValidFrom('$1'))}, updated_at = clock_timestamp()`;
 
 /** Creates or changes applications, with their secrets. */
 export function putApplications(applications: readonly ApplicationRecord[]): Command {
@@ -87,7 +87,7 @@ export function restoreApplications(applications: readonly ApplicationRecord[]):
      )
      UPDATE directory.application a
         SET created_at = (r.facts ->> 'created_at')::timestamptz,
-            valid_from = ${validFromNow(`(r.facts ->> 'valid_from')::bigint`)}
+            valid_from = greatest((r.facts ->> 'valid_from')::bigint + 1, ${tenantValidFrom('$1')})
        FROM restored r WHERE a.tenant_id = $1 AND a.client_id = r.id`,
       clientIds,
     );

@@ -1,7 +1,7 @@
 import type { Database } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { validFromNow } from '../store/command.ts';
+import { personValidFrom } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
 /**
@@ -9,7 +9,7 @@ import { lockTenant } from '../store/locks.postgres.ts';
  * that declares it does not put it back.
  */
 export const newPassword = (hash: string): string => `
-  password_hash = ${hash}, valid_from = ${validFromNow('u.valid_from')}, updated_at = clock_timestamp(),
+  password_hash = ${hash}, valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp(),
   imported_hash = coalesce(u.imported_hash, sha256(convert_to(u.password_hash, 'UTF8')))`;
 
 export interface PasswordReplacement {

@@ -5,7 +5,7 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
 import { changeRecord } from './change-record.postgres.ts';
-import { validFromNow } from './command.ts';
+import { personValidFrom, tenantValidFrom } from './command.ts';
 import { excludeVersion01, lockTenant } from './locks.postgres.ts';
 import type {
   AdminStore,
@@ -85,8 +85,8 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
         const { rows } = await tx.query<{ tenant_id: string; valid_from: number }>({
           name: 'directory.bump_epoch',
           text: `WITH bumped AS (
-                   UPDATE directory.tenant
-                      SET valid_from = ${validFromNow('valid_from')}, updated_at = clock_timestamp()
+                   UPDATE directory.tenant b
+                      SET valid_from = ${tenantValidFrom('b.tenant_id')}, updated_at = clock_timestamp()
                     WHERE $1::text IS NULL OR tenant_id = $1
                 RETURNING tenant_id, valid_from
                  )
@@ -189,8 +189,9 @@ async function writeStatus(tx: Queryable, target: StatusTarget): Promise<void> {
   const { table, where, values } = place(target);
   await tx.query({
     name: `directory.set_${target.kind}_status`,
-    text: `UPDATE directory.${table}
-              SET status = $${values.length + 1}, valid_from = ${validFromNow('valid_from')},
+    text: `UPDATE directory.${table} u
+              SET status = $${values.length + 1},
+                  valid_from = ${target.kind === 'user' ? personValidFrom('u') : tenantValidFrom('$1')},
                   updated_at = clock_timestamp()
             WHERE ${where}`,
     values: [...values, target.status],

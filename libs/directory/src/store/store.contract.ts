@@ -662,6 +662,42 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.confirmSignIn(tenantId, 'usr_ada', 'hash-15')).toBeUndefined();
     });
 
+    it('ends every sign-in before a change, also one that is dated ahead by other changes of the same second (ASVS 7.4.3)', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const user = { kind: 'user', tenantId, id: 'usr_ada' } as const;
+      const tenant = { kind: 'tenant', tenantId } as const;
+      const application = { kind: 'application', tenantId, id: clientId } as const;
+      let passwordHash = 'hash-0';
+      const put = async () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash })] }));
+      await put();
+      const turn = async (target: typeof user | typeof tenant | typeof application) => {
+        for (const status of ['disabled', 'active', 'disabled', 'active'] as const)
+          await stores.admin.setStatus({ ...target, status }, noted);
+      };
+      const changes = {
+        user: async () => turn(user),
+        tenant: async () => turn(tenant),
+        application: async () => turn(application),
+        password: async () => {
+          passwordHash = `${passwordHash}+`;
+          await put();
+        },
+        epoch: async () => stores.admin.bumpEpoch(tenantId, { ...noted, event: 'epoch.bumped' }),
+      };
+      const applicationFrom = async () => (await stores.store.findApplication(clientId))?.validFrom ?? NaN;
+      for (const [first, change] of Object.entries(changes))
+        for (const [second, next] of Object.entries(changes)) {
+          await change();
+          const confirmed = await stores.store.confirmSignIn(tenantId, 'usr_ada', passwordHash);
+          // As `authorize` dates the session.
+          const signedInAt = Math.max((confirmed ?? NaN) / 1000, await applicationFrom());
+          await next();
+          const validFrom = second === 'application' ? await applicationFrom() : await validFromOf(tenantId);
+          expect([first, second, signedInAt < validFrom]).toEqual([first, second, true]);
+        }
+    });
+
     it('invalidates every earlier sign-in of one tenant or all, notifies watchers and records it (F24)', async () => {
       const [tenantId, other] = [fresh(), fresh()];
       await make(testTenant(tenantId));

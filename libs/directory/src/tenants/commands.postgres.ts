@@ -1,5 +1,5 @@
 import { adminRoles } from '@tessera/oauth';
-import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
+import { statusChanged, tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = tenantColumns;
@@ -12,11 +12,11 @@ export function putTenant(tenant: TenantRecord): Command {
       `INSERT INTO directory.tenant AS present (${names}, valid_from)
      SELECT ${values},
             CASE WHEN EXISTS (SELECT FROM directory.former_tenant f WHERE f.tenant_id = $1)
-                 THEN ${validFromNow('0')} ELSE 0 END
+                 THEN ${tenantValidFrom('$1')} ELSE 0 END
        FROM jsonb_to_recordset($2::jsonb) AS t(${definitions}) WHERE t."tenantId" = $1
      ON CONFLICT (tenant_id) DO UPDATE
         SET ${updates},
-            valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`,
+            valid_from = ${validFromAfter(statusChanged, tenantValidFrom('$1'))}, updated_at = clock_timestamp()`,
       JSON.stringify([tenant]),
     );
   };

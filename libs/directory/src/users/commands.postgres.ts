@@ -1,7 +1,7 @@
 import { adminRoles } from '@tessera/oauth';
 import { apiOwner } from '../declared/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
-import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
+import { personValidFrom, statusChanged, validFromAfter, type Command } from '../store/command.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 
@@ -46,7 +46,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
      ON CONFLICT (tenant_id, user_id) DO UPDATE
         SET ${updates},
             imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
-            valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},
+            valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`, personValidFrom('present'))},
             updated_at = clock_timestamp()`,
       JSON.stringify(put),
     );
@@ -108,7 +108,7 @@ export function restoreUsers(users: readonly UserRecord[]): Command {
       `WITH restored AS (${takeDeleted('user', '$2')})
      UPDATE directory.user_account u
         SET created_at = (r.facts ->> 'created_at')::timestamptz, imported_hash = (r.facts ->> 'imported_hash')::bytea,
-            valid_from = ${validFromNow(`(r.facts ->> 'valid_from')::bigint`)}
+            valid_from = ${personValidFrom('u', `(r.facts ->> 'valid_from')::bigint`)}
        FROM restored r WHERE u.tenant_id = $1 AND u.user_id = r.id`,
       ids,
     );
