@@ -1,10 +1,11 @@
 /**
- * `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, the list of all settings, the import rules, and the tables of
- * the declared state's reference.
+ * `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, the list of all settings, the import rules, the
+ * reference of the administration API, and the tables of the declared state's reference.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { adminReferenceFile, adminReferenceText } from './check/admin-reference.ts';
 import { referenceFile, referenceText } from './check/declared-reference.ts';
 import { importRulesFile, importRulesText } from './check/import-rules.ts';
 
@@ -28,7 +29,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await generateSettings();
   writeFileSync(importRulesFile, await importRulesText());
   writeFileSync(referenceFile, await referenceText());
+  writeFileSync(adminReferenceFile, await adminReferenceText());
   console.log(
-    `libs/proto-gen/src, libs/process/src/config/setting-names.json, ${importRulesFile} and ${referenceFile} are up to date.`,
+    `libs/proto-gen/src, libs/process/src/config/setting-names.json, ${importRulesFile}, ${adminReferenceFile} and ${referenceFile} are up to date.`,
   );
 }

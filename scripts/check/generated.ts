@@ -1,9 +1,10 @@
-/** The committed code is what the protos say, and import rules and reference are those of their tables: generates again and compares. */
+/** The committed code is what the protos say, and import rules and references are those of their tables: generates again and compares. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from '../generate.ts';
 import { filesMatching, readText } from './files.ts';
+import { adminReferenceFile, adminReferenceText } from './admin-reference.ts';
 import { referenceFile, referenceText } from './declared-reference.ts';
 import { importRulesFile, importRulesText } from './import-rules.ts';
 import { report } from './report.ts';
@@ -24,6 +25,8 @@ try {
     .map((path) => `${folder}/${path}: not what the protos say`);
   if ((await importRulesText()) !== readText(importRulesFile))
     problems.push(`${importRulesFile}: not what scripts/check/import-rules.ts says`);
+  if ((await adminReferenceText()) !== readText(adminReferenceFile))
+    problems.push(`${adminReferenceFile}: not what the protos and their comments say`);
   if ((await referenceText()) !== readText(referenceFile))
     problems.push(`${referenceFile}: not what the tables of fields in libs/directory say`);
   report(problems, 'Run `npm run generate` and commit the result.');

@@ -87,6 +87,12 @@ export const importRules: readonly ImportRule[] = [
       'Services of others install this: it imports the messages, the gRPC client, `followStream` and the signing algorithms, and nothing else of ours.',
     tests: processes,
   },
+  {
+    folders: ['libs/admin-client'],
+    may: [...messages, 'introspection-client/access-token-source'],
+    message:
+      'Programs of others install this: it imports the messages and the source of access tokens, and nothing else of ours.',
+  },
   ...services.map((service) => ({
     folders: [`apps/${service}`],
     may: [service, ...processes],

@@ -38,6 +38,7 @@ const boundaries: readonly Plant[] = [
     normalizes(`apps/${service}/src/canary-normalize.ts`),
   ]),
   ...[
+    'admin-client',
     'audit',
     'directory-client',
     'introspection-client',
