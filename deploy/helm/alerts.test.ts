@@ -162,6 +162,19 @@ describe('An alert', () => {
     holds({ series, alert, at: 70, fires: [{ severity: 'warning', namespace: 'id' }] }, summary);
   });
 
+  test('is raised by administration calls that fail, and not by calls that are refused', () => {
+    const alert = 'TesseraAdministrationFails';
+    const summary = 'More than one in ten administration calls fails.';
+    const calls = (outcome: string, service = 'admin.v1.UsersService') =>
+      `tessera_calls_total{namespace="id",method="tessera.${service}/Create",outcome="${outcome}"}`;
+    const fires = [{ severity: 'warning', namespace: 'id' }];
+    const failing = { [calls('ok')]: '0+5x60', [calls('unavailable')]: '0+1x60' };
+    holds({ series: failing, alert, at: 30, fires }, summary);
+    const others = { [calls('unavailable', 'keys.v1.KeysService')]: '0+9x60' };
+    const refused = { [calls('ok')]: '0+5x60', [calls('invalidargument')]: '0+9x60', ...others };
+    holds({ series: refused, alert, at: 30, fires: [] }, '');
+  });
+
   test('is raised by server errors, as before', () => {
     const requests = (status: string) => `tessera_http_requests_total{namespace="id",status="${status}"}`;
     const series = { [requests('200')]: '0+600x30', [requests('503')]: '0+60x30' };
