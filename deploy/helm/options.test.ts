@@ -218,9 +218,14 @@ describe('Administration', () => {
     { name: 'TESSERA_OPERATOR_TENANT', value: 'acme' },
   ];
 
-  test('is a component of its own in split, which calls directory and token and is called by nobody', () => {
+  test('is a component of its own in split, which calls every service and is called by nobody', () => {
     const manifests = rendered({ administration });
     expect(environmentOf(manifests, 'release-tessera-admin')).toEqual(expect.arrayContaining(listener));
+    // The directory makes the first administrator, and the command line an application.
+    expect(environmentOf(manifests, 'release-tessera-directory')).toContainEqual({
+      name: 'TESSERA_OPERATOR_TENANT',
+      value: 'acme',
+    });
     expect(named(manifests, 'Service', 'release-tessera-administration')?.spec).toMatchObject({
       selector: { 'app.kubernetes.io/component': 'admin' },
       ports: [{ port: 9002, appProtocol: 'https' }],
@@ -233,8 +238,8 @@ describe('Administration', () => {
     );
     const callersOf = (name: string) =>
       JSON.stringify(named(manifests, 'NetworkPolicy', `release-tessera-${name}`)?.spec.ingress);
-    for (const name of ['directory', 'token']) expect(callersOf(name)).toContain('"admin"');
-    for (const name of ['keys', 'authorize', 'device']) expect(callersOf(name)).not.toContain('"admin"');
+    for (const name of ['keys', 'directory', 'authorize', 'device', 'token'])
+      expect(callersOf(name)).toContain('"admin"');
     expect(callersOf('admin')).toBe('null');
     const from = [{ podSelector: { matchLabels: { name: 'console' } } }];
     const opened = rendered({ administration, networkPolicy: { enabled: true, administrationFrom: from } });

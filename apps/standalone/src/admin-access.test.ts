@@ -4,6 +4,7 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
+import { adminScopes } from '@tessera/oauth';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { local } from '@tessera/rpc';
@@ -14,6 +15,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { administered, call, type Administered } from './testing/administered.ts';
 
 const run = promisify(execFile);
+const everyScope = [...adminScopes.keys()];
 
 let on: Administered;
 let robot: string;
@@ -171,6 +173,26 @@ describe('an administrator', () => {
     const other = await make('globex', globex, { username: 'same' });
     expect([other.status, other.body['email'] ?? '']).toEqual([200, '']);
     expect(other.body['userId']).not.toBe(made.body['userId']);
+  });
+
+  it.each([
+    ['ops', 'root', 'tessera.cli'],
+    ['ops', 'root', 'tessera.cli.ops'],
+    ['globex', 'gus', 'tessera.cli.globex'],
+  ])('of %s, such as %s, logs in with the command line as %s', async (tenantId, username, clientId) => {
+    const token = await on.tokenOfPerson(tenantId, idOf(username), everyScope, clientId);
+    expect((await users('List', { tenantId }, token)).status).toBe(200);
+    expect((await users('List', { tenantId: 'acme' }, token)).status).toBe(tenantId === 'ops' ? 200 : 403);
+  });
+
+  it.each([
+    ['somebody without a role', 'ops', 'nobody', 'tessera.cli'],
+    ['a person of another tenant', 'ops', 'gus', 'tessera.cli'],
+    ["another tenant's issuer", 'globex', 'gus', 'tessera.cli'],
+    ["another tenant's command line", 'ops', 'root', 'tessera.cli.globex'],
+    ['a tenant without an issuer', 'acme', 'root', 'tessera.cli.acme'],
+  ])('is not who logs in with the command line: %s', async (_who, tenantId, username, clientId) => {
+    await expect(on.tokenOfPerson(tenantId, idOf(username), everyScope, clientId)).rejects.toThrow();
   });
 
   it('may do what both the token and the roles of now allow', async () => {

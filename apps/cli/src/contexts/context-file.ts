@@ -52,11 +52,13 @@ export async function readContexts(terminal: Pick<Terminal, 'environment'>): Pro
   if (path === undefined || file === undefined) return { contexts: {} };
   try {
     const { mode, uid } = await file.stat();
-    if ((mode & 0o077) !== 0)
+    const own = process.getuid?.();
+    // Without user ids, as on Windows, the folder of the user protects the file.
+    if (own !== undefined && (mode & 0o077) !== 0)
       throw new CommandError(
         `Others can read ${path}, which has your login. Run chmod 600 ${path}; if somebody has read it, tessera logout ends the login.`,
       );
-    if (uid !== process.getuid?.())
+    if (own !== undefined && uid !== own)
       throw new CommandError(`${path} belongs to another user of this machine.`);
     const parsed = contexts.safeParse(parsedJson(await file.readFile('utf8')));
     if (!parsed.success)

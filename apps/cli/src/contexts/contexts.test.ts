@@ -1,10 +1,12 @@
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { ListRolesResponseSchema } from '@tessera/proto-gen/admin-roles';
+import { createCertificates } from '@tessera/test-kit/provision';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tessera } from '../testing/run-command.ts';
 
@@ -33,7 +35,10 @@ interface Sent {
 }
 
 /** A user with a configuration folder, an issuer that gives the prepared token responses, and an API that takes one access token. */
-async function world(tokens: readonly object[]) {
+async function world(
+  tokens: readonly object[],
+  certificate?: { readonly key: Buffer; readonly cert: Buffer },
+) {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-contexts-'));
   onTestFinished(async () => rm(folder, { recursive: true }));
   const sent: Sent[] = [];
@@ -51,17 +56,19 @@ async function world(tokens: readonly object[]) {
     return Response.json(reply, { status: 'error' in reply ? 400 : 200 });
   };
   const valid = { token: 'at1' };
-  const server = createServer((request, response) => {
+  const answerCall: RequestListener = (request, response) => {
     const isValid = request.headers.authorization === `Bearer ${valid.token}`;
     const type = isValid ? 'application/proto' : 'application/json';
     response.writeHead(isValid ? 200 : 401, { 'content-type': type });
     response.end(isValid ? listed : '{"code": "unauthenticated", "message": "no"}');
-  });
+  };
+  const server =
+    certificate === undefined ? createServer(answerCall) : createTlsServer(certificate, answerCall);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.close();
   });
-  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api = `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const file = join(folder, 'tessera', 'contexts.json');
   return {
     api,
@@ -141,6 +148,20 @@ describe('tessera login', () => {
       const { code, said } = await run(roles);
       expect([code, said]).toEqual([1, expect.stringContaining(`chmod 600 ${file}`)]);
     }
+  });
+
+  it('reaches an API behind a forwarded port by the name in its certificate', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tessera-contexts-tls-'));
+    onTestFinished(async () => rm(directory, { recursive: true }));
+    const { ca, certificates } = await createCertificates(directory, ['administration']);
+    const { key = '', cert = '' } = certificates['administration'] ?? {};
+    const own = { key: await readFile(key), cert: await readFile(cert) };
+    const { login, run } = await world([answer('at1', 600), answer('at1', 600)], own);
+    await login(` --ca-file ${ca} --server-name administration`);
+    expect(await run(roles)).toMatchObject({ code: 0 });
+    await login(' --context without-authority');
+    const { code, said } = await run(roles);
+    expect([code, said]).toEqual([1, expect.stringContaining('does not answer at https://127.0.0.1:')]);
   });
 
   it('ends with tessera logout, at the server too', async () => {

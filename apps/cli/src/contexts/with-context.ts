@@ -27,13 +27,21 @@ export async function withContext<T>(
       } catch (error) {
         if (!(error instanceof ConnectError)) throw error;
         if (error.code === Code.Unauthenticated) return endLogin(name, terminal);
-        if (error.code !== Code.Unavailable) throw error;
+        if (error.code !== Code.Unavailable && !isOfConnection(error.cause)) throw error;
+        const hint = url.startsWith('https:')
+          ? ' Are --ca-file and --server-name of tessera login right?'
+          : '';
         throw new CommandError(
-          `The administration API of the context ${name} does not answer at ${url}: ${error.rawMessage}.`,
+          `The administration API of the context ${name} does not answer at ${url}: ${error.rawMessage}.${hint}`,
         );
       }
     },
   };
+}
+
+/** Whether Node could not open the connection, for example because of a certificate that it does not trust. */
+function isOfConnection(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string';
 }
 
 function contentOf(file: string): string {

@@ -115,9 +115,9 @@ export async function administered() {
     tenantId: string,
     userId: string,
     scopes: readonly string[] = everyScope,
+    clientId = `${tenantId}-console`,
   ): Promise<ExchangeResponse> {
     const caller = callerOf(tenantId);
-    const clientId = `${tenantId}-console`;
     const credentials = { clientId };
     const started = await devices.startDeviceAuthorization(
       { caller, credentials, scope: scopes.join(' ') },
@@ -167,7 +167,7 @@ export async function administered() {
 
     tokensOfPerson,
 
-    /** An access token of a person at `<tenant>-console`. */
+    /** An access token of a person at `<tenant>-console`, or another application. */
     tokenOfPerson: async (...of: Parameters<typeof tokensOfPerson>) =>
       (await tokensOfPerson(...of)).accessToken,
 
