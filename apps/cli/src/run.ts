@@ -10,6 +10,7 @@ import { addClientConfig } from './client-config/client-config-command.ts';
 import { addContextCommands } from './contexts/context-commands.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
 import { addImport } from './import/import-commands.ts';
+import { addIssuedCommands } from './issued/issued-commands.ts';
 import { addOperatorCommands } from './operate/operate-commands.ts';
 import { nonEmpty } from './options.ts';
 import { addPeopleCommands } from './people/people-commands.ts';
@@ -72,6 +73,7 @@ function createProgram(context: CommandContext): Command {
   addImport(program, context);
   addPeopleCommands(program, context);
   addAuditCommands(program, context);
+  addIssuedCommands(program, context);
   // Last, as it walks through all commands.
   completion(program, { completionCommandName: 'completion' });
   return program;

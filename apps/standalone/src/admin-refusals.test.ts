@@ -50,6 +50,8 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ],
   ['UsersService/Get', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['UsersService/List', () => ({ tenantId: 'acme' })],
+  ['ApprovalsService/List', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
+  ['ApprovalsService/Cancel', () => ({ tenantId: 'acme', approvalId })],
   [
     'UsersService/Update',
     (answers) => ({ tenantId: 'acme', user: { userId: userId(answers), name: 'Eve' } }),
@@ -111,6 +113,7 @@ const everyScope = [...adminScopes.keys()];
 const answers = new Map<string, Body>();
 
 let on: Administered;
+let approvalId: string;
 let methods: ReadonlyMap<string, DescMethod>;
 /** What is presented in place of the right token, and the status of the answer. */
 let wrong: (method: DescMethod) => readonly [what: string, token: string | undefined, status: number][];
@@ -120,6 +123,7 @@ beforeAll(async () => {
   const expired = await on.tokenOfClient('ops');
   on.clock.set(Date.now());
   right = await on.tokenOfClient('ops');
+  approvalId = await on.waitingForAda();
   const weaker = new Map<string, string>();
   for (const lacking of everyScope)
     weaker.set(

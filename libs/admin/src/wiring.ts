@@ -1,3 +1,4 @@
+import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
@@ -30,6 +31,7 @@ const services = {
     DirectoryService,
     DirectoryAdminService,
   ],
+  device: [ApprovalsService],
   keys: [KeysService],
 } satisfies Partial<Record<keyof AdminPeers, readonly DescService[]>>;
 

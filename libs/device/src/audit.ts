@@ -1,5 +1,5 @@
 import { auditRow } from '@tessera/audit';
-import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
+import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { ErrorCode } from '@tessera/oauth';
 import type { Delivery } from './delivery/delivery-store.ts';
@@ -43,6 +43,8 @@ export interface DeviceAudit {
     approver: Owner,
     made: { readonly decision: Decision; readonly reason?: string },
   ): AuditRow;
+  /** An administrator denied it in place of its person. */
+  cancelled(by: EventBase, request: GrantRequest, subject: string): AuditRow;
 }
 
 const flowOf: Readonly<Record<GrantKind, string>> = { device_code: 'device', auth_req_id: 'ciba' };
@@ -75,6 +77,17 @@ export function createDeviceAudit(
         ...about(request),
         ...person(approver),
         details: { scope: request.scopes.join(' '), audience: request.resource },
+      };
+      return auditRow(event, runtime);
+    },
+    cancelled(by, request, subject) {
+      const event: AuditEvent = {
+        event: `${flowOf[request.kind]}.denied`,
+        outcome: 'success',
+        reason: 'cancelled',
+        ...by,
+        ...about(request),
+        subject,
       };
       return auditRow(event, runtime);
     },

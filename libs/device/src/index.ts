@@ -5,7 +5,7 @@
  * user code, auth_req_id or token in clear, and never approves on the word of Redis alone.
  *
  *     gateway ─┐            ┌─> start/ ─> device-authorization/, backchannel/   starts of both flows ──> Redis
- *     token ───┴─> service ─┼─> approval/   decisions of users ──> Postgres, together with a delivery
+ *     token ───┴─> service ─┼─> approval/   decisions of users, or of admin for them ──> Postgres, together with a delivery
  *                           └─> polling/    token asks what was decided, and takes it once
  *                 delivery/ ──> prompts (webhook/), pings and pushes over HTTPS; token issues what is pushed
  *     every start, approval and redemption asks directory for application and user

@@ -7,8 +7,10 @@ import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
+import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { approvalCalls } from './approval/approval-calls.ts';
 import { createApprovals } from './approval/approval.ts';
 import { page, type ApprovalChannels } from './approval/approval-channel.ts';
 import { createDeviceAudit } from './audit.ts';
@@ -139,6 +141,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     routes: [
       route(DeviceAuthorizationService, deviceHandlers(deps)),
       route(BackchannelAuthenticationService, backchannelHandlers(deps)),
+      route(ApprovalsService, approvalCalls(deps)),
       auditRoute(database, 'device'),
     ],
     async ready() {

@@ -27,6 +27,8 @@ export const adminScopes: ReadonlyMap<string, string> = new Map([
   ['admin.keys.read', 'See the signing keys'],
   ['admin.keys.write', 'Rotate and withdraw signing keys'],
   ['admin.audit.read', 'See what happened, and who did it'],
+  ['admin.approvals.read', 'See what waits for the approval of people'],
+  ['admin.approvals.write', 'Deny what waits for the approval of people'],
 ]);
 
 const names = [...adminScopes.keys()];

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { serveAdministration } from '@tessera/admin';
 import { adminScopes } from '@tessera/oauth';
 import { loadConfig } from '@tessera/process';
-import { Decision, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import {
+  BackchannelAuthenticationService,
+  Decision,
+  DeviceAuthorizationService,
+} from '@tessera/proto-gen/device';
 import { ClientAuthenticationMethod, TokenService, type ExchangeResponse } from '@tessera/proto-gen/token';
 import { create, local, rootCall, type BuiltService, type ConnectServer } from '@tessera/rpc';
 import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
@@ -43,6 +48,7 @@ ${console('ops-console')}
     users: [{ username: ada }]
     applications:
 ${robot('acme-robot', everyScope)}
+      - { clientId: acme-desk, name: Desk, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [ciba], scopes: [openid], ciba: { approval: page } }
   - id: globex
     name: Globex
     issuer: ${issuers['globex']}
@@ -171,6 +177,21 @@ export async function administered() {
     tokenOfPerson: async (...of: Parameters<typeof tokensOfPerson>) =>
       (await tokensOfPerson(...of)).accessToken,
 
+    /** A request of `acme-desk` that waits for the approval of `ada`; resolves with its id. */
+    async waitingForAda(): Promise<string> {
+      const backchannels = local(BackchannelAuthenticationService, device, 'gateway', runtime.log);
+      const credentials = { clientId: 'acme-desk', clientSecret: secret, attempted: true };
+      const request = { caller: callerOf('acme'), credentials, scope: 'openid', loginHint: 'ada' };
+      await backchannels.startBackchannelAuthentication(request, call());
+      const { users } = await local(UsersService, directoryService, 'operator', runtime.log).list(
+        { tenantId: 'acme', search: 'ada' },
+        call(),
+      );
+      const whose = { tenantId: 'acme', userId: users[0]?.userId ?? '' };
+      const { requests } = await backchannels.listBackchannelAuthentications(whose, call());
+      return requests[0]?.requestId ?? '';
+    },
+
     /** Calls a method with JSON, as curl does. */
     async post(path: string, request: object, accessToken?: string, at = url): Promise<Answer> {
       const headers = {
@@ -215,6 +236,7 @@ export async function administered() {
                  UNION ALL SELECT 'secret' || digest FROM directory.application_secret
                  UNION ALL SELECT 'audit' || event_id FROM directory.audit_event
                  UNION ALL SELECT 'audit' || event_id FROM keys.audit_event
+                 UNION ALL SELECT 'decision' || d::text FROM device.decision d
                  UNION ALL SELECT 'change' || sequence FROM directory.change
                  UNION ALL SELECT 'request' || r::text FROM directory.create_request r) AS lines`,
       });

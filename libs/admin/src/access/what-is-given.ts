@@ -1,5 +1,6 @@
 import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
 import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
+import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
@@ -124,6 +125,13 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         deleteSecret: 'changes',
       } satisfies EffectsOf<typeof ApplicationsService>,
       gifts: giftsOfApplication,
+    },
+  ],
+  [
+    ApprovalsService.typeName,
+    {
+      ...withoutGifts,
+      effects: { list: 'reads', cancel: 'acts' } satisfies EffectsOf<typeof ApprovalsService>,
     },
   ],
   [

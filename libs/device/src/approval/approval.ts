@@ -1,3 +1,4 @@
+import { eventBase, type AuditRow } from '@tessera/audit';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { addressKey } from '@tessera/stores';
 import { ulid } from '@tessera/kit';
@@ -51,6 +52,8 @@ export interface Approvals {
    * sign-in at this moment. Throws as `decide` does, and `not_found` for every invalid link.
    */
   decideByLink(request: LinkDecision, call: CallContext): Promise<void>;
+  /** Denies a backchannel request of a tenant in place of its person. Throws `not_found` unless it waits for somebody. */
+  cancel(request: Pick<GrantRequest, 'tenantId' | 'requestId'>, call: CallContext): Promise<void>;
 }
 
 interface ApprovalDeps {
@@ -75,6 +78,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
   return {
     decide: (request, call) => decide(deps, request, call),
     decideByLink: (request, call) => decideByLink(deps, request, call),
+    cancel: (request, call) => cancel(deps, request, call),
   };
 }
 
@@ -106,7 +110,7 @@ async function decideByLink(
 }
 
 async function decide(deps: ApprovalDeps, request: DecisionRequest, call: CallContext): Promise<void> {
-  const { store, decisions, audit, failpoint } = deps;
+  const { audit } = deps;
   const { approver } = request;
   const trail: Trail = { requestId: call.requestId, ipAddress: approver.ipAddress };
   await countDecision(deps, approver, trail);
@@ -121,23 +125,51 @@ async function decide(deps: ApprovalDeps, request: DecisionRequest, call: CallCo
     decision,
     ...(reason === undefined ? {} : { reason }),
   });
-  failpoint('decision.before_commit');
-  const { userId, sessionId, authentication } = approver;
-  const { remainingSeconds } = grant;
-  const { delivery: asked } = grant.request;
-  const delivery = asked && { ...asked, deliveryId: ulid(deps.clock, deps.random), trail };
-  const who = { userId, sessionId, authentication };
-  const made = { request: grant.request, decision, ...who, remainingSeconds, delivery };
-  const recorded = await decisions.decide(made, row);
-  failpoint('decision.after_commit');
-  await store.settle(grant.request, recorded.decision);
-  if (delivery !== undefined) deps.onDelivery();
+  const recorded = await commit(deps, grant, { decision, by: approver, trail, row });
   if (recorded.decision !== request.decision && recorded.isNew) {
     throw new OAuthError('access_denied', 'The request cannot be approved.', { cause: new Error(reason) });
   }
-  if (recorded.decision !== request.decision || recorded.userId !== userId) {
+  if (recorded.decision !== request.decision || recorded.userId !== approver.userId) {
     throw new OAuthError('invalid_request', 'The request was already decided.');
   }
+}
+
+async function cancel(
+  deps: ApprovalDeps,
+  { tenantId, requestId }: Pick<GrantRequest, 'tenantId' | 'requestId'>,
+  call: CallContext,
+): Promise<void> {
+  const grant = await deps.store.find(requestId);
+  if (grant?.request.tenantId !== tenantId || grant.request.kind !== 'auth_req_id') throw notPending();
+  if (grant.owner.userId === '') throw notPending();
+  const row = deps.audit.cancelled(eventBase(call), grant.request, grant.owner.userId);
+  const by = { ...grant.owner, sessionId: '', authentication: create(AuthenticationSchema) };
+  const trail: Trail = { requestId: call.requestId, ipAddress: '' };
+  const recorded = await commit(deps, grant, { decision: 'denied', by, trail, row });
+  if (!recorded.isNew) throw notPending();
+}
+
+/** Commits a decision, with what its client is to be told of it; then polls see it. */
+async function commit(
+  { store, decisions, failpoint, clock, random, onDelivery }: ApprovalDeps,
+  { request, remainingSeconds }: ActiveGrant,
+  made: {
+    readonly decision: Decision;
+    readonly by: Pick<Approver, 'userId' | 'sessionId' | 'authentication'>;
+    readonly trail: Trail;
+    readonly row: AuditRow;
+  },
+): ReturnType<DecisionStore['decide']> {
+  const { decision, by, trail, row } = made;
+  failpoint('decision.before_commit');
+  const { userId, sessionId, authentication } = by;
+  const who = { userId, sessionId, authentication };
+  const delivery = request.delivery && { ...request.delivery, deliveryId: ulid(clock, random), trail };
+  const recorded = await decisions.decide({ request, decision, ...who, remainingSeconds, delivery }, row);
+  failpoint('decision.after_commit');
+  await store.settle(request, recorded.decision);
+  if (delivery !== undefined) onDelivery();
+  return recorded;
 }
 
 async function countDecision(

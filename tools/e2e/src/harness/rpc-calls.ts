@@ -1,5 +1,6 @@
 import { fromBinary, fromJson, toBinary, toJson, type DescMethod, type JsonObject } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
@@ -28,7 +29,7 @@ const services = {
     AuditService,
   ],
   authorize: [AuthorizeService],
-  device: [DeviceAuthorizationService, BackchannelAuthenticationService],
+  device: [DeviceAuthorizationService, BackchannelAuthenticationService, ApprovalsService],
   token: [TokenService, IntrospectionService],
 } as const;
 

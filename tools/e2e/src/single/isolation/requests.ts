@@ -239,6 +239,23 @@ const deviceCalls: readonly GoodRequest[] = [
   },
 ];
 
+const issuedCalls: readonly GoodRequest[] = [
+  {
+    method: 'admin.ApprovalsService.List',
+    async request(tenant) {
+      const { approver } = await tenant.cibaRequest();
+      return strings({ tenantId: tenant.id, userId: approver['userId'] });
+    },
+  },
+  {
+    method: 'admin.ApprovalsService.Cancel',
+    async request(tenant) {
+      const { requestId } = await tenant.cibaRequest();
+      return { tenantId: tenant.id, approvalId: requestId };
+    },
+  },
+];
+
 const directoryCalls: readonly GoodRequest[] = [
   {
     method: 'KeysService.WithdrawKey',
@@ -465,6 +482,7 @@ export const goodRequests: readonly GoodRequest[] = [
   ...browserCalls,
   ...tokenCalls,
   ...deviceCalls,
+  ...issuedCalls,
   ...directoryCalls,
   ...adminCalls,
 ];

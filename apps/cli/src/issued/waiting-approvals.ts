@@ -1,0 +1,63 @@
+import { toJson, type JsonObject } from '@bufbuild/protobuf';
+import { ApprovalSchema, ApprovalsService } from '@tessera/proto-gen/admin-approvals';
+import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
+import { userCalled, type Callees } from '../people/password-link.ts';
+import { printed, type Format } from '../records/print-records.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+
+export interface PersonOptions {
+  readonly tenant: string;
+  readonly username?: string;
+  readonly userId?: string;
+  readonly output: Format;
+}
+
+export interface ApprovalId {
+  readonly tenant: string;
+  readonly approvalId: string;
+}
+
+const timeoutMs = 10_000;
+const columns = ['approvalId', 'clientId', 'scopes', 'bindingMessage', 'ipAddress', 'expireTime'];
+
+/** Throws CommandError. */
+export async function listApprovals(options: PersonOptions, terminal: Terminal): Promise<void> {
+  const { approvals } = await withAdministration(terminal, {
+    name: 'Reading',
+    timeoutMs,
+    async run(clientOf, call) {
+      const userId = await personOf(options, { clientOf, call });
+      return clientOf(ApprovalsService).list({ tenantId: options.tenant, userId }, call);
+    },
+  });
+  const records = approvals.map((each) => toJson(ApprovalSchema, each) as JsonObject);
+  terminal.out(printed(records, options.output, columns));
+}
+
+/** Throws CommandError. */
+export async function cancelApproval(
+  { tenant: tenantId, approvalId }: ApprovalId,
+  terminal: Terminal,
+): Promise<void> {
+  await withAdministration(terminal, {
+    name: 'Cancelling the request',
+    timeoutMs,
+    run: async (clientOf, call) =>
+      clientOf(ApprovalsService)
+        .cancel({ tenantId, approvalId }, call)
+        .catch(orNotFound(`No request ${approvalId} waits for a decision in the tenant ${tenantId}.`)),
+  });
+  terminal.say('The request is denied.\n');
+}
+
+/** The identifier of the person whom options name. Throws CommandError. */
+async function personOf(
+  { tenant, username, userId }: Omit<PersonOptions, 'output'>,
+  callees: Callees,
+): Promise<string> {
+  if (userId !== undefined) return userId;
+  if (username === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
+  const unknown = `There is no user ${username} in the tenant ${tenant}.`;
+  const user = await userCalled(callees, tenant, username).catch(orNotFound(unknown));
+  return user?.userId ?? '';
+}
