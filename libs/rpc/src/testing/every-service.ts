@@ -6,9 +6,9 @@ import type { BuiltService, Route } from '../call.ts';
 /** The folder `src` of proto-gen. */
 const generated = new URL('../../../', import.meta.resolve('@tessera/proto-gen/access'));
 
-/** The services of all protos. */
+/** The services of all protos but those of `grpc`, which the hosts serve themselves. */
 export async function everyService(): Promise<DescService[]> {
-  const files = globSync('**/*_pb.ts', { cwd: fileURLToPath(generated) });
+  const files = globSync('**/*_pb.ts', { cwd: fileURLToPath(generated), exclude: ['grpc/**'] });
   const modules = await Promise.all(
     files.map(async (file) => (await import(new URL(file, generated).href)) as object),
   );
