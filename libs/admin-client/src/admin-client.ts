@@ -2,6 +2,7 @@ import { Code, ConnectError, createClient, type Client, type Interceptor } from 
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { AccessTokenSource } from '@tessera/introspection-client/access-token-source';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -22,6 +23,7 @@ export interface AdminClientOptions {
 
 const services = {
   applications: ApplicationsService,
+  approvals: ApprovalsService,
   audit: AuditService,
   keys: KeysService,
   resources: ResourcesService,

@@ -12,6 +12,7 @@ export type { AccessTokenSource } from '@tessera/introspection-client/access-tok
 export { clientCredentials, type AdminCredentials } from './own-access-tokens.ts';
 export { fieldErrors, type FieldError } from './field-errors.ts';
 export * from '@tessera/proto-gen/admin-applications';
+export * from '@tessera/proto-gen/admin-approvals';
 export * from '@tessera/proto-gen/admin-audit';
 export * from '@tessera/proto-gen/admin-keys';
 export * from '@tessera/proto-gen/admin-resources';
