@@ -49,6 +49,8 @@ describe('GET /.well-known/openid-configuration', () => {
     expect(received).toMatchObject({
       introspection_endpoint: `${base}/introspect`,
       revocation_endpoint: `${base}/revoke`,
+      code_challenge_methods_supported: ['S256'],
+      request_uri_parameter_supported: false,
     });
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
@@ -97,10 +99,22 @@ describe('GET /.well-known/openid-configuration', () => {
 
 describe('GET /.well-known/oauth-authorization-server', () => {
   it('is the complete standard metadata (RFC 8414 §2)', async () => {
+    const base = 'http://localhost';
     expect((await get(open(), server)).json()).toMatchObject({
-      issuer: 'http://localhost',
-      introspection_endpoint: 'http://localhost/introspect',
-      end_session_endpoint: 'http://localhost/logout',
+      issuer: base,
+      introspection_endpoint: `${base}/introspect`,
+      revocation_endpoint: `${base}/revoke`,
+      device_authorization_endpoint: `${base}/device_authorization`,
+      backchannel_authentication_endpoint: `${base}/backchannel_authentication`,
+      end_session_endpoint: `${base}/logout`,
+      backchannel_logout_supported: true,
+      backchannel_logout_session_supported: true,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      grant_types_supported: expect.arrayContaining([
+        'urn:ietf:params:oauth:grant-type:device_code',
+        'urn:openid:params:grant-type:ciba',
+      ]) as string[],
     });
   });
 
