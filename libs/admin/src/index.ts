@@ -4,10 +4,12 @@
  *
  *     curl, browsers, tessera ══> serve-administration ─┬─> access/ bearer-administrators ──> token, directory
  *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator
+ *     complete-impact   what a change would end, in answers of the directory ──> token
  *     who-may-give ─> what-is-given   the table
  *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
  *     local-administration   how the command finds the process with embedded stores
  */
+export { completeImpact } from './complete-impact.ts';
 export { adminConfig, type AdminConfig } from './config.ts';
 export { announceAdministration, findAdministration } from './local-administration.ts';
 export { serveAdministration } from './serve-administration.ts';

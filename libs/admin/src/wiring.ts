@@ -7,10 +7,11 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
-import { IntrospectionService } from '@tessera/proto-gen/token';
+import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, Client, DescService } from '@tessera/rpc';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
+import { completingImpact } from './complete-impact.ts';
 import type { AdminConfig } from './config.ts';
 import { forwarding } from './forward.ts';
 
@@ -37,6 +38,7 @@ const services = {
 
 /** Builds the administration API. It keeps nothing, so it is ready at once. */
 export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService {
+  const token = peers.token(TokenService);
   const bearer = administratorAuthentication({
     introspection: peers.token(IntrospectionService),
     directory: peers.directory(DirectoryService),
@@ -46,9 +48,10 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
     name: 'admin',
     routes: [
       ...Object.entries(services).flatMap(([owner, offered]) =>
-        offered.map((service: DescService) =>
-          forwarding(service, peers[owner as keyof AdminPeers](service), bearer),
-        ),
+        offered.map((service: DescService) => {
+          const client = peers[owner as keyof AdminPeers](service);
+          return forwarding(service, completingImpact(service, client, token), bearer);
+        }),
       ),
       forwarding(
         AuditService,

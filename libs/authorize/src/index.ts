@@ -12,5 +12,7 @@
  */
 export { buildAuthorize, migrations } from './wiring.ts';
 export type { AuthorizePeers } from './wiring.ts';
+export { createSessionCount } from './sessions/count-sessions.ts';
+export { createSessionStore } from './store/store.postgres.ts';
 export { authorizeConfig } from './config.ts';
 export type { AuthorizeConfig } from './config.ts';

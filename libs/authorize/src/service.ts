@@ -12,6 +12,7 @@ import type { Dispatcher } from './interaction/dispatcher.ts';
 import { browserCallOf, nextOf, ownPageOf, passwordOutcome, redirectOf, sessionOf } from './messages.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './sessions/end-session.ts';
+import type { CountEndedSessions } from './sessions/count-sessions.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
@@ -27,6 +28,7 @@ export interface AuthorizeDeps {
   readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
   readonly notices: LogoutNoticeStore;
   readonly audit: Pick<AuthorizeAudit, 'logoutNotified'>;
+  readonly countEndedSessions: CountEndedSessions;
 }
 
 /** A position that cannot be resumed, so that the watch starts at the present. */
@@ -94,6 +96,10 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     async redeemCode(request, call) {
       const { grant, ...redeemed } = await codes.redeem({ ...request, requestId: call.requestId });
       return { grant: flatGrant(grant), userGrant: grant, ...redeemed };
+    },
+
+    async countEndedSessions({ ends }, call) {
+      return { sessions: await deps.countEndedSessions(ends, () => call.onward()) };
     },
 
     async *watchSessionEnds({ afterSequence, since }, { signal }) {

@@ -24,6 +24,7 @@ import { createSessionEndStore } from './store/session-ends.postgres.ts';
 import { createLogoutNoticeStore } from './store/logout-notices.postgres.ts';
 import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { startInvalidation } from './sessions/invalidation.ts';
+import { createSessionCount } from './sessions/count-sessions.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
@@ -142,6 +143,11 @@ export function buildAuthorize(
     endStore,
     notices,
     audit,
+    countEndedSessions: createSessionCount({
+      sessions: sessionStore,
+      directory: peers.directory,
+      idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
+    }),
   });
   const built: BuiltService = {
     name: 'authorize',

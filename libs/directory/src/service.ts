@@ -1,5 +1,5 @@
 import type { ChangeFeed } from '@tessera/stores';
-import type { Handlers } from '@tessera/rpc';
+import { invalidFields, type Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import { commandLineApplication } from './applications/command-line.ts';
 import type { ChangePassword } from './credentials/change-password.ts';
@@ -26,6 +26,9 @@ export interface DirectoryDeps {
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
 }
+
+/** That one call reads. */
+const mostUsers = 1000;
 
 /** A position that cannot be resumed, so that the watch starts at the present. */
 const present = -1;
@@ -77,6 +80,12 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
       const found = await store.findUser(tenantId, userId);
       if (found === undefined) throw notFound('The user');
       return { user: userMessage(found) };
+    },
+
+    async batchGetUsers({ tenantId, userIds }) {
+      if (userIds.length > mostUsers)
+        throw invalidFields([{ field: 'userIds', description: `must be at most ${mostUsers}` }]);
+      return { users: (await store.findUsers(tenantId, userIds)).map(userMessage) };
     },
 
     async findUser({ tenantId, identifier }) {

@@ -696,6 +696,7 @@ describe('callers', () => {
       listTenantIssuers: ['gateway', 'token'],
       verifyApplicationSecret: ['device', 'token'],
       getUser: ['gateway', 'authorize', 'device', 'token', 'admin', 'operator'],
+      batchGetUsers: ['authorize', 'device', 'token'],
       findUser: ['authorize', 'device', 'admin', 'operator'],
       verifyPassword: ['authorize'],
       replacePassword: ['authorize'],

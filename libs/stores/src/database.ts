@@ -50,12 +50,15 @@ export interface Listening {
   close(): void;
 }
 
-/** A session as migrations need it: texts of several statements, one transaction, no time-out of requests. */
+/** A session as migrations need it: texts of several statements, no time-out of requests. */
 export interface MigrationSession extends Queryable {
   run(sql: string): Promise<void>;
 }
 
 /** A database as it was opened, which alone can be migrated. */
 export interface OpenedDatabase extends Database {
+  /** Runs `work` in one transaction. */
   migration<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
+  /** Runs `work` in no transaction, on a session of its own, for statements that Postgres allows nowhere else. */
+  outsideTransaction<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
 }

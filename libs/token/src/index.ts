@@ -8,12 +8,16 @@
  *
  *     gateway ─> service ─┬─> pipeline/ ─> grants/   the phases; a grant redeems ──> authorize, device, own store/
  *                         │       └─> batched-signer ──> keys
+ *     admin, operator ────┼─> impact/   what a change would end ──> own store/, authorize, device
  *                         ├─> revocation/   revoke, and the stream of revocations
  *     services, Envoy ────┴─> introspection/ ─> verification/   signature and claims ──> public keys
  *     push/, logout/ ──> fetch from device and authorize, sign and send
  */
 export { buildToken, migrations } from './wiring.ts';
 export type { TokenPeers } from './wiring.ts';
+export { countEnded, type Counters } from './impact/count-ended.ts';
+export { createFamilyCount } from './impact/count-families.ts';
+export { createPostgresStores } from './store/store.postgres.ts';
 export { tokenConfig, tokenSecret } from './config.ts';
 export type { TokenConfig } from './config.ts';
 export { introspectionListenerConfig, serveIntrospection } from './introspection/listener.ts';

@@ -1,6 +1,7 @@
 import type { Handlers } from '@tessera/rpc';
 import type { Authorization } from '@tessera/proto-gen/envoy';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import { countEnded, type Counters } from './impact/count-ended.ts';
 import { requestedIssuer } from './requested-issuer.ts';
 import { checkForEnvoy } from './introspection/envoy-authorization.ts';
 import { introspect, introspectBatch, type IntrospectionDeps } from './introspection/introspection.ts';
@@ -14,7 +15,7 @@ export type ServiceDeps = PipelineDeps &
   IntrospectionDeps &
   RevocationDeps &
   UserInfoDeps &
-  WatchDeps & { readonly sessionEnds: Pick<RedemptionStore, 'noteSessionEnd'> };
+  WatchDeps & { readonly counters: Counters; readonly sessionEnds: Pick<RedemptionStore, 'noteSessionEnd'> };
 
 export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> {
   return {
@@ -41,6 +42,9 @@ export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> 
         await deps.sessionEnds.noteSessionEnd(tenantId, sessionId);
       }
       return {};
+    },
+    async countEnded({ ends }, context) {
+      return ends === undefined ? {} : countEnded(deps.counters, ends, () => context.onward());
     },
     async verifyIdTokenHint({ idToken, caller }, context) {
       const hint = await deps.verifier.idToken(idToken, () => context.onward());

@@ -19,6 +19,7 @@ import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
+import { createFamilyCount } from './impact/count-families.ts';
 import { createRevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
 import { issuePushedTokens } from './push/issue-pushed-tokens.ts';
 import { startPushWorker } from './push/push-worker.ts';
@@ -96,6 +97,14 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     refreshTokens,
     families: refresh,
     sessionEnds: redemptions,
+    counters: {
+      sessions: async (ends, call) => (await peers.authorize.countEndedSessions({ ends }, call)).sessions,
+      families: createFamilyCount({
+        families: refresh,
+        directory: peers.directory,
+        issuer: config.TESSERA_ISSUER,
+      }),
+    },
     revocations,
     revocationFeed,
     changes: peers.directory,

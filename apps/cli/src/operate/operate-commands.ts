@@ -107,14 +107,14 @@ Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
     .command('diff')
     .description('show what apply would change, and change nothing')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
-    .option('--impact', 'also show for whom it would end what was issued before', false)
+    .option('--impact', 'also show what it would end', false)
     .option(...ownerOption)
     .option(...takeOverOption)
     .addHelpText(
       'after',
       `
-It names the records and keys that differ, never a value. What it ends stays ended: sessions, codes, refresh tokens and decisions of people
-and applications that are deleted or get another status, and of people who get another password.
+It names the records and keys that differ, never a value. With --impact it counts the people and applications for whom everything issued
+before ends, the sessions, and the refresh tokens that stop to work, and names the first hundred of each.
 Exit code 0: nothing would change; 1: something would; 2: the comparison failed.`,
     )
     .action(async ({ file, ...options }: { file: string; impact: boolean } & Declaring) => {

@@ -162,7 +162,7 @@ describe('the commands for records', () => {
     expect([code, said]).toEqual([
       1,
       expect.stringMatching(
-        /^many: tenant many would be updated \(status\)\nmany: ends what was issued to 102 people: u000, .*u099, and 2 more\n$/,
+        /^many: tenant many would be updated \(status\)\nSessions and refresh tokens are not counted: set TESSERA_PEER_TOKEN\.\nmany: ends what was issued to 102 people: u000, .*u099, and 2 more\n$/,
       ),
     ]);
     const without = file(state.replace(/ {4}users.*\n/, ''));

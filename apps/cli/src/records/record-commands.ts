@@ -49,6 +49,8 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   }
   if (verb !== 'list' && verb !== 'get')
     command.option('--validate-only', 'check everything, and change nothing', false);
+  if (answersImpact(noun, verb))
+    command.option('--impact', 'with --validate-only: also show what the change would end', false);
   if (verb !== 'delete') {
     command.addOption(outputOption(verb === 'list' ? 'table' : 'yaml'));
   }
@@ -56,6 +58,10 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
     const { runVerb } = await import('./run-verb.ts');
     await runVerb(noun, verb, options, context);
   });
+}
+
+function answersImpact(noun: Noun, verb: Verb): boolean {
+  return methodOf(noun, verb)?.input.fields.some(({ localName }) => localName === 'impact') ?? false;
 }
 
 function addKey(command: Command, noun: Noun, verb: Verb): void {

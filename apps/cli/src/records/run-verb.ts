@@ -1,10 +1,12 @@
-import { fromJson, toJson, type JsonObject, type Message } from '@bufbuild/protobuf';
+import { create, fromJson, toJson, type JsonObject, type Message } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { normalizeStart, uuid } from '@tessera/kit';
 import { Option } from 'commander';
 import type { User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
+import { ImpactSchema, type Impact } from '@tessera/proto-gen/impact';
 import type { CallOptions } from '@tessera/rpc';
+import { counted, impactLines } from '../operate/records/show-impact.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
@@ -23,6 +25,7 @@ interface Options {
   readonly etag?: string;
   readonly takeOver?: boolean;
   readonly validateOnly?: boolean;
+  readonly impact?: boolean;
   readonly output?: Format;
   readonly file?: string;
   readonly clear?: readonly string[];
@@ -51,13 +54,21 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
   const record =
     verb === 'create' || verb === 'update' ? await givenFields(noun, verb, options, terminal) : {};
   const question: Question = { noun, verb, options, record, requestId: uuid() };
-  const answer = await withService('directory', terminal, {
+  if (options.impact === true && options.validateOnly !== true)
+    throw new CommandError('--impact is for --validate-only: it says what the change would end.', 2);
+  const { impact: ends, ...answered } = await withService('directory', terminal, {
     name: verb === 'list' || verb === 'get' ? 'Reading' : 'Changing the record',
     timeoutMs,
     run: (clientOf, call) => answerOf(question, clientOf, call),
   });
-  const { output = 'yaml', validateOnly = false } = options;
+  const { output = 'yaml', validateOnly = false, tenant = '' } = options;
+  const [impact] = ends === undefined ? [] : await counted([ends], terminal);
+  const answer =
+    impact === undefined || !('record' in answered)
+      ? (answered.record ?? answered.records)
+      : { ...answered.record, impact: toJson(ImpactSchema, create(ImpactSchema, impact)) };
   if (answer !== undefined) terminal.out(printed(answer, output, columnsOf(noun, options)));
+  else if (impact !== undefined) for (const line of impactLines(tenant, impact)) terminal.out(line);
   if (validateOnly) terminal.say('Nothing was changed.\n');
   else if (answer === undefined) terminal.say(`The ${noun.name} is deleted.\n`);
 }
@@ -77,23 +88,25 @@ async function givenFields(
   return record;
 }
 
-/** The record or records to print; undefined if one was deleted. */
-async function answerOf(
-  question: Question,
-  clientOf: ClientOf,
-  callOptions: CallOptions,
-): Promise<JsonObject | readonly JsonObject[] | undefined> {
+/** What to print; nothing if a record was deleted. */
+interface Answer {
+  readonly record?: JsonObject;
+  readonly records?: readonly JsonObject[];
+  /** What the change would end, as the directory knows it. */
+  readonly impact?: Impact | undefined;
+}
+
+async function answerOf(question: Question, clientOf: ClientOf, callOptions: CallOptions): Promise<Answer> {
   const { noun, verb, options, record, requestId } = question;
   const deed = verb === 'list' && options.deleted === true ? 'listDeleted' : verb;
   const call = callOf(noun, deed, clientOf, callOptions);
   const json = (message: Message) => toJson(recordOf(noun), message) as JsonObject;
-  if (verb === 'list') return (await listed(noun, deed, options, call)).map(json);
-  const { tenant: tenantId, validateOnly, takeOver, etag, newPerson } = options;
+  if (verb === 'list') return { records: (await listed(noun, deed, options, call)).map(json) };
+  const { tenant: tenantId, validateOnly, takeOver, etag, newPerson, impact } = options;
   if (verb === 'create') {
     const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
-    return json(
-      await call({ tenantId, validateOnly, requestId, newPerson, ...withRecord(noun, verb, created) }),
-    );
+    const made = { tenantId, validateOnly, requestId, newPerson, ...withRecord(noun, verb, created) };
+    return { record: json(await call(made)) };
   }
   const id = noun.name === 'user' ? await userIdOf(question, clientOf, callOptions) : keyIn(noun, options);
   const unknown =
@@ -103,15 +116,15 @@ async function answerOf(
   const found = call({
     tenantId,
     [noun.key]: id,
-    ...(verb !== 'get' && { validateOnly, takeOver }),
+    ...(verb !== 'get' && { validateOnly, takeOver, impact }),
     ...(verb === 'delete' && { etag }),
     ...(verb === 'update' && {
       ...withRecord(noun, verb, { ...record, [noun.key]: id, ...(etag && { etag }) }),
       updateMask: { paths: maskOf(noun, record, options) },
     }),
   }).catch(orNotFound(unknown));
-  const message = await found;
-  return verb === 'delete' ? undefined : json(message);
+  const message: Message & { readonly impact?: Impact } = await found;
+  return { ...(verb !== 'delete' && { record: json(message) }), impact: message.impact };
 }
 
 function callOf(noun: Noun, deed: Deed, clientOf: ClientOf, callOptions: CallOptions): Call {

@@ -5,7 +5,7 @@ import type { Database } from '@tessera/stores';
 import { createSessionStore } from './store.postgres.ts';
 import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 
-const idleSeconds = 3600;
+export const idleSeconds = 3600;
 
 function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecord {
   return {
@@ -30,7 +30,7 @@ function audit(event: string): AuditRow {
   return { eventId, record: JSON.stringify(written) };
 }
 
-function ending(sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession {
+export function ending(sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession {
   return { sessionId, reason, requestId: 'r1', audit: audit('session.ended') };
 }
 
@@ -44,7 +44,7 @@ export function sessionStoreContract(engine: string, open: () => Promise<Databas
   });
 }
 
-async function opened(
+export async function opened(
   store: SessionStore,
   difference: Partial<NewSessionRecord> = {},
 ): Promise<{ record: NewSessionRecord; session: Session; over: EndedSession | undefined }> {
@@ -53,7 +53,7 @@ async function opened(
 }
 
 /** Moves a session into the past: the times are the database's, so no clock of a test can. */
-async function age(database: Database, sessionId: string, seconds: number): Promise<void> {
+export async function age(database: Database, sessionId: string, seconds: number): Promise<void> {
   await database.query({
     name: 'test.age_session',
     text: `UPDATE authorize.session SET auth_time = auth_time - make_interval(secs => $2),

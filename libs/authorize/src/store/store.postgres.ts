@@ -148,6 +148,17 @@ const withParticipants = `
     AND (tenant_id, user_id, session_id) > ($3::text, $4::text, $5::text)
   ORDER BY tenant_id, user_id, session_id LIMIT $6::int`;
 
+/** $1 tenant, $2 idle seconds, $3 user and $4 session after which to continue, $5 limit */
+const live = (people: string) => `
+  SELECT ${sessionColumns} FROM authorize.session
+  WHERE tenant_id = $1 ${people} AND ended_at IS NULL AND expires_at > clock_timestamp()
+    AND last_seen_at > clock_timestamp() - make_interval(secs => $2)
+    AND (user_id, session_id) > ($3::text, $4::text)
+  ORDER BY user_id, session_id LIMIT $5::int`;
+const liveOfTenant = live('');
+/** $6 users */
+const liveOfPeople = live('AND user_id = ANY($6::text[])');
+
 const purge = `
   DELETE FROM authorize.session WHERE session_id IN (
     SELECT session_id FROM authorize.session WHERE expires_at < statement_timestamp() - interval '1 day'
@@ -211,6 +222,16 @@ export function createSessionStore(database: Database): SessionStore {
         text: withParticipants,
         values: [tenantId ?? null, userId ?? null, after.tenantId, after.userId, after.sessionId, limit],
       });
+      return rows.map(toSession);
+    },
+
+    async live({ tenantId, userIds, idleSeconds }, after, limit) {
+      const values = [tenantId, idleSeconds, after.userId, after.sessionId, limit];
+      const { rows } = await database.query<SessionRow>(
+        userIds === undefined
+          ? { name: 'authorize.live_sessions', text: liveOfTenant, values }
+          : { name: 'authorize.live_sessions_of_people', text: liveOfPeople, values: [...values, userIds] },
+      );
       return rows.map(toSession);
     },
 

@@ -184,6 +184,13 @@ export interface SessionScope {
   readonly userId?: string;
 }
 
+/** Sessions of a tenant that were used within the idle time; `userIds` absent: of everybody. */
+export interface LiveScope {
+  readonly tenantId: string;
+  readonly userIds?: readonly string[] | undefined;
+  readonly idleSeconds: number;
+}
+
 /** The session that a page of sessions follows. */
 export type SessionPosition = Pick<Session, 'tenantId' | 'userId' | 'sessionId'>;
 
@@ -216,6 +223,11 @@ export interface SessionStore {
   participate(sessionId: string, participant: Participant): Promise<boolean>;
   /** Up to `limit` sessions that have participants and are neither ended nor expired, in order of tenants, users and ids. */
   withParticipants(scope: SessionScope, after: SessionPosition, limit: number): Promise<Session[]>;
+  /**
+   * Up to `limit` sessions of a tenant, or of these people of it, that have neither ended nor expired, in order of users and ids. Whether
+   * their people may use them is not known here.
+   */
+  live(scope: LiveScope, after: SessionPosition, limit: number): Promise<Session[]>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }

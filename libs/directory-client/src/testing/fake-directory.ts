@@ -245,6 +245,10 @@ export class FakeDirectory {
         this.#receive('getUser');
         return this.#respond({ user: withoutPassword(found(this.users.get(`${tenantId} ${userId}`))) });
       },
+      batchGetUsers: ({ tenantId, userIds }) => {
+        const known = userIds.flatMap((userId) => this.users.get(`${tenantId} ${userId}`) ?? []);
+        return this.#respond({ users: known.map(withoutPassword) });
+      },
       findUser: ({ tenantId, identifier }) => {
         this.#receive('findUser');
         return this.#respond({ user: withoutPassword(found(this.#userNamed(tenantId, identifier))) });

@@ -33,7 +33,10 @@ export function applicationCalls(
       const { clientId: id = '', etag = '' } = application ?? {};
       return calls.update(application, { ...request, id, etag }, context);
     },
-    delete: async ({ clientId: id, ...request }, context) => calls.delete({ ...request, id }, context),
+    async delete({ clientId: id, ...request }, context) {
+      const impact = await calls.delete({ ...request, id }, context);
+      return impact === undefined ? {} : { impact };
+    },
     ...deletedApplicationCalls(deps),
     ...secretCalls(deps),
   };

@@ -1,5 +1,5 @@
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
-import { statusChanged, tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
+import { tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = applicationColumns;
@@ -13,7 +13,7 @@ const putText = `
     FROM jsonb_to_recordset($2::jsonb) AS a(${definitions})
   ON CONFLICT (tenant_id, client_id) DO UPDATE
      SET ${updates},
-         valid_from = ${validFromAfter(statusChanged, tenantValidFrom('$1'))}, updated_at = clock_timestamp()`;
+         valid_from = ${validFromAfter('application', tenantValidFrom('$1'))}, updated_at = clock_timestamp()`;
 
 /** Creates or changes applications, with their secrets. */
 export function putApplications(applications: readonly ApplicationRecord[]): Command {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
+import { endsTenant, impactOf, type Impact } from '../apply/impact.ts';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { notFound, refuseOtherVersion } from '../messages.ts';
@@ -10,10 +11,15 @@ import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
 import type { AdminStore, ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
+import { everybodyOf } from '../tenants/read.postgres.ts';
 import { planRecord } from './plan-record.ts';
 
 /** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
-export type Outcome<R> = Pick<StoredRecord<R>, 'record'> & Partial<StoredRecord<R> & DeletedRecord<R>>;
+export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
+  Partial<StoredRecord<R> & DeletedRecord<R>> & {
+    /** What the change would end, if that was asked. */
+    readonly impact?: Impact;
+  };
 
 interface Request {
   readonly tenantId: string;
@@ -35,6 +41,8 @@ interface Change extends Request {
   /** Of the version that the record must have; empty for any. */
   readonly etag: string;
   readonly takeOver: boolean;
+  /** Whether a change that is only validated returns what it would end. */
+  readonly impact?: boolean;
 }
 
 interface Update<K extends RecordKind> extends Change {
@@ -73,7 +81,12 @@ export interface RecordChanges {
     request: Update<K>,
     context: CallContext,
   ): Promise<Outcome<RecordKinds[K]>>;
-  delete<K extends RecordKind>(kind: K, request: Delete<K>, context: CallContext): Promise<void>;
+  /** Returns what it would end, if that was asked. */
+  delete<K extends RecordKind>(
+    kind: K,
+    request: Delete<K>,
+    context: CallContext,
+  ): Promise<Impact | undefined>;
   restore<K extends RestorableKind>(
     kind: K,
     request: Restore<K>,
@@ -135,7 +148,7 @@ export function createRecordChanges({
       });
     },
 
-    async update(kind, { tenantId, validateOnly, id, draft, claim, ...expected }, context) {
+    async update(kind, { tenantId, validateOnly, id, draft, claim, impact, ...expected }, context) {
       const { requestId = '' } = claim ?? {};
       checkRequestId(requestId);
       return inTenant(kind, tenantId, async (records) => {
@@ -146,16 +159,19 @@ export function createRecordChanges({
         }
         const present = await changeable(records, kind, id, expected);
         const after = await draft(present.record, records);
-        return carriedOut(records, kind, { before: present.record, after, id, validateOnly }, context);
+        const change = { before: present.record, after, id, validateOnly, impact };
+        return carriedOut(records, kind, change, context);
       });
     },
 
-    async delete(kind, { tenantId, validateOnly, id, allow, ...expected }, context) {
-      await inTenant(kind, tenantId, async (records) => {
+    async delete(kind, { tenantId, validateOnly, id, allow, impact = false, ...expected }, context) {
+      return inTenant(kind, tenantId, async (records) => {
         const { record: before } = await changeable(records, kind, id, expected);
         await allow?.(before, records);
-        if (!validateOnly)
-          await records.carryOut(decided(planRecord(records.tenant, kind, before, undefined), context));
+        const plan = planRecord(records.tenant, kind, before, undefined);
+        if (validateOnly) return impact ? impactIn(records, plan) : undefined;
+        await records.carryOut(decided(plan, context));
+        return undefined;
       });
     },
 
@@ -252,12 +268,14 @@ async function carriedOut<K extends RecordKind>(
     after,
     id,
     validateOnly,
+    impact = false,
     restores,
   }: {
     readonly before?: RecordKinds[K];
     readonly after: RecordKinds[K];
     readonly id: string;
     readonly validateOnly: boolean;
+    readonly impact?: boolean | undefined;
     readonly restores?: true;
   },
   context: CallContext,
@@ -268,11 +286,17 @@ async function carriedOut<K extends RecordKind>(
     const messages = taken.map(({ kind: what, value }) => `${value}: ${takenMessages[what]}`);
     throw new ConnectError(messages.join('\n'), Code.AlreadyExists);
   }
-  if (validateOnly) return { record: after };
+  if (validateOnly) return { record: after, ...(impact && { impact: await impactIn(records, plan) }) };
   await records.carryOut(decided(plan, context));
   const stored = await records.find(kind, id);
   if (stored === undefined) throw new Error(`The ${kind} was not written.`);
   return stored;
+}
+
+/** A plan for a tenant alone has nobody in it. */
+async function impactIn({ tx }: RecordTransaction, plan: TenantPlan): Promise<Impact> {
+  const impact = impactOf(plan);
+  return endsTenant(plan) ? { ...impact, ...(await everybodyOf(tx, plan.desired.tenant.tenantId)) } : impact;
 }
 
 const takenMessages = {

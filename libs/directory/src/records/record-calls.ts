@@ -40,6 +40,7 @@ interface ChangeIntent extends Intent {
   readonly id: string;
   readonly etag: string;
   readonly takeOver: boolean;
+  readonly impact?: boolean;
 }
 
 /** The standard methods of a kind, without the names of their fields. */
@@ -99,6 +100,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
       return messageOf(updated);
     },
 
+    /** Resolves with what it would end, if that was asked. */
     async delete(
       request: ChangeIntent & {
         /** Throws ConnectError if the record must stay. */
@@ -106,8 +108,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
       },
       context: CallContext,
     ) {
-      await records.delete(kind, request, context);
-      return {};
+      return records.delete(kind, request, context);
     },
   };
 }

@@ -1,11 +1,13 @@
 import {
   clearField,
+  create,
   invalidFields,
   storedMessage,
   type DescMessage,
   type JsonValue,
   type MessageShape,
 } from '@tessera/rpc';
+import { ImpactSchema } from '@tessera/proto-gen/impact';
 import type { z } from 'zod';
 import { keyOf, type Path } from '../declared/positions.ts';
 import { sentence } from '../declared/sentences.ts';
@@ -66,13 +68,16 @@ export function recordForm<D extends DescMessage>(
       return encode({ ...message });
     },
 
-    messageOf(entry, { record, etag = '', createdAt, updatedAt, deletedAt }) {
+    messageOf(entry, { record, etag = '', createdAt, updatedAt, deletedAt, impact }) {
       const times = {
         ...(createdAt && { createTime: createdAt.toISOString() }),
         ...(updatedAt && { updateTime: updatedAt.toISOString() }),
         ...(deletedAt && { deleteTime: deletedAt.toISOString() }),
       };
-      return json.decode(withoutAbsent({ ...entry, owner: record.owner, etag, ...times }));
+      const message = json.decode(withoutAbsent({ ...entry, owner: record.owner, etag, ...times }));
+      return impact === undefined
+        ? message
+        : Object.assign(message, { impact: create(ImpactSchema, impact) });
     },
 
     pathsOf(mask, given) {

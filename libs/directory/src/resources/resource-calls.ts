@@ -50,11 +50,12 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
       const { audience: id = '', etag = '' } = given ?? {};
       return calls.update(given, { ...request, id, etag }, context);
     },
-    delete: async ({ audience: id, ...request }, context) =>
-      calls.delete(
-        { ...request, id, allow: async (present, around) => refuseUsed(present, undefined, around) },
-        context,
-      ),
+    async delete({ audience: id, ...request }, context) {
+      const allow = async (present: ResourceRecord, around: RecordTransaction) =>
+        refuseUsed(present, undefined, around);
+      await calls.delete({ ...request, id, allow }, context);
+      return {};
+    },
   };
 }
 

@@ -30,8 +30,8 @@ export function roleCalls(deps: RecordCallsDeps): Handlers<typeof RolesService> 
     },
     create: async ({ role: given, ...request }, context) =>
       calls.create(given, { ...request, id: given?.name ?? '' }, context),
-    delete: async ({ name: id, ...request }, context) =>
-      calls.delete(
+    async delete({ name: id, ...request }, context) {
+      await calls.delete(
         {
           ...request,
           id,
@@ -42,6 +42,8 @@ export function roleCalls(deps: RecordCallsDeps): Handlers<typeof RolesService> 
           },
         },
         context,
-      ),
+      );
+      return {};
+    },
   };
 }

@@ -1,3 +1,6 @@
+import { endingFields, type EndingKind } from '../apply/ending-fields.ts';
+import { snakeCase } from '../fields/columns.ts';
+
 const nextSecond = 'floor(extract(epoch FROM clock_timestamp()))::bigint + 1';
 
 /** SQL: the latest `valid_from` of a tenant and its applications. */
@@ -21,12 +24,12 @@ export const tenantValidFrom = (tenantId: string): string =>
   `greatest(${ofTenant(tenantId)} + 1, ${nextSecond},
             (SELECT max(p.valid_from) + 1 FROM directory.user_account p WHERE p.tenant_id = ${tenantId}))`;
 
-/** SQL: whether the row that is overwritten has another status. */
-export const statusChanged = 'present.status <> excluded.status';
-
-/** SQL: where `condition` holds for the row that is overwritten, what was issued on its basis ends with this change. */
-export function validFromAfter(condition: string, then: string): string {
-  return `CASE WHEN ${condition} THEN ${then} ELSE present.valid_from END`;
+/** SQL: where a field that ends what was issued differs from the row that is overwritten, that ends with this change. */
+export function validFromAfter(kind: EndingKind, then: string): string {
+  const changed = endingFields[kind].map(
+    (field) => `present.${snakeCase(field)} IS DISTINCT FROM excluded.${snakeCase(field)}`,
+  );
+  return `CASE WHEN ${changed.join(' OR ')} THEN ${then} ELSE present.valid_from END`;
 }
 
 /** Runs a statement of a tenant, whose id is its first value. */

@@ -221,6 +221,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         expect(await stores.store.findUserByIdentifier(other, identifier)).toBeUndefined();
       }
       expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
+      expect(await stores.store.findUsers(one, ['usr_ada', 'usr_nobody', '\0'])).toEqual([ada]);
+      expect(await stores.store.findUsers(other, ['usr_ada'])).toEqual([]);
     });
 
     it('finds a tenant by its id alone', async () => {

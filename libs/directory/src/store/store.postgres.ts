@@ -1,7 +1,13 @@
 import type { Database } from '@tessera/stores';
 import { findApplication, findSecrets, listSecrets, noteSecretUses } from '../applications/read.postgres.ts';
 import { findTenant, tenantIssuers } from '../tenants/read.postgres.ts';
-import { confirmSignIn, findUser, findUserByIdentifier, somePasswordHash } from '../users/read.postgres.ts';
+import {
+  confirmSignIn,
+  findUser,
+  findUserByIdentifier,
+  findUsers,
+  somePasswordHash,
+} from '../users/read.postgres.ts';
 import type { DirectoryStore } from './store.ts';
 
 /** The durable records in Postgres or PGlite. Texts with a NUL byte match nothing: the engines cannot hold them. */
@@ -15,6 +21,8 @@ export function createDirectoryStore(database: Database): DirectoryStore {
     listSecrets: async (clientId) => (isStorable(clientId) ? listSecrets(database, clientId) : undefined),
     findUser: async (tenantId, userId) =>
       isStorable(tenantId + userId) ? findUser(database, tenantId, userId) : undefined,
+    findUsers: async (tenantId, userIds) =>
+      isStorable(tenantId) ? findUsers(database, tenantId, userIds.filter(isStorable)) : [],
     findUserByIdentifier: async (tenantId, identifier) =>
       isStorable(tenantId + identifier) ? findUserByIdentifier(database, tenantId, identifier) : undefined,
     confirmSignIn: (tenantId, userId, passwordHash) =>

@@ -136,6 +136,8 @@ export interface DirectoryStore {
   /** Expired ones too, in the order in which they were made. Undefined for an unknown application. */
   listSecrets(clientId: string): Promise<readonly ListedSecret[] | undefined>;
   findUser(tenantId: string, userId: string): Promise<FoundUser | undefined>;
+  /** Several users of a tenant, without those that are unknown. */
+  findUsers(tenantId: string, userIds: readonly string[]): Promise<FoundUser[]>;
   /** By normalized user name, e-mail address or phone number. */
   findUserByIdentifier(tenantId: string, identifier: string): Promise<FoundUser | undefined>;
   /**

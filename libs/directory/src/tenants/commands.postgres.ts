@@ -1,5 +1,5 @@
 import { adminRoles } from '@tessera/oauth';
-import { statusChanged, tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
+import { tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = tenantColumns;
@@ -16,7 +16,7 @@ export function putTenant(tenant: TenantRecord): Command {
        FROM jsonb_to_recordset($2::jsonb) AS t(${definitions}) WHERE t."tenantId" = $1
      ON CONFLICT (tenant_id) DO UPDATE
         SET ${updates},
-            valid_from = ${validFromAfter(statusChanged, tenantValidFrom('$1'))}, updated_at = clock_timestamp()`,
+            valid_from = ${validFromAfter('tenant', tenantValidFrom('$1'))}, updated_at = clock_timestamp()`,
       JSON.stringify([tenant]),
     );
   };

@@ -1,4 +1,5 @@
 import type { Queryable } from '@tessera/stores';
+import { mostNames, type Everybody } from '../apply/impact.ts';
 import { readApplications } from '../applications/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles, roleRecords } from '../roles/read.postgres.ts';
@@ -49,4 +50,22 @@ export async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean>
     values: [tenantId],
   });
   return rows[0]?.is_empty ?? true;
+}
+
+/** Everybody of a tenant, and its applications: how many, and the first hundred. */
+export async function everybodyOf(tx: Queryable, tenantId: string): Promise<Everybody> {
+  const named = (table: string, name: string) => `(
+    SELECT coalesce(array_agg(name), '{}') FROM (
+      SELECT ${name} AS name FROM directory.${table} WHERE tenant_id = $1 ORDER BY ${name} COLLATE "C" LIMIT ${mostNames}) AS first)`;
+  const { rows } = await tx.query<Everybody>({
+    name: 'directory.everybody_of',
+    text: `SELECT (SELECT count(*)::int FROM directory.user_account WHERE tenant_id = $1) AS people,
+                  ${named('user_account', 'username')} AS usernames,
+                  (SELECT count(*)::int FROM directory.application WHERE tenant_id = $1) AS applications,
+                  ${named('application', 'client_id')} AS "clientIds"`,
+    values: [tenantId],
+  });
+  const [found] = rows;
+  if (found === undefined) throw new Error('The count of a tenant has no row.');
+  return found;
 }

@@ -50,8 +50,8 @@ export function tenantCalls(
         { ...request, tenantId: id, id, etag: tenant?.etag ?? '' },
         context,
       ),
-    delete: async ({ tenantId: id, ...request }, context) =>
-      calls.delete(
+    async delete({ tenantId: id, ...request }, context) {
+      await calls.delete(
         {
           ...request,
           tenantId: id,
@@ -62,6 +62,8 @@ export function tenantCalls(
           },
         },
         context,
-      ),
+      );
+      return {};
+    },
   };
 }

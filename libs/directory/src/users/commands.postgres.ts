@@ -1,7 +1,7 @@
 import { adminRoles } from '@tessera/oauth';
 import { apiOwner } from '../declared/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
-import { personValidFrom, statusChanged, validFromAfter, type Command } from '../store/command.ts';
+import { personValidFrom, validFromAfter, type Command } from '../store/command.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 
@@ -46,7 +46,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
      ON CONFLICT (tenant_id, user_id) DO UPDATE
         SET ${updates},
             imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
-            valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`, personValidFrom('present'))},
+            valid_from = ${validFromAfter('user', personValidFrom('present'))},
             updated_at = clock_timestamp()`,
       JSON.stringify(put),
     );

@@ -27,6 +27,22 @@ export async function findUser(
   return foundUser(rows);
 }
 
+/** In no order; without those that are unknown. */
+export async function findUsers(
+  database: Queryable,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<FoundUser[]> {
+  const { rows } = await database.query<FoundRow>({
+    name: 'directory.find_users',
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userTimes}
+             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = ANY($2::text[])`,
+    values: [tenantId, userIds],
+  });
+  return rows.map(foundUserOf);
+}
+
 /** By normalized user name, e-mail address or phone number. */
 export async function findUserByIdentifier(
   database: Queryable,
@@ -93,7 +109,10 @@ export async function readUsers(tx: Queryable, tenantId: string): Promise<UserRe
 }
 
 function foundUser([row]: readonly FoundRow[]): FoundUser | undefined {
-  if (row === undefined) return undefined;
+  return row && foundUserOf(row);
+}
+
+function foundUserOf(row: FoundRow): FoundUser {
   return {
     user: userColumns.read(row),
     updatedAt: row.updated_at,

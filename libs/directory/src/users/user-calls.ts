@@ -24,6 +24,9 @@ export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
   readonly newUserId: () => string;
 }
 
+/** In place of the hash of a password that is only validated: another one than the person has, as its salt would make it. */
+const notHashed = '';
+
 /** The calls that read and change one person. */
 export function userCalls({
   database,
@@ -39,7 +42,7 @@ export function userCalls({
     if (password === undefined) return undefined;
     const problem = passwordProblem(password, passwordMinLength);
     if (problem !== undefined) userForm.check((report) => report(['password'], problem));
-    return validateOnly ? undefined : passwords.renewed(password);
+    return validateOnly ? notHashed : passwords.renewed(password);
   }
 
   return {
@@ -104,8 +107,8 @@ export function userCalls({
     },
 
     async delete({ userId: id, ...request }, context) {
-      await records.delete('user', { ...request, id }, context);
-      return {};
+      const impact = await records.delete('user', { ...request, id }, context);
+      return impact === undefined ? {} : { impact };
     },
 
     ...linkCalls(linkDeps),

@@ -70,6 +70,7 @@ function directoryRoute(subject: () => Subject) {
     getTenant: unimplemented,
     listTenantIssuers: unimplemented,
     getUser: unimplemented,
+    batchGetUsers: unimplemented,
     findUser: unimplemented,
     verifyPassword: unimplemented,
     replacePassword: unimplemented,

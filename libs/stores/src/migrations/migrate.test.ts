@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { newDatabaseUrl, testEmbeddedDatabase } from '@tessera/test-kit';
+import { eventually, newDatabaseUrl, testEmbeddedDatabase } from '@tessera/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import type { OpenedDatabase } from '../database.ts';
@@ -65,6 +65,30 @@ describe.each(engines)('migrate on $name', ({ open }) => {
     expect(await read(database, 'SELECT version, name FROM sample.schema_migration ORDER BY 1')).toEqual([
       { version: 1, name: '0001_things.sql' },
       { version: 2, name: '0002_names.sql' },
+    ]);
+  });
+
+  it('runs a file outside a transaction statement by statement, and from the first again after one that failed', async () => {
+    const database = await open();
+    const index = (last: string) => `-- Outside a transaction.
+DROP INDEX CONCURRENTLY IF EXISTS sample.thing_name;
+CREATE INDEX CONCURRENTLY thing_name
+  ON sample.thing (name);
+${last}`;
+    const before = { '0001_things.sql': first, '0002_names.sql': second };
+    const failing = await files({ ...before, '0003_index.sql': index('SELECT 1 / 0;\n') });
+    await expect(migrate(database, failing, log)).rejects.toThrow('Migration sample/0003_index.sql failed');
+    const whole = await files({ ...before, '0003_index.sql': index('') });
+    await migrate(database, whole, log);
+    await migrate(database, whole, log);
+    expect(
+      await read(
+        database,
+        `SELECT indisvalid FROM pg_index WHERE indexrelid = 'sample.thing_name'::regclass`,
+      ),
+    ).toEqual([{ indisvalid: true }]);
+    expect(await read(database, 'SELECT max(version) AS version FROM sample.schema_migration')).toEqual([
+      { version: 3 },
     ]);
   });
 
@@ -145,6 +169,34 @@ describe('migrate on Postgres', () => {
     await Promise.all(processes.map((database) => migrate(database, slow, log)));
     const [database] = processes;
     expect(database && (await read(database, 'SELECT id FROM sample.thing'))).toEqual([{ id: 'one' }]);
+  });
+
+  it('makes an index without stopping writers, once, when several processes start at the same time', async () => {
+    const url = await newDatabaseUrl();
+    const one = { '0001_things.sql': first };
+    const index = `-- Outside a transaction.\nCREATE INDEX CONCURRENTLY thing_id ON sample.thing (id);\n`;
+    const both = await files({ ...one, '0002_index.sql': index });
+    const processes = await Promise.all(
+      Array.from({ length: 4 }, async () => keep(await openDatabase({ url, statementTimeoutMs: 15_000 }))),
+    );
+    const [writer, ...others] = processes;
+    if (writer === undefined) throw new Error('there is no process');
+    await migrate(writer, await files(one), log);
+    let made: Promise<unknown> = Promise.resolve();
+    await writer.transaction(async (tx) => {
+      // The index waits for this transaction, and nobody waits for the index.
+      await tx.query({ name: 'test.write', text: `INSERT INTO sample.thing VALUES ('before')` });
+      made = Promise.all(others.map((database) => migrate(database, both, log)));
+      const [other] = others;
+      await eventually(
+        'the index is being made',
+        async () =>
+          (await read(other ?? writer, `SELECT 1 FROM pg_class WHERE relname = 'thing_id'`)).length > 0,
+      );
+      await other?.query({ name: 'test.write_too', text: `INSERT INTO sample.thing VALUES ('meanwhile')` });
+    });
+    await made;
+    expect(await read(writer, 'SELECT count(*)::int AS count FROM sample.thing')).toEqual([{ count: 2 }]);
   });
 
   it('gives up soon, and with nothing done, when running statements hold a lock it needs', async () => {

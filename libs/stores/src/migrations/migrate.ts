@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Database, MigrationSession, OpenedDatabase, Queryable } from '../database.ts';
@@ -24,11 +25,19 @@ interface MigrationFile {
 }
 
 /** How long to wait while another process migrates, and how long one file may wait for locks of running statements. */
-const turnTimeout = '120s';
+const turnSeconds = 120;
+const turnTimeout = `${turnSeconds}s`;
 const lockTimeout = '5s';
+const turnPauseMs = 200;
 
 /**
- * Brings a schema up to date: runs each file once, in order, in its own transaction; concurrent processes are safe. A
+ * The first line of a file whose statements Postgres allows in no transaction, as CREATE INDEX CONCURRENTLY, which stops no writer. They run
+ * one by one, and again from the first if one fails. Each ends its last line with a semicolon.
+ */
+const outside = '-- Outside a transaction.\n';
+
+/**
+ * Brings a schema up to date: runs each file once, in order, in its own transaction, or in none; concurrent processes are safe. A
  * schema that is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
  * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right; OAuthError
  *   `temporarily_unavailable` when the database is unavailable, a lock was not granted in time, or a file is to be waited for.
@@ -51,7 +60,7 @@ export async function migrate(
       if (known !== undefined) assertUnchanged(schema, file, known);
       else if (mode === 'wait')
         throw temporarilyUnavailable(new Error(`Migration ${schema}/${file.name} is not applied yet.`));
-      else if (await database.migration((session) => apply(session, schema, file)))
+      else if (await applyOnce(database, schema, file))
         log.info({ schema, migration: file.name }, 'migration applied');
     }
   } catch (error) {
@@ -106,6 +115,49 @@ async function readApplied(database: Queryable, schema: string): Promise<Map<num
 }
 
 /** Applies one file unless another process has done so meanwhile; false then. */
+async function applyOnce(database: OpenedDatabase, schema: string, file: MigrationFile): Promise<boolean> {
+  if (!file.sql.startsWith(outside)) return database.migration((session) => apply(session, schema, file));
+  const until = Date.now() + turnSeconds * 1000;
+  for (;;) {
+    const applied = await database.outsideTransaction((session) => applyOutside(session, schema, file));
+    if (applied !== 'busy') return applied;
+    if (Date.now() > until)
+      throw temporarilyUnavailable(new Error(`Another process still runs migration ${schema}/${file.name}.`));
+    await pause(turnPauseMs);
+  }
+}
+
+/** Whoever waited for its turn in a statement would be waited for by the index that is being made. */
+async function applyOutside(
+  session: MigrationSession,
+  schema: string,
+  file: MigrationFile,
+): Promise<boolean | 'busy'> {
+  const { rows } = await session.query<{ mine: boolean }>({
+    name: 'migrate.turn_outside',
+    text: 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS mine',
+    values: [`tessera.migrate.${schema}.outside`],
+  });
+  if (rows[0]?.mine !== true) return 'busy';
+  try {
+    await session.run('SET statement_timeout = 0');
+    await session.run(`SET lock_timeout = '${turnTimeout}'`);
+    const known = (await readApplied(session, schema)).get(file.version);
+    if (known !== undefined) {
+      assertUnchanged(schema, file, known);
+      return false;
+    }
+    const statements = file.sql.split(/;\n/).filter((text) => text.trim() !== '');
+    for (const sql of statements) await runFile(session, schema, { ...file, sql });
+    await recordFile(session, schema, file);
+    return true;
+  } finally {
+    await session
+      .run('RESET statement_timeout; RESET lock_timeout; SELECT pg_advisory_unlock_all()')
+      .catch(() => undefined);
+  }
+}
+
 async function apply(session: MigrationSession, schema: string, file: MigrationFile): Promise<boolean> {
   await session.run(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '${turnTimeout}'`);
   await session.run(`SELECT pg_advisory_xact_lock(hashtextextended('tessera.migrate.${schema}', 0))`);
@@ -117,12 +169,16 @@ async function apply(session: MigrationSession, schema: string, file: MigrationF
   }
   await session.run(`SET LOCAL lock_timeout = '${lockTimeout}'`);
   await runFile(session, schema, file);
+  await recordFile(session, schema, file);
+  return true;
+}
+
+async function recordFile(session: MigrationSession, schema: string, file: MigrationFile): Promise<void> {
   await session.query({
     name: `migrate.${schema}.record`,
     text: `INSERT INTO ${schema}.schema_migration (version, name, checksum) VALUES ($1, $2, $3)`,
     values: [file.version, file.name, file.checksum],
   });
-  return true;
 }
 
 /** Asks before it creates: a role that may not create schemas can still use one that was made for it. */

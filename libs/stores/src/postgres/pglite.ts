@@ -77,6 +77,14 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
       return { hears: true, renew: () => undefined, close: end };
     },
     migration: (work) => queued(() => inTransaction(engine, work)),
+    outsideTransaction: (work) =>
+      queued(() =>
+        work({
+          query: (statement) => run(engine, statement),
+          // One process has the engine, so that nobody else has to wait.
+          run: async (sql) => void (await engine.exec(sql.replaceAll(' CONCURRENTLY', ''))),
+        }),
+      ),
     close: () => (closed ??= close()),
   };
 }

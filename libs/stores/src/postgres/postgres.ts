@@ -113,6 +113,14 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     },
     listen: (record, heard) => listener.listen(record, heard),
     migration: (work) => withRetries(() => withClient((lease) => inTransaction(lease, work), patientPools)),
+    outsideTransaction: (work) =>
+      withRetries(() =>
+        withClient(async (lease) => {
+          // Ends the session, and with it what the work has set and locked there.
+          lease.broken = true;
+          return work(migrationSession(lease.client));
+        }, patientPools),
+      ),
     close: () => (closed ??= close()),
   };
 }
@@ -147,15 +155,19 @@ async function execute<Row>(client: PoolClient, statement: Statement): Promise<R
   return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
 }
 
+function migrationSession(client: PoolClient): MigrationSession {
+  return {
+    query: (statement) => execute(client, statement),
+    run: async (sql) => void (await client.query(sql)),
+  };
+}
+
 async function inTransaction<T>(lease: Lease, work: (session: MigrationSession) => Promise<T>): Promise<T> {
   const { client } = lease;
   await client.query('BEGIN');
   let result: T;
   try {
-    result = await work({
-      query: (statement) => execute(client, statement),
-      run: async (sql) => void (await client.query(sql)),
-    });
+    result = await work(migrationSession(client));
   } catch (error) {
     // The error of the work is the one to report, whatever happens to the session afterwards.
     await client.query('ROLLBACK').catch(() => {

@@ -1,7 +1,7 @@
 import type { Runtime } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
-import type { Application } from '@tessera/proto-gen/directory';
 import { oauthError } from '../audit.ts';
+import { mayUseRefreshTokens } from './usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore, RotationError } from '../store/store.ts';
 import type { Exchange, Grant } from '../pipeline/grant-table.ts';
@@ -63,11 +63,6 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
       };
     },
   };
-}
-
-/** Whether an application may obtain and use refresh tokens: it has the grant type and the scope `offline_access`. */
-export function mayUseRefreshTokens({ grantTypes, scopes }: Application): boolean {
-  return grantTypes.includes('refresh_token') && scopes.some(({ name }) => name === 'offline_access');
 }
 
 /** If an application loses `offline_access` by mistake, its refresh tokens work again once it is restored. */

@@ -5,7 +5,7 @@ import { epochSeconds } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
-import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
+import { isUsable } from '../grants/usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
@@ -155,7 +155,7 @@ async function introspectToken(
   if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
     return denyForeignToken(deps, requester, context, tenantId);
   }
-  return (await isUsable(deps.directory, family.grant, context)) ? describeFamily(family) : inactive;
+  return (await isUsableNow(deps.directory, family.grant, context)) ? describeFamily(family) : inactive;
 }
 
 /** An active token that the requester may not see is reported as inactive, and audited. */
@@ -178,19 +178,17 @@ function denyForeignToken(
 }
 
 /** A refresh token is active only if a refresh would accept it now: user, application and tenant are checked too. */
-async function isUsable(
+async function isUsableNow(
   directory: DirectoryClient,
-  { clientId, tenantId, userId, authentication }: UserGrant,
+  grant: UserGrant,
   context: CallContext,
 ): Promise<boolean> {
-  const signedInAt = authentication?.time ?? 0;
+  const { clientId, tenantId, userId } = grant;
   const [client, user] = await Promise.all([
     directory.application(clientId, context.onward()),
     directory.user(tenantId, userId, context.onward()),
   ]);
-  if (client === undefined || !directory.isActive(client, signedInAt)) return false;
-  if (user === undefined || !directory.isActive(user, signedInAt)) return false;
-  return directory.mayUse(client.application, user) && mayUseRefreshTokens(client.application);
+  return isUsable(client, user, grant);
 }
 
 /** The response may be cached only for a limited time, as the signing key may be withdrawn before the token expires. */

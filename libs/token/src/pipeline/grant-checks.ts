@@ -4,6 +4,7 @@ import type { User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
 import { invalidClient } from '../authenticate-client.ts';
+import { isOfIssuer } from '../grants/usable.ts';
 import type { Exchange } from './grant-table.ts';
 
 /**
@@ -15,8 +16,7 @@ export function requireIssuer(
   { tenant }: Pick<Exchange, 'tenant'>,
   grant: UserGrant | undefined,
 ): void {
-  const expected = tenant.issuer === '' ? configured : tenant.issuer;
-  if (grant === undefined || grant.issuer === (expected ?? grant.issuer)) return;
+  if (grant === undefined || isOfIssuer(configured, tenant, grant)) return;
   throw oauthError('invalid_grant', 'The grant is no longer valid.', 'issuer_mismatch');
 }
 

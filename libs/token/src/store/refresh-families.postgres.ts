@@ -54,6 +54,19 @@ const findLiveSql = `
 /** $1 family */
 const issuerOfSql = 'SELECT issuer FROM token.refresh_family WHERE family_id = $1::uuid';
 
+/** $1 tenant, $2 owner and $3 family after which to continue, $4 limit */
+const liveSql = (owner: 'user_id' | 'client_id', owners: string) => `
+  SELECT family_id, ${owner} AS owner_id, ${grantColumns} FROM token.refresh_family
+  WHERE tenant_id = $1 ${owners} AND revoked_at IS NULL
+    AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
+    AND (${owner}, family_id) > ($2::text, $3::uuid)
+  ORDER BY ${owner}, family_id LIMIT $4::int`;
+const liveOfTenantSql = liveSql('user_id', '');
+/** $5 people */
+const liveOfPeopleSql = liveSql('user_id', 'AND user_id = ANY($5::text[])');
+/** $5 applications */
+const liveOfClientsSql = liveSql('client_id', 'AND client_id = ANY($5::text[])');
+
 /** $1 limit. By the absolute expiry only: with an index on the idle expiry every rotation would write an index. */
 const purgeExpiredSql = `
   DELETE FROM token.refresh_family
@@ -90,6 +103,21 @@ export function createRefreshStore(database: Database, runtime: StoreRuntime): R
       const [row] = rows;
       return row === undefined ? undefined : liveFamilyOf(row);
     },
+    async live({ tenantId, userIds, clientIds }, { ownerId, familyId }, limit) {
+      const values = [tenantId, ownerId, familyId, limit];
+      const { rows } = await database.query<FoundRow>(
+        userIds !== undefined
+          ? { name: 'token.live_of_people', text: liveOfPeopleSql, values: [...values, userIds] }
+          : clientIds !== undefined
+            ? { name: 'token.live_of_clients', text: liveOfClientsSql, values: [...values, clientIds] }
+            : { name: 'token.live_of_tenant', text: liveOfTenantSql, values },
+      );
+      return rows.map((row) => ({
+        familyId: row.family_id,
+        ownerId: row.owner_id,
+        grant: grantOf(row),
+      }));
+    },
     async purgeExpired(limit) {
       const purge = { name: 'token.purge_families', text: purgeExpiredSql, values: [limit] };
       return (await database.query(purge)).rowCount;
@@ -119,6 +147,11 @@ async function revoke(
   const [family] = rows;
   if (family === undefined) return 'unknown';
   return family.already ? 'already_revoked' : 'revoked';
+}
+
+interface FoundRow extends GrantRow {
+  readonly family_id: string;
+  readonly owner_id: string;
 }
 
 interface LiveRow extends GrantRow {

@@ -1,4 +1,5 @@
 import type { Database } from '@tessera/stores';
+import { liveContract } from './contract/live.ts';
 import { modelContract } from './contract/model.ts';
 import { raceContract } from './contract/store-races.ts';
 import { recordContract } from './contract/record.ts';
@@ -12,6 +13,7 @@ export function storeContract(engine: string, open: () => Promise<Database>, his
   revocationContract(engine, open);
   redemptionContract(engine, open);
   recordContract(engine, open);
+  liveContract(engine, open);
   raceContract(engine, open);
   modelContract(engine, open, histories);
 }

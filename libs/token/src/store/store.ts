@@ -82,6 +82,27 @@ export interface LiveFamily {
   readonly expiresAt: number;
 }
 
+/** Both absent: all of the tenant. */
+export interface LiveScope {
+  readonly tenantId: string;
+  readonly userIds?: readonly string[] | undefined;
+  readonly clientIds?: readonly string[] | undefined;
+}
+
+/** The family that a page of families follows. */
+export interface FamilyPosition {
+  /** Of its person, or of its application where these are asked for. */
+  readonly ownerId: string;
+  readonly familyId: string;
+}
+
+/** Before all families. */
+export const firstFamily: FamilyPosition = { ownerId: '', familyId: '00000000-0000-0000-0000-000000000000' };
+
+export interface FoundFamily extends FamilyPosition {
+  readonly grant: UserGrant;
+}
+
 export interface RefreshStore {
   /** Rotates a live token; within the retry window, returns the same successor again. */
   rotate(request: RotationRequest): Promise<RotationOutcome>;
@@ -100,6 +121,11 @@ export interface RefreshStore {
    * of one that was not delivered.
    */
   findLive(familyId: string, generation: number): Promise<LiveFamily | undefined>;
+  /**
+   * Up to `limit` families that were neither revoked nor have expired: of a tenant, of these people or of these applications of it, in order
+   * of people or applications and ids. Whether a refresh would accept them is not known here.
+   */
+  live(scope: LiveScope, after: FamilyPosition, limit: number): Promise<FoundFamily[]>;
   /** Deletes up to `limit` families a day past their absolute expiry; resolves with their number. */
   purgeExpired(limit: number): Promise<number>;
 }

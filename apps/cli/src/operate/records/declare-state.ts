@@ -14,6 +14,7 @@ import {
 import { ConfigError } from '@tessera/process';
 import { Code, ConnectError } from '@tessera/rpc';
 import { CommandError, type Terminal } from '../../terminal.ts';
+import { counted, impactLines } from './show-impact.ts';
 import { withService } from './with-service.ts';
 import { withoutOwnNames } from '../settings.ts';
 
@@ -83,7 +84,8 @@ export async function diffState(
   });
   const lines = linesOf(response);
   for (const line of lines) terminal.out(line);
-  if (options.impact === true) for (const line of response.tenants.flatMap(impactLines)) terminal.out(line);
+  if (options.impact === true)
+    for (const line of await linesOfImpact(response.tenants, terminal)) terminal.out(line);
   if (lines.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
   if (count > 0)
@@ -93,20 +95,19 @@ export async function diffState(
   return lines.length > 0;
 }
 
-function impactLines({ tenantId, impact }: TenantDifferences): string[] {
-  if (impact === undefined)
+/** What applying would end, as lines. Throws CommandError if the directory does not know. */
+async function linesOfImpact(tenants: readonly TenantDifferences[], terminal: Terminal): Promise<string[]> {
+  const impacts = tenants.map(({ impact }) => {
+    if (impact !== undefined) return impact;
     throw new CommandError(
       'The process that was asked is of a version that does not know the impact. Upgrade it first.',
     );
-  const { people, usernames, applications, clientIds } = impact;
-  const line = (count: number, [one, many]: readonly [string, string], names: readonly string[]) => {
-    const rest = count > names.length ? `, and ${count - names.length} more` : '';
-    return `${tenantId}: ends what was issued to ${count} ${count === 1 ? one : many}: ${names.join(', ')}${rest}\n`;
-  };
-  return [
-    ...(people > 0 ? [line(people, ['person', 'people'], usernames)] : []),
-    ...(applications > 0 ? [line(applications, ['application', 'applications'], clientIds)] : []),
-  ];
+  });
+  const completed = await counted(impacts, terminal);
+  return tenants.flatMap(({ tenantId }, at) => {
+    const impact = completed[at];
+    return impact === undefined ? [] : impactLines(tenantId, impact);
+  });
 }
 
 /** Throws CommandError with exit code 3, after a list, for deletions that must be allowed. */

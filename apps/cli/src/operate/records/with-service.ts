@@ -5,14 +5,17 @@ import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
+import { migrations as authorizeMigrations } from '@tessera/authorize';
 import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { migrations as tokenMigrations } from '@tessera/token';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
 import { readContexts } from '../../contexts/context-file.ts';
 import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
 import { settings, type Environment } from '../settings.ts';
+import { configureCounting } from './count-in-database.ts';
 
 /** Makes a client of what the service offers. */
 export type ClientOf = RemoteService['client'];
@@ -27,8 +30,9 @@ export interface ServiceWork<T> {
 
 /** A service that operators work with: the address of its processes, and its code in case there are none to call. */
 interface OperatedService {
-  readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS';
-  readonly migrations: Migrations;
+  readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS' | 'TESSERA_PEER_TOKEN';
+  /** Of the schemas that it reads. */
+  readonly migrations: readonly Migrations[];
   /** Reads its settings; throws ConfigError. The returned function builds it. */
   configured(environment: Environment): (runtime: Runtime) => BuiltService;
   /** Whether it must be ready before the first request. */
@@ -38,7 +42,7 @@ interface OperatedService {
 const services = {
   directory: {
     peer: 'TESSERA_PEER_DIRECTORY',
-    migrations: directoryMigrations,
+    migrations: [directoryMigrations],
     configured(environment) {
       const config = settings(directoryConfig, environment);
       return (runtime) => buildDirectory(config, {}, runtime);
@@ -47,13 +51,19 @@ const services = {
   },
   keys: {
     peer: 'TESSERA_PEER_KEYS',
-    migrations: keysMigrations,
+    migrations: [keysMigrations],
     configured(environment) {
       const config = settings(keysConfig, environment);
       return (runtime) => buildKeys(config, {}, runtime, { followsSchedule: false });
     },
     // With a different key-encryption key, it would create a key that the processes cannot read.
     readyFirst: true,
+  },
+  token: {
+    peer: 'TESSERA_PEER_TOKEN',
+    migrations: [directoryMigrations, authorizeMigrations, tokenMigrations],
+    configured: configureCounting,
+    readyFirst: false,
   },
 } as const satisfies Record<string, OperatedService>;
 
@@ -159,7 +169,8 @@ async function inDatabase<T>(
 ): Promise<T> {
   const build = orExplain(() => configured(terminal.environment));
   return withDatabase(terminal, async (database, log) => {
-    await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
+    for (const each of migrations)
+      await patiently(async () => migrate(database, each, log, 'wait'), 'Waiting for the schema', log);
     const runtime: Runtime = {
       log,
       clock: systemClock,

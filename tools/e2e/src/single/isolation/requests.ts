@@ -99,7 +99,15 @@ const signedIn = new Map<string, Session>();
 const exchangeCode = async (tenant: Tenant, session: Session | undefined) =>
   tenant.exchange({ grantType: 'authorization_code', ...(await tenant.code(session)) });
 
+/** What ends with a person and an application of a tenant. */
+async function endsOf(tenant: Tenant): Promise<JsonObject> {
+  const { userId } = await tenant.session();
+  return { ends: { tenantId: tenant.id, userIds: [userId], clientIds: [tenant.web] } };
+}
+
 const tokenCalls: readonly GoodRequest[] = [
+  { method: 'AuthorizeService.CountEndedSessions', request: endsOf },
+  { method: 'TokenService.CountEnded', request: endsOf },
   {
     method: 'TokenService.Exchange',
     what: 'a code',
@@ -280,6 +288,10 @@ const directoryCalls: readonly GoodRequest[] = [
   {
     method: 'DirectoryService.GetUser',
     request: async (tenant) => ({ tenantId: tenant.id, userId: (await tenant.session()).userId }),
+  },
+  {
+    method: 'DirectoryService.BatchGetUsers',
+    request: async (tenant) => ({ tenantId: tenant.id, userIds: [(await tenant.session()).userId] }),
   },
   {
     method: 'DirectoryService.FindUser',

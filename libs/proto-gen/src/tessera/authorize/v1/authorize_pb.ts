@@ -5,6 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
+import type { Ended, Ends } from "../../impact/v1/impact_pb.ts";
+import { file_tessera_impact_v1_impact } from "../../impact/v1/impact_pb.ts";
 import type { Authentication, UserGrant } from "../../oauth/v1/user_grant_pb.ts";
 import { file_tessera_oauth_v1_user_grant } from "../../oauth/v1/user_grant_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
@@ -13,7 +15,41 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlwKGFRha2VMb2dvdXROb3RpY2VzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIVCg1sZWFzZV9zZWNvbmRzGAIgASgNEhoKEnNraXBwZWRfY2xpZW50X2lkcxgDIAMoCSJQChlUYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlEjMKB25vdGljZXMYASADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2UiywEKDExvZ291dE5vdGljZRIRCglub3RpY2VfaWQYASABKAkSDQoFY2xhaW0YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRIRCgl0ZW5hbnRfaWQYBCABKAkSEQoJY2xpZW50X2lkGAUgASgJEg8KB3VzZXJfaWQYBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCRIOCgZpc3N1ZXIYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIZChFyZW1haW5pbmdfc2Vjb25kcxgKIAEoASKwAQoZRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBIyCgZub3RpY2UYASABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2USOAoGcmVzdWx0GAIgASgOMigudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlUmVzdWx0Eg4KBnJlYXNvbhgDIAEoCRIVCg1kZWxheV9zZWNvbmRzGAQgASgBIhwKGkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIrcBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQESEQoJdGVuYW50X2lkGAcgASgJIrwBCgxCZWdpblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0Ej0KB3JlcXVlc3QYAiABKAsyKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5BdXRob3JpemF0aW9uUmVxdWVzdEgAEi0KBHBhZ2UYAyABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Pd25QYWdlSABCBwoFdmlzaXQi0wEKFEF1dGhvcml6YXRpb25SZXF1ZXN0Ek4KCnBhcmFtZXRlcnMYASADKAsyOi50ZXNzZXJhLmF1dGhvcml6ZS52MS5BdXRob3JpemF0aW9uUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkSFgoOaGludGVkX3VzZXJfaWQYAiABKAkSIAoYaWRfdG9rZW5faGludF9pc19pbnZhbGlkGAMgASgIGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqQBCgdPd25QYWdlEjAKBG5hbWUYASABKA4yIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Pd25QYWdlLk5hbWUSEQoJdGVuYW50X2lkGAIgASgJIlQKBE5hbWUSFAoQTkFNRV9VTlNQRUNJRklFRBAAEg8KC05BTUVfREVWSUNFEAESEgoOTkFNRV9BUFBST1ZBTFMQAhIRCg1OQU1FX1BBU1NXT1JEEAMiOQoNQmVnaW5SZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dCLbAQoETmV4dBIqCgRzdGVwGAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcEgAEjIKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEioKBGRvbmUYBCABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Eb25lSABCBgoEbmV4dCLGAQoEU3RlcBIMCgRuYW1lGAEgASgJEjYKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24SDwoHcHJvYmxlbRgDIAEoCRI5CgVzaG93bhgEIAMoCzIlLnRlc3NlcmEuYXV0aG9yaXplLnYxLlN0ZXAuU2hvd25FbnRyeUIDgAEBGiwKClNob3duRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIGCgREb25lIp8CCg9Db250aW51ZVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhgKDmludGVyYWN0aW9uX2lkGAIgASgJSAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIABIMCgRzdGVwGAQgASgJEkYKBmZpZWxkcxgFIAMoCzIxLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVxdWVzdC5GaWVsZHNFbnRyeUIDgAEBGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFdmlzaXQibwoQQ29udGludWVSZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dBIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiKUAgoZQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSUwoKcGFyYW1ldGVycxgCIAMoCzI/LnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QuUGFyYW1ldGVyc0VudHJ5EhYKDmhpbnRlZF91c2VyX2lkGAMgASgJEiAKGGlkX3Rva2VuX2hpbnRfaXNfaW52YWxpZBgEIAEoCBoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJUCghSZWRpcmVjdBIVCghsb2NhdGlvbhgBIAEoCUIDgAEBEjEKCWZvcm1fcG9zdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZvcm1Qb3N0IpMBCghGb3JtUG9zdBILCgN1cmkYASABKAkSRwoKcGFyYW1ldGVycxgCIAMoCzIuLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZvcm1Qb3N0LlBhcmFtZXRlcnNFbnRyeUIDgAEBGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIp4BCgtJbnRlcmFjdGlvbhIWCg5pbnRlcmFjdGlvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEwoLdGVuYW50X25hbWUYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEhgKEGFwcGxpY2F0aW9uX25hbWUYBSABKAkSEgoKbG9naW5faGludBgGIAEoCRIOCgZzY29wZXMYByADKAkiSAoOVGVuYW50TWlzbWF0Y2gSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiLTAQoaQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2USMgoIcmVkaXJlY3QYASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAEjgKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb25IABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAQgYKBG5leHQiZgoVR2V0SW50ZXJhY3Rpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCSKwAQoWR2V0SW50ZXJhY3Rpb25SZXNwb25zZRI6CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uQgIYARIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0EigKBHN0ZXAYAyABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TdGVwIokBCg1TaWduSW5SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCRISCgppZGVudGlmaWVyGAMgASgJEhUKCHBhc3N3b3JkGAQgASgJQgOAAQEipwEKCk5ld1Nlc3Npb24SGgoNc2Vzc2lvbl90b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0SMQoFZW5kZWQYAyABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24SOQoNa25vd25fYnJvd3NlchgEIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLktub3duQnJvd3NlciIzCgxLbm93bkJyb3dzZXISEgoFdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNIlIKDEVuZGVkU2Vzc2lvbhIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAMgAygJIooCCg5TaWduSW5SZXNwb25zZRIzCglzaWduZWRfaW4YASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduZWRJbkgAEkMKEXdyb25nX2NyZWRlbnRpYWxzGAIgASgLMiYudGVzc2VyYS5hdXRob3JpemUudjEuV3JvbmdDcmVkZW50aWFsc0gAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSAASMgoIcmVkaXJlY3QYBCABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAQgkKB291dGNvbWUibwoIU2lnbmVkSW4SMQoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdCJKChBXcm9uZ0NyZWRlbnRpYWxzEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24iigEKE1NpZ25JbkRpcmVjdFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCXRlbmFudF9pZBgCIAEoCRISCgppZGVudGlmaWVyGAMgASgJEhUKCHBhc3N3b3JkGAQgASgJQgOAAQEiYgoUU2lnbkluRGlyZWN0UmVzcG9uc2USMQoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SFwoPdGVuYW50X21pc21hdGNoGAIgASgIIkoKEUdldFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dCKyAQoHU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhAKCHVzZXJuYW1lGAQgASgJEgwKBG5hbWUYBSABKAkSFQoJYXV0aF90aW1lGAYgASgDQgIYARI4Cg5hdXRoZW50aWNhdGlvbhgHIAEoCzIgLnRlc3NlcmEub2F1dGgudjEuQXV0aGVudGljYXRpb24iRAoSR2V0U2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uIogBChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0Eh0KEHByZXNlbnRfcGFzc3dvcmQYAiABKAlCA4ABARIZCgxuZXdfcGFzc3dvcmQYAyABKAlCA4ABASLqAQoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRIzCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbkgAEhoKEHBhc3N3b3JkX3Byb2JsZW0YAiABKAlIABI9Cg53cm9uZ19wYXNzd29yZBgDIAEoCzIjLnRlc3NlcmEuYXV0aG9yaXplLnYxLldyb25nUGFzc3dvcmRIABI1CgpzaWduZWRfb3V0GAQgASgLMh8udGVzc2VyYS5hdXRob3JpemUudjEuU2lnbmVkT3V0SABCCQoHb3V0Y29tZSIPCg1Xcm9uZ1Bhc3N3b3JkIgsKCVNpZ25lZE91dCLeAQoRRW5kU2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCRIgChhwb3N0X2xvZ291dF9yZWRpcmVjdF91cmkYAyABKAkSDQoFc3RhdGUYBCABKAkSGAoQaGludGVkX2NsaWVudF9pZBgFIAEoCRIXCg9yZWZ1c2VfZmFsbGJhY2sYBiABKAgSGwoTcmVmdXNlX3VucmVnaXN0ZXJlZBgHIAEoCCKfAQoSRW5kU2Vzc2lvblJlc3BvbnNlEhAKCGxvY2F0aW9uGAEgASgJEhUKDXNlc3Npb25fZW5kZWQYAiABKAgSEQoJdGVuYW50X2lkGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgFIAMoCRIcChRyZWRpcmVjdF91cmlfcmVmdXNlZBgGIAEoCCKoAQoRUmVkZWVtQ29kZVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSFAoMcmVkaXJlY3RfdXJpGAQgASgJEhoKDWNvZGVfdmVyaWZpZXIYBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJEhQKDGNvbmZpZGVudGlhbBgHIAEoCCLlAQoSQXV0aG9yaXphdGlvbkdyYW50EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIOCgZzY29wZXMYBCADKAkSEAoIcmVzb3VyY2UYBSABKAkSDQoFbm9uY2UYBiABKAkSEQoJYXV0aF90aW1lGAcgASgDEhIKCnNlc3Npb25faWQYCCABKAkSDgoGaXNzdWVyGAkgASgJEhcKD3VzZXJpbmZvX2NsYWltcxgKIAMoCRIXCg9pZF90b2tlbl9jbGFpbXMYCyADKAkiugEKElJlZGVlbUNvZGVSZXNwb25zZRI7CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudEICGAESEQoJY29kZV9oYXNoGAIgASgMEhQKDHRha2VuX2JlZm9yZRgDIAEoCBINCgVidXJudBgEIAEoCBIvCgp1c2VyX2dyYW50GAUgASgLMhsudGVzc2VyYS5vYXV0aC52MS5Vc2VyR3JhbnQqwwEKEkxvZ291dE5vdGljZVJlc3VsdBIkCiBMT0dPVVRfTk9USUNFX1JFU1VMVF9VTlNQRUNJRklFRBAAEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0RFTElWRVJFRBABEh8KG0xPR09VVF9OT1RJQ0VfUkVTVUxUX0ZBSUxFRBACEh4KGkxPR09VVF9OT1RJQ0VfUkVTVUxUX1JFVFJZEAMSIgoeTE9HT1VUX05PVElDRV9SRVNVTFRfR0lWRV9CQUNLEAQynwwKEEF1dGhvcml6ZVNlcnZpY2USXwoFQmVnaW4SIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpblJlcXVlc3QaIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5En0KDkdldEludGVyYWN0aW9uEisudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJoCghDb250aW51ZRIlLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVxdWVzdBomLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVzcG9uc2UiDergGAkKB2dhdGV3YXkShgEKEkJlZ2luQXV0aG9yaXphdGlvbhIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJiCgZTaWduSW4SIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXF1ZXN0GiQudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMU2lnbkluRGlyZWN0EikudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnYKCkdldFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXNwb25zZSIV6uAYEQoHZ2F0ZXdheQoGZGV2aWNlEnoKDkNoYW5nZVBhc3N3b3JkEisudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJuCgpFbmRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbAoKUmVkZWVtQ29kZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlc3BvbnNlIgvq4BgHCgV0b2tlbhKAAQoQV2F0Y2hTZXNzaW9uRW5kcxItLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0Gi4udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlIgvq4BgHCgV0b2tlbjABEoEBChFUYWtlTG9nb3V0Tm90aWNlcxIuLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRha2VMb2dvdXROb3RpY2VzUmVxdWVzdBovLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRha2VMb2dvdXROb3RpY2VzUmVzcG9uc2UiC+rgGAcKBXRva2VuEoQBChJGaW5pc2hMb2dvdXROb3RpY2USLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5GaW5pc2hMb2dvdXROb3RpY2VSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuRmluaXNoTG9nb3V0Tm90aWNlUmVzcG9uc2UiC+rgGAcKBXRva2VuYgZwcm90bzM", [file_tessera_access_v1_access, file_tessera_oauth_v1_user_grant]);
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIkIKGUNvdW50RW5kZWRTZXNzaW9uc1JlcXVlc3QSJQoEZW5kcxgBIAEoCzIXLnRlc3NlcmEuaW1wYWN0LnYxLkVuZHMiSAoaQ291bnRFbmRlZFNlc3Npb25zUmVzcG9uc2USKgoIc2Vzc2lvbnMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCJcChhUYWtlTG9nb3V0Tm90aWNlc1JlcXVlc3QSDQoFbGltaXQYASABKA0SFQoNbGVhc2Vfc2Vjb25kcxgCIAEoDRIaChJza2lwcGVkX2NsaWVudF9pZHMYAyADKAkiUAoZVGFrZUxvZ291dE5vdGljZXNSZXNwb25zZRIzCgdub3RpY2VzGAEgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlIssBCgxMb2dvdXROb3RpY2USEQoJbm90aWNlX2lkGAEgASgJEg0KBWNsYWltGAIgASgNEg8KB2F0dGVtcHQYAyABKA0SEQoJdGVuYW50X2lkGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRIPCgd1c2VyX2lkGAYgASgJEhIKCnNlc3Npb25faWQYByABKAkSDgoGaXNzdWVyGAggASgJEhIKCnJlcXVlc3RfaWQYCSABKAkSGQoRcmVtYWluaW5nX3NlY29uZHMYCiABKAEisAEKGUZpbmlzaExvZ291dE5vdGljZVJlcXVlc3QSMgoGbm90aWNlGAEgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlEjgKBnJlc3VsdBgCIAEoDjIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZVJlc3VsdBIOCgZyZWFzb24YAyABKAkSFQoNZGVsYXlfc2Vjb25kcxgEIAEoASIcChpGaW5pc2hMb2dvdXROb3RpY2VSZXNwb25zZSJYChdXYXRjaFNlc3Npb25FbmRzUmVxdWVzdBIbCg5hZnRlcl9zZXF1ZW5jZRgBIAEoA0gAiAEBEg0KBXNpbmNlGAIgASgDQhEKD19hZnRlcl9zZXF1ZW5jZSJ2ChhXYXRjaFNlc3Npb25FbmRzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSEQoJdGVuYW50X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIQCghlbmRlZF9hdBgFIAEoAyK3AQoOQnJvd3NlckNvbnRleHQSFwoKYnJvd3Nlcl9pZBgBIAEoCUIDgAEBEhoKDXNlc3Npb25fdG9rZW4YAiABKAlCA4ABARISCgppcF9hZGRyZXNzGAMgASgJEhcKD3VzZXJfYWdlbnRfaGFzaBgEIAEoCRIOCgZpc3N1ZXIYBSABKAkSIAoTa25vd25fYnJvd3Nlcl90b2tlbhgGIAEoCUIDgAEBEhEKCXRlbmFudF9pZBgHIAEoCSK8AQoMQmVnaW5SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBI9CgdyZXF1ZXN0GAIgASgLMioudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvblJlcXVlc3RIABItCgRwYWdlGAMgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuT3duUGFnZUgAQgcKBXZpc2l0ItMBChRBdXRob3JpemF0aW9uUmVxdWVzdBJOCgpwYXJhbWV0ZXJzGAEgAygLMjoudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvblJlcXVlc3QuUGFyYW1ldGVyc0VudHJ5EhYKDmhpbnRlZF91c2VyX2lkGAIgASgJEiAKGGlkX3Rva2VuX2hpbnRfaXNfaW52YWxpZBgDIAEoCBoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKkAQoHT3duUGFnZRIwCgRuYW1lGAEgASgOMiIudGVzc2VyYS5hdXRob3JpemUudjEuT3duUGFnZS5OYW1lEhEKCXRlbmFudF9pZBgCIAEoCSJUCgROYW1lEhQKEE5BTUVfVU5TUEVDSUZJRUQQABIPCgtOQU1FX0RFVklDRRABEhIKDk5BTUVfQVBQUk9WQUxTEAISEQoNTkFNRV9QQVNTV09SRBADIjkKDUJlZ2luUmVzcG9uc2USKAoEbmV4dBgBIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5leHQi2wEKBE5leHQSKgoEc3RlcBgBIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLlN0ZXBIABIyCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIABIqCgRkb25lGAQgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuRG9uZUgAQgYKBG5leHQixgEKBFN0ZXASDAoEbmFtZRgBIAEoCRI2CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uEg8KB3Byb2JsZW0YAyABKAkSOQoFc2hvd24YBCADKAsyJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TdGVwLlNob3duRW50cnlCA4ABARosCgpTaG93bkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiBgoERG9uZSKfAgoPQ29udGludWVSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIYCg5pbnRlcmFjdGlvbl9pZBgCIAEoCUgAEi0KBHBhZ2UYAyABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Pd25QYWdlSAASDAoEc3RlcBgEIAEoCRJGCgZmaWVsZHMYBSADKAsyMS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlcXVlc3QuRmllbGRzRW50cnlCA4ABARotCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgcKBXZpc2l0Im8KEENvbnRpbnVlUmVzcG9uc2USKAoEbmV4dBgBIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5leHQSMQoHc2Vzc2lvbhgCIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24ilAIKGUJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0ElMKCnBhcmFtZXRlcnMYAiADKAsyPy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgDIAEoCRIgChhpZF90b2tlbl9oaW50X2lzX2ludmFsaWQYBCABKAgaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVAoIUmVkaXJlY3QSFQoIbG9jYXRpb24YASABKAlCA4ABARIxCglmb3JtX3Bvc3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdCKTAQoIRm9ybVBvc3QSCwoDdXJpGAEgASgJEkcKCnBhcmFtZXRlcnMYAiADKAsyLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdC5QYXJhbWV0ZXJzRW50cnlCA4ABARoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKeAQoLSW50ZXJhY3Rpb24SFgoOaW50ZXJhY3Rpb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhMKC3RlbmFudF9uYW1lGAMgASgJEhEKCWNsaWVudF9pZBgEIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAUgASgJEhIKCmxvZ2luX2hpbnQYBiABKAkSDgoGc2NvcGVzGAcgAygJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24i0wEKGkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKCHJlZGlyZWN0GAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI4CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIGCgRuZXh0ImYKFUdldEludGVyYWN0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkisAEKFkdldEludGVyYWN0aW9uUmVzcG9uc2USOgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkICGAESMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdBIoCgRzdGVwGAMgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcCKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIqcBCgpOZXdTZXNzaW9uEhoKDXNlc3Npb25fdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNEjEKBWVuZGVkGAMgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uEjkKDWtub3duX2Jyb3dzZXIYBCABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Lbm93bkJyb3dzZXIiMwoMS25vd25Ccm93c2VyEhIKBXRva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDSJSCgxFbmRlZFNlc3Npb24SEQoJdGVuYW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgDIAMoCSKKAgoOU2lnbkluUmVzcG9uc2USMwoJc2lnbmVkX2luGAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuU2lnbmVkSW5IABJDChF3cm9uZ19jcmVkZW50aWFscxgCIAEoCzImLnRlc3NlcmEuYXV0aG9yaXplLnYxLldyb25nQ3JlZGVudGlhbHNIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEjIKCHJlZGlyZWN0GAQgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIAEIJCgdvdXRjb21lIm8KCFNpZ25lZEluEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiSgoQV3JvbmdDcmVkZW50aWFscxI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uIooBChNTaWduSW5EaXJlY3RSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBImIKFFNpZ25JbkRpcmVjdFJlc3BvbnNlEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEhcKD3RlbmFudF9taXNtYXRjaBgCIAEoCCJKChFHZXRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQisgEKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhUKCWF1dGhfdGltZRgGIAEoA0ICGAESOAoOYXV0aGVudGljYXRpb24YByABKAsyIC50ZXNzZXJhLm9hdXRoLnYxLkF1dGhlbnRpY2F0aW9uIkQKEkdldFNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuU2Vzc2lvbiKIAQoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIdChBwcmVzZW50X3Bhc3N3b3JkGAIgASgJQgOAAQESGQoMbmV3X3Bhc3N3b3JkGAMgASgJQgOAAQEi6gEKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USMwoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb25IABIaChBwYXNzd29yZF9wcm9ibGVtGAIgASgJSAASPQoOd3JvbmdfcGFzc3dvcmQYAyABKAsyIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ1Bhc3N3b3JkSAASNQoKc2lnbmVkX291dBgEIAEoCzIfLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZE91dEgAQgkKB291dGNvbWUiDwoNV3JvbmdQYXNzd29yZCILCglTaWduZWRPdXQi3gEKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIEhsKE3JlZnVzZV91bnJlZ2lzdGVyZWQYByABKAginwEKEkVuZFNlc3Npb25SZXNwb25zZRIQCghsb2NhdGlvbhgBIAEoCRIVCg1zZXNzaW9uX2VuZGVkGAIgASgIEhEKCXRlbmFudF9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYBSADKAkSHAoUcmVkaXJlY3RfdXJpX3JlZnVzZWQYBiABKAgiqAEKEVJlZGVlbUNvZGVSZXF1ZXN0EhEKBGNvZGUYASABKAlCA4ABARIRCgljbGllbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhQKDHJlZGlyZWN0X3VyaRgEIAEoCRIaCg1jb2RlX3ZlcmlmaWVyGAUgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgGIAEoCRIUCgxjb25maWRlbnRpYWwYByABKAgi5QEKEkF1dGhvcml6YXRpb25HcmFudBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGc2NvcGVzGAQgAygJEhAKCHJlc291cmNlGAUgASgJEg0KBW5vbmNlGAYgASgJEhEKCWF1dGhfdGltZRgHIAEoAxISCgpzZXNzaW9uX2lkGAggASgJEg4KBmlzc3VlchgJIAEoCRIXCg91c2VyaW5mb19jbGFpbXMYCiADKAkSFwoPaWRfdG9rZW5fY2xhaW1zGAsgAygJIroBChJSZWRlZW1Db2RlUmVzcG9uc2USOwoFZ3JhbnQYASABKAsyKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BdXRob3JpemF0aW9uR3JhbnRCAhgBEhEKCWNvZGVfaGFzaBgCIAEoDBIUCgx0YWtlbl9iZWZvcmUYAyABKAgSDQoFYnVybnQYBCABKAgSLwoKdXNlcl9ncmFudBgFIAEoCzIbLnRlc3NlcmEub2F1dGgudjEuVXNlckdyYW50KsMBChJMb2dvdXROb3RpY2VSZXN1bHQSJAogTE9HT1VUX05PVElDRV9SRVNVTFRfVU5TUEVDSUZJRUQQABIiCh5MT0dPVVRfTk9USUNFX1JFU1VMVF9ERUxJVkVSRUQQARIfChtMT0dPVVRfTk9USUNFX1JFU1VMVF9GQUlMRUQQAhIeChpMT0dPVVRfTk9USUNFX1JFU1VMVF9SRVRSWRADEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0dJVkVfQkFDSxAEMqkNChBBdXRob3JpemVTZXJ2aWNlEl8KBUJlZ2luEiIudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXF1ZXN0GiMudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ9Cg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkSaAoIQ29udGludWUSJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlcXVlc3QaJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EoYBChJCZWdpbkF1dGhvcml6YXRpb24SLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSYgoGU2lnbkluEiMudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVxdWVzdBokLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnQKDFNpZ25JbkRpcmVjdBIpLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlcXVlc3QaKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ2CgpHZXRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVzcG9uc2UiFergGBEKB2dhdGV3YXkKBmRldmljZRJ6Cg5DaGFuZ2VQYXNzd29yZBIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbgoKRW5kU2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EmwKClJlZGVlbUNvZGUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXNwb25zZSIL6uAYBwoFdG9rZW4SgAEKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZSIL6uAYBwoFdG9rZW4wARKBAQoRVGFrZUxvZ291dE5vdGljZXMSLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1JlcXVlc3QaLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlIgvq4BgHCgV0b2tlbhKEAQoSRmluaXNoTG9nb3V0Tm90aWNlEi8udGVzc2VyYS5hdXRob3JpemUudjEuRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIgvq4BgHCgV0b2tlbhKHAQoSQ291bnRFbmRlZFNlc3Npb25zEi8udGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZFNlc3Npb25zUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvdW50RW5kZWRTZXNzaW9uc1Jlc3BvbnNlIg6QAgHq4BgHCgV0b2tlbmIGcHJvdG8z", [file_tessera_access_v1_access, file_tessera_impact_v1_impact, file_tessera_oauth_v1_user_grant]);
+
+/**
+ * @generated from message tessera.authorize.v1.CountEndedSessionsRequest
+ */
+export type CountEndedSessionsRequest = Message<"tessera.authorize.v1.CountEndedSessionsRequest"> & {
+  /**
+   * @generated from field: tessera.impact.v1.Ends ends = 1;
+   */
+  ends?: Ends | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CountEndedSessionsRequest.
+ * Use `create(CountEndedSessionsRequestSchema)` to create a new message.
+ */
+export const CountEndedSessionsRequestSchema: GenMessage<CountEndedSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 0);
+
+/**
+ * @generated from message tessera.authorize.v1.CountEndedSessionsResponse
+ */
+export type CountEndedSessionsResponse = Message<"tessera.authorize.v1.CountEndedSessionsResponse"> & {
+  /**
+   * @generated from field: tessera.impact.v1.Ended sessions = 1;
+   */
+  sessions?: Ended | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CountEndedSessionsResponse.
+ * Use `create(CountEndedSessionsResponseSchema)` to create a new message.
+ */
+export const CountEndedSessionsResponseSchema: GenMessage<CountEndedSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 1);
 
 /**
  * @generated from message tessera.authorize.v1.TakeLogoutNoticesRequest
@@ -44,7 +80,7 @@ export type TakeLogoutNoticesRequest = Message<"tessera.authorize.v1.TakeLogoutN
  * Use `create(TakeLogoutNoticesRequestSchema)` to create a new message.
  */
 export const TakeLogoutNoticesRequestSchema: GenMessage<TakeLogoutNoticesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 0);
+  messageDesc(file_tessera_authorize_v1_authorize, 2);
 
 /**
  * @generated from message tessera.authorize.v1.TakeLogoutNoticesResponse
@@ -61,7 +97,7 @@ export type TakeLogoutNoticesResponse = Message<"tessera.authorize.v1.TakeLogout
  * Use `create(TakeLogoutNoticesResponseSchema)` to create a new message.
  */
 export const TakeLogoutNoticesResponseSchema: GenMessage<TakeLogoutNoticesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 1);
+  messageDesc(file_tessera_authorize_v1_authorize, 3);
 
 /**
  * The end of a session, for one application that got a code in it.
@@ -137,7 +173,7 @@ export type LogoutNotice = Message<"tessera.authorize.v1.LogoutNotice"> & {
  * Use `create(LogoutNoticeSchema)` to create a new message.
  */
 export const LogoutNoticeSchema: GenMessage<LogoutNotice> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 2);
+  messageDesc(file_tessera_authorize_v1_authorize, 4);
 
 /**
  * @generated from message tessera.authorize.v1.FinishLogoutNoticeRequest
@@ -171,7 +207,7 @@ export type FinishLogoutNoticeRequest = Message<"tessera.authorize.v1.FinishLogo
  * Use `create(FinishLogoutNoticeRequestSchema)` to create a new message.
  */
 export const FinishLogoutNoticeRequestSchema: GenMessage<FinishLogoutNoticeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 3);
+  messageDesc(file_tessera_authorize_v1_authorize, 5);
 
 /**
  * @generated from message tessera.authorize.v1.FinishLogoutNoticeResponse
@@ -184,7 +220,7 @@ export type FinishLogoutNoticeResponse = Message<"tessera.authorize.v1.FinishLog
  * Use `create(FinishLogoutNoticeResponseSchema)` to create a new message.
  */
 export const FinishLogoutNoticeResponseSchema: GenMessage<FinishLogoutNoticeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 4);
+  messageDesc(file_tessera_authorize_v1_authorize, 6);
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsRequest
@@ -211,7 +247,7 @@ export type WatchSessionEndsRequest = Message<"tessera.authorize.v1.WatchSession
  * Use `create(WatchSessionEndsRequestSchema)` to create a new message.
  */
 export const WatchSessionEndsRequestSchema: GenMessage<WatchSessionEndsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 5);
+  messageDesc(file_tessera_authorize_v1_authorize, 7);
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsResponse
@@ -250,7 +286,7 @@ export type WatchSessionEndsResponse = Message<"tessera.authorize.v1.WatchSessio
  * Use `create(WatchSessionEndsResponseSchema)` to create a new message.
  */
 export const WatchSessionEndsResponseSchema: GenMessage<WatchSessionEndsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 6);
+  messageDesc(file_tessera_authorize_v1_authorize, 8);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserContext
@@ -305,7 +341,7 @@ export type BrowserContext = Message<"tessera.authorize.v1.BrowserContext"> & {
  * Use `create(BrowserContextSchema)` to create a new message.
  */
 export const BrowserContextSchema: GenMessage<BrowserContext> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 7);
+  messageDesc(file_tessera_authorize_v1_authorize, 9);
 
 /**
  * @generated from message tessera.authorize.v1.BeginRequest
@@ -339,7 +375,7 @@ export type BeginRequest = Message<"tessera.authorize.v1.BeginRequest"> & {
  * Use `create(BeginRequestSchema)` to create a new message.
  */
 export const BeginRequestSchema: GenMessage<BeginRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 8);
+  messageDesc(file_tessera_authorize_v1_authorize, 10);
 
 /**
  * @generated from message tessera.authorize.v1.AuthorizationRequest
@@ -373,7 +409,7 @@ export type AuthorizationRequest = Message<"tessera.authorize.v1.AuthorizationRe
  * Use `create(AuthorizationRequestSchema)` to create a new message.
  */
 export const AuthorizationRequestSchema: GenMessage<AuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 9);
+  messageDesc(file_tessera_authorize_v1_authorize, 11);
 
 /**
  * A page of ours that needs to know who the person is.
@@ -397,7 +433,7 @@ export type OwnPage = Message<"tessera.authorize.v1.OwnPage"> & {
  * Use `create(OwnPageSchema)` to create a new message.
  */
 export const OwnPageSchema: GenMessage<OwnPage> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 10);
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
 
 /**
  * @generated from enum tessera.authorize.v1.OwnPage.Name
@@ -433,7 +469,7 @@ export type OwnPage_Name = (typeof OwnPage_Name)[keyof typeof OwnPage_Name] | Un
  * Describes the enum tessera.authorize.v1.OwnPage.Name.
  */
 export const OwnPage_NameSchema: GenEnum<OwnPage_Name> = /*@__PURE__*/
-  enumDesc(file_tessera_authorize_v1_authorize, 10, 0);
+  enumDesc(file_tessera_authorize_v1_authorize, 12, 0);
 
 /**
  * @generated from message tessera.authorize.v1.BeginResponse
@@ -450,7 +486,7 @@ export type BeginResponse = Message<"tessera.authorize.v1.BeginResponse"> & {
  * Use `create(BeginResponseSchema)` to create a new message.
  */
 export const BeginResponseSchema: GenMessage<BeginResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 11);
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
 
 /**
  * Next is what comes next in a visit.
@@ -495,7 +531,7 @@ export type Next = Message<"tessera.authorize.v1.Next"> & {
  * Use `create(NextSchema)` to create a new message.
  */
 export const NextSchema: GenMessage<Next> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
 
 /**
  * Step is a page that the person must answer.
@@ -537,7 +573,7 @@ export type Step = Message<"tessera.authorize.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
 
 /**
  * @generated from message tessera.authorize.v1.Done
@@ -550,7 +586,7 @@ export type Done = Message<"tessera.authorize.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
 
 /**
  * @generated from message tessera.authorize.v1.ContinueRequest
@@ -598,7 +634,7 @@ export type ContinueRequest = Message<"tessera.authorize.v1.ContinueRequest"> & 
  * Use `create(ContinueRequestSchema)` to create a new message.
  */
 export const ContinueRequestSchema: GenMessage<ContinueRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * @generated from message tessera.authorize.v1.ContinueResponse
@@ -622,7 +658,7 @@ export type ContinueResponse = Message<"tessera.authorize.v1.ContinueResponse"> 
  * Use `create(ContinueResponseSchema)` to create a new message.
  */
 export const ContinueResponseSchema: GenMessage<ContinueResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * Compatibility until 0.3: BeginRequest replaces it.
@@ -656,7 +692,7 @@ export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAutho
  * Use `create(BeginAuthorizationRequestSchema)` to create a new message.
  */
 export const BeginAuthorizationRequestSchema: GenMessage<BeginAuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.Redirect
@@ -682,7 +718,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * A form that the browser posts to the client (OAuth 2.0 Form Post Response Mode section 2).
@@ -706,7 +742,7 @@ export type FormPost = Message<"tessera.authorize.v1.FormPost"> & {
  * Use `create(FormPostSchema)` to create a new message.
  */
 export const FormPostSchema: GenMessage<FormPost> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -753,7 +789,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -773,7 +809,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationResponse
@@ -808,7 +844,7 @@ export type BeginAuthorizationResponse = Message<"tessera.authorize.v1.BeginAuth
  * Use `create(BeginAuthorizationResponseSchema)` to create a new message.
  */
 export const BeginAuthorizationResponseSchema: GenMessage<BeginAuthorizationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -830,7 +866,7 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 23);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
@@ -864,7 +900,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 24);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * @generated from message tessera.authorize.v1.SignInRequest
@@ -896,7 +932,7 @@ export type SignInRequest = Message<"tessera.authorize.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
+  messageDesc(file_tessera_authorize_v1_authorize, 27);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -937,7 +973,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 26);
+  messageDesc(file_tessera_authorize_v1_authorize, 28);
 
 /**
  * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
@@ -965,7 +1001,7 @@ export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
  * Use `create(KnownBrowserSchema)` to create a new message.
  */
 export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 27);
+  messageDesc(file_tessera_authorize_v1_authorize, 29);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -994,7 +1030,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 28);
+  messageDesc(file_tessera_authorize_v1_authorize, 30);
 
 /**
  * @generated from message tessera.authorize.v1.SignInResponse
@@ -1041,7 +1077,7 @@ export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 29);
+  messageDesc(file_tessera_authorize_v1_authorize, 31);
 
 /**
  * @generated from message tessera.authorize.v1.SignedIn
@@ -1063,7 +1099,7 @@ export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
  * Use `create(SignedInSchema)` to create a new message.
  */
 export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 30);
+  messageDesc(file_tessera_authorize_v1_authorize, 32);
 
 /**
  * @generated from message tessera.authorize.v1.WrongCredentials
@@ -1080,7 +1116,7 @@ export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> 
  * Use `create(WrongCredentialsSchema)` to create a new message.
  */
 export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 31);
+  messageDesc(file_tessera_authorize_v1_authorize, 33);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectRequest
@@ -1112,7 +1148,7 @@ export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequ
  * Use `create(SignInDirectRequestSchema)` to create a new message.
  */
 export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 32);
+  messageDesc(file_tessera_authorize_v1_authorize, 34);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectResponse
@@ -1138,7 +1174,7 @@ export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectRes
  * Use `create(SignInDirectResponseSchema)` to create a new message.
  */
 export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 33);
+  messageDesc(file_tessera_authorize_v1_authorize, 35);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -1155,7 +1191,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 34);
+  messageDesc(file_tessera_authorize_v1_authorize, 36);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -1207,7 +1243,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 35);
+  messageDesc(file_tessera_authorize_v1_authorize, 37);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -1224,7 +1260,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 36);
+  messageDesc(file_tessera_authorize_v1_authorize, 38);
 
 /**
  * @generated from message tessera.authorize.v1.ChangePasswordRequest
@@ -1251,7 +1287,7 @@ export type ChangePasswordRequest = Message<"tessera.authorize.v1.ChangePassword
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 37);
+  messageDesc(file_tessera_authorize_v1_authorize, 39);
 
 /**
  * @generated from message tessera.authorize.v1.ChangePasswordResponse
@@ -1300,7 +1336,7 @@ export type ChangePasswordResponse = Message<"tessera.authorize.v1.ChangePasswor
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 38);
+  messageDesc(file_tessera_authorize_v1_authorize, 40);
 
 /**
  * @generated from message tessera.authorize.v1.WrongPassword
@@ -1313,7 +1349,7 @@ export type WrongPassword = Message<"tessera.authorize.v1.WrongPassword"> & {
  * Use `create(WrongPasswordSchema)` to create a new message.
  */
 export const WrongPasswordSchema: GenMessage<WrongPassword> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 39);
+  messageDesc(file_tessera_authorize_v1_authorize, 41);
 
 /**
  * @generated from message tessera.authorize.v1.SignedOut
@@ -1326,7 +1362,7 @@ export type SignedOut = Message<"tessera.authorize.v1.SignedOut"> & {
  * Use `create(SignedOutSchema)` to create a new message.
  */
 export const SignedOutSchema: GenMessage<SignedOut> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 40);
+  messageDesc(file_tessera_authorize_v1_authorize, 42);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -1380,7 +1416,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 41);
+  messageDesc(file_tessera_authorize_v1_authorize, 43);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -1431,7 +1467,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 42);
+  messageDesc(file_tessera_authorize_v1_authorize, 44);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -1482,7 +1518,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 43);
+  messageDesc(file_tessera_authorize_v1_authorize, 45);
 
 /**
  * Compatibility until 0.3: UserGrant replaces it.
@@ -1555,7 +1591,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
  * Use `create(AuthorizationGrantSchema)` to create a new message.
  */
 export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 44);
+  messageDesc(file_tessera_authorize_v1_authorize, 46);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -1602,7 +1638,7 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 45);
+  messageDesc(file_tessera_authorize_v1_authorize, 47);
 
 /**
  * @generated from enum tessera.authorize.v1.LogoutNoticeResult
@@ -1798,6 +1834,16 @@ export const AuthorizeService: GenService<{
     methodKind: "unary";
     input: typeof FinishLogoutNoticeRequestSchema;
     output: typeof FinishLogoutNoticeResponseSchema;
+  },
+  /**
+   * CountEndedSessions counts the sessions that count now and that a change would end.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.CountEndedSessions
+   */
+  countEndedSessions: {
+    methodKind: "unary";
+    input: typeof CountEndedSessionsRequestSchema;
+    output: typeof CountEndedSessionsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_authorize_v1_authorize, 0);

@@ -6,13 +6,59 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
+import type { Ended, Ends } from "../../impact/v1/impact_pb.ts";
+import { file_tessera_impact_v1_impact } from "../../impact/v1/impact_pb.ts";
 import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file tessera/token/v1/token.proto.
  */
 export const file_tessera_token_v1_token: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIoABChFDbGllbnRDcmVkZW50aWFscxIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBEjwKBm1ldGhvZBgDIAEoDjIsLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QiPwoGQ2FsbGVyEhIKCmlwX2FkZHJlc3MYASABKAkSDgoGaXNzdWVyGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCSK/AgoPRXhjaGFuZ2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgpncmFudF90eXBlGAMgASgJEg0KBXNjb3BlGAQgASgJEhAKCHJlc291cmNlGAUgASgJEhEKBGNvZGUYBiABKAlCA4ABARIaCg1jb2RlX3ZlcmlmaWVyGAcgASgJQgOAAQESFAoMcmVkaXJlY3RfdXJpGAggASgJEhoKDXJlZnJlc2hfdG9rZW4YCSABKAlCA4ABARIYCgtkZXZpY2VfY29kZRgKIAEoCUIDgAEBEhgKC2F1dGhfcmVxX2lkGAsgASgJQgOAAQEigwEKEEV4Y2hhbmdlUmVzcG9uc2USGQoMYWNjZXNzX3Rva2VuGAEgASgJQgOAAQESEgoKZXhwaXJlc19pbhgCIAEoDRINCgVzY29wZRgDIAEoCRIaCg1yZWZyZXNoX3Rva2VuGAQgASgJQgOAAQESFQoIaWRfdG9rZW4YBSABKAlCA4ABASI+ChVOb3RlU2Vzc2lvbkVuZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiGAoWTm90ZVNlc3Npb25FbmRSZXNwb25zZSKvAQoNUmV2b2tlUmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchI4CgtjcmVkZW50aWFscxgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50Q3JlZGVudGlhbHMSEgoFdG9rZW4YAyABKAlCA4ABARIOCgZyZWFzb24YBCABKAkSFgoOaWdub3JlX3Vua25vd24YBSABKAgiEAoOUmV2b2tlUmVzcG9uc2UiVgoPVXNlckluZm9SZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEhkKDGFjY2Vzc190b2tlbhgCIAEoCUIDgAEBIq4BChBVc2VySW5mb1Jlc3BvbnNlEgsKA3N1YhgBIAEoCRIRCgRuYW1lGAIgASgJSACIAQESEgoFZW1haWwYAyABKAlIAYgBARIZCgxwaG9uZV9udW1iZXIYBCABKAlIAogBARInCgZjbGFpbXMYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgcKBV9uYW1lQggKBl9lbWFpbEIPCg1fcGhvbmVfbnVtYmVyIlsKGFZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchIVCghpZF90b2tlbhgCIAEoCUIDgAEBIl4KGVZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2USDQoFdmFsaWQYASABKAgSEQoJY2xpZW50X2lkGAIgASgJEgsKA3N1YhgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJIosBChFJbnRyb3NwZWN0UmVxdWVzdBISCgV0b2tlbhgBIAEoCUIDgAEBEigKBmNhbGxlchgCIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAMgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscyL3AQoSSW50cm9zcGVjdFJlc3BvbnNlEg4KBmFjdGl2ZRgBIAEoCBILCgNzdWIYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEgsKA2V4cBgFIAEoAxILCgNpYXQYBiABKAMSCwoDYXVkGAcgASgJEgsKA2lzcxgIIAEoCRIRCgl0ZW5hbnRfaWQYCSABKAkSDAoEcm9sZRgKIAMoCRIpCgRraW5kGAsgASgOMhsudGVzc2VyYS50b2tlbi52MS5Ub2tlbktpbmQSCwoDanRpGAwgASgJEhUKDWNhY2hlX3NlY29uZHMYDSABKA0iLQoWQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBITCgZ0b2tlbnMYASADKAlCA4ABASJQChdCYXRjaEludHJvc3BlY3RSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdE91dGNvbWUijgEKEUludHJvc3BlY3RPdXRjb21lEjYKBnJlc3VsdBgBIAEoCzIkLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlSAASNgoHZmFpbHVyZRgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdEZhaWx1cmVIAEIJCgdvdXRjb21lIk8KEUludHJvc3BlY3RGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIbChNyZXRyeV9hZnRlcl9zZWNvbmRzGAMgASgNIjgKF1dhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVzaW5jZRgCIAEoAyLTAQoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIuCgRraW5kGAIgASgOMiAudGVzc2VyYS50b2tlbi52MS5SZXZvY2F0aW9uS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCwoDc3ViGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRISCgpzZXNzaW9uX2lkGAYgASgJEhEKCWZhbWlseV9pZBgHIAEoCRIQCghlbmRlZF9hdBgIIAEoAxILCgNqdGkYCSABKAkq3AEKGkNsaWVudEF1dGhlbnRpY2F0aW9uTWV0aG9kEiwKKENMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfVU5TUEVDSUZJRUQQABIlCiFDTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX05PTkUQARI0CjBDTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX0NMSUVOVF9TRUNSRVRfQkFTSUMQAhIzCi9DTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX0NMSUVOVF9TRUNSRVRfUE9TVBADKmIKCVRva2VuS2luZBIaChZUT0tFTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXVE9LRU5fS0lORF9BQ0NFU1NfVE9LRU4QARIcChhUT0tFTl9LSU5EX1JFRlJFU0hfVE9LRU4QAiruAQoOUmV2b2NhdGlvbktpbmQSHwobUkVWT0NBVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASIgoeUkVWT0NBVElPTl9LSU5EX1JFRlJFU0hfRkFNSUxZEAESGwoXUkVWT0NBVElPTl9LSU5EX1NFU1NJT04QAhIbChdSRVZPQ0FUSU9OX0tJTkRfU1VCSkVDVBADEh8KG1JFVk9DQVRJT05fS0lORF9BUFBMSUNBVElPThAEEhoKFlJFVk9DQVRJT05fS0lORF9URU5BTlQQBRIgChxSRVZPQ0FUSU9OX0tJTkRfQUNDRVNTX1RPS0VOEAYypQQKDFRva2VuU2VydmljZRJgCghFeGNoYW5nZRIhLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXF1ZXN0GiIudGVzc2VyYS50b2tlbi52MS5FeGNoYW5nZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EloKBlJldm9rZRIfLnRlc3NlcmEudG9rZW4udjEuUmV2b2tlUmVxdWVzdBogLnRlc3NlcmEudG9rZW4udjEuUmV2b2tlUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSYAoIVXNlckluZm8SIS50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuVXNlckluZm9SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ1Cg5Ob3RlU2Vzc2lvbkVuZBInLnRlc3NlcmEudG9rZW4udjEuTm90ZVNlc3Npb25FbmRSZXF1ZXN0GigudGVzc2VyYS50b2tlbi52MS5Ob3RlU2Vzc2lvbkVuZFJlc3BvbnNlIhCQAgLq4BgJCgdnYXRld2F5En4KEVZlcmlmeUlkVG9rZW5IaW50EioudGVzc2VyYS50b2tlbi52MS5WZXJpZnlJZFRva2VuSGludFJlcXVlc3QaKy50ZXNzZXJhLnRva2VuLnYxLlZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXky8AMKFEludHJvc3BlY3Rpb25TZXJ2aWNlEpsBCgpJbnRyb3NwZWN0EiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlIkKQAgHq4Bg7CgdnYXRld2F5CgVhZG1pbgoMaW50cm9zcGVjdG9yCghvcGVyYXRvchIRdG9rZW5zLmludHJvc3BlY3QSmgEKD0JhdGNoSW50cm9zcGVjdBIoLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBopLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVzcG9uc2UiMpACAergGCsKDGludHJvc3BlY3RvcgoIb3BlcmF0b3ISEXRva2Vucy5pbnRyb3NwZWN0EpwBChBXYXRjaFJldm9jYXRpb25zEikudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBoqLnRlc3NlcmEudG9rZW4udjEuV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlIi/q4BgrCgxpbnRyb3NwZWN0b3IKCG9wZXJhdG9yEhF0b2tlbnMuaW50cm9zcGVjdDABYgZwcm90bzM", [file_google_protobuf_struct, file_tessera_access_v1_access]);
+  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIjoKEUNvdW50RW5kZWRSZXF1ZXN0EiUKBGVuZHMYASABKAsyFy50ZXNzZXJhLmltcGFjdC52MS5FbmRzIqEBChJDb3VudEVuZGVkUmVzcG9uc2USKgoIc2Vzc2lvbnMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIyChByZWZyZXNoX2ZhbWlsaWVzGAIgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQSKwoJYXBwcm92YWxzGAMgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQigAEKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESPAoGbWV0aG9kGAMgASgOMiwudGVzc2VyYS50b2tlbi52MS5DbGllbnRBdXRoZW50aWNhdGlvbk1ldGhvZCI/CgZDYWxsZXISEgoKaXBfYWRkcmVzcxgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJIr8CCg9FeGNoYW5nZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKCmdyYW50X3R5cGUYAyABKAkSDQoFc2NvcGUYBCABKAkSEAoIcmVzb3VyY2UYBSABKAkSEQoEY29kZRgGIAEoCUIDgAEBEhoKDWNvZGVfdmVyaWZpZXIYByABKAlCA4ABARIUCgxyZWRpcmVjdF91cmkYCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUIDgAEBEhgKC2RldmljZV9jb2RlGAogASgJQgOAAQESGAoLYXV0aF9yZXFfaWQYCyABKAlCA4ABASKDAQoQRXhjaGFuZ2VSZXNwb25zZRIZCgxhY2Nlc3NfdG9rZW4YASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEg0KBXNjb3BlGAMgASgJEhoKDXJlZnJlc2hfdG9rZW4YBCABKAlCA4ABARIVCghpZF90b2tlbhgFIAEoCUIDgAEBIj4KFU5vdGVTZXNzaW9uRW5kUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSIYChZOb3RlU2Vzc2lvbkVuZFJlc3BvbnNlIq8BCg1SZXZva2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgV0b2tlbhgDIAEoCUIDgAEBEg4KBnJlYXNvbhgEIAEoCRIWCg5pZ25vcmVfdW5rbm93bhgFIAEoCCIQCg5SZXZva2VSZXNwb25zZSJWCg9Vc2VySW5mb1JlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISGQoMYWNjZXNzX3Rva2VuGAIgASgJQgOAAQEirgEKEFVzZXJJbmZvUmVzcG9uc2USCwoDc3ViGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARISCgVlbWFpbBgDIAEoCUgBiAEBEhkKDHBob25lX251bWJlchgEIAEoCUgCiAEBEicKBmNsYWltcxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBwoFX25hbWVCCAoGX2VtYWlsQg8KDV9waG9uZV9udW1iZXIiWwoYVmVyaWZ5SWRUb2tlbkhpbnRSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEhUKCGlkX3Rva2VuGAIgASgJQgOAAQEiXgoZVmVyaWZ5SWRUb2tlbkhpbnRSZXNwb25zZRINCgV2YWxpZBgBIAEoCBIRCgljbGllbnRfaWQYAiABKAkSCwoDc3ViGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkiiwEKEUludHJvc3BlY3RSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgOAAQESKAoGY2FsbGVyGAIgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAyABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzIvcBChJJbnRyb3NwZWN0UmVzcG9uc2USDgoGYWN0aXZlGAEgASgIEgsKA3N1YhgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSDQoFc2NvcGUYBCABKAkSCwoDZXhwGAUgASgDEgsKA2lhdBgGIAEoAxILCgNhdWQYByABKAkSCwoDaXNzGAggASgJEhEKCXRlbmFudF9pZBgJIAEoCRIMCgRyb2xlGAogAygJEikKBGtpbmQYCyABKA4yGy50ZXNzZXJhLnRva2VuLnYxLlRva2VuS2luZBILCgNqdGkYDCABKAkSFQoNY2FjaGVfc2Vjb25kcxgNIAEoDSItChZCYXRjaEludHJvc3BlY3RSZXF1ZXN0EhMKBnRva2VucxgBIAMoCUIDgAEBIlAKF0JhdGNoSW50cm9zcGVjdFJlc3BvbnNlEjUKCG91dGNvbWVzGAEgAygLMiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0T3V0Y29tZSKOAQoRSW50cm9zcGVjdE91dGNvbWUSNgoGcmVzdWx0GAEgASgLMiQudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVzcG9uc2VIABI2CgdmYWlsdXJlGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0RmFpbHVyZUgAQgkKB291dGNvbWUiTwoRSW50cm9zcGVjdEZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0iOAoXV2F0Y2hSZXZvY2F0aW9uc1JlcXVlc3QSDgoGY3Vyc29yGAEgASgJEg0KBXNpbmNlGAIgASgDItMBChhXYXRjaFJldm9jYXRpb25zUmVzcG9uc2USDgoGY3Vyc29yGAEgASgJEi4KBGtpbmQYAiABKA4yIC50ZXNzZXJhLnRva2VuLnYxLlJldm9jYXRpb25LaW5kEhEKCXRlbmFudF9pZBgDIAEoCRILCgNzdWIYBCABKAkSEQoJY2xpZW50X2lkGAUgASgJEhIKCnNlc3Npb25faWQYBiABKAkSEQoJZmFtaWx5X2lkGAcgASgJEhAKCGVuZGVkX2F0GAggASgDEgsKA2p0aRgJIAEoCSrcAQoaQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QSLAooQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9VTlNQRUNJRklFRBAAEiUKIUNMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfTk9ORRABEjQKMENMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9CQVNJQxACEjMKL0NMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9QT1NUEAMqYgoJVG9rZW5LaW5kEhoKFlRPS0VOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9LSU5EX0FDQ0VTU19UT0tFThABEhwKGFRPS0VOX0tJTkRfUkVGUkVTSF9UT0tFThACKu4BCg5SZXZvY2F0aW9uS2luZBIfChtSRVZPQ0FUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIiCh5SRVZPQ0FUSU9OX0tJTkRfUkVGUkVTSF9GQU1JTFkQARIbChdSRVZPQ0FUSU9OX0tJTkRfU0VTU0lPThACEhsKF1JFVk9DQVRJT05fS0lORF9TVUJKRUNUEAMSHwobUkVWT0NBVElPTl9LSU5EX0FQUExJQ0FUSU9OEAQSGgoWUkVWT0NBVElPTl9LSU5EX1RFTkFOVBAFEiAKHFJFVk9DQVRJT05fS0lORF9BQ0NFU1NfVE9LRU4QBjKYBQoMVG9rZW5TZXJ2aWNlEmAKCEV4Y2hhbmdlEiEudGVzc2VyYS50b2tlbi52MS5FeGNoYW5nZVJlcXVlc3QaIi50ZXNzZXJhLnRva2VuLnYxLkV4Y2hhbmdlUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSWgoGUmV2b2tlEh8udGVzc2VyYS50b2tlbi52MS5SZXZva2VSZXF1ZXN0GiAudGVzc2VyYS50b2tlbi52MS5SZXZva2VSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJgCghVc2VySW5mbxIhLnRlc3NlcmEudG9rZW4udjEuVXNlckluZm9SZXF1ZXN0GiIudGVzc2VyYS50b2tlbi52MS5Vc2VySW5mb1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnUKDk5vdGVTZXNzaW9uRW5kEicudGVzc2VyYS50b2tlbi52MS5Ob3RlU2Vzc2lvbkVuZFJlcXVlc3QaKC50ZXNzZXJhLnRva2VuLnYxLk5vdGVTZXNzaW9uRW5kUmVzcG9uc2UiEJACAurgGAkKB2dhdGV3YXkSfgoRVmVyaWZ5SWRUb2tlbkhpbnQSKi50ZXNzZXJhLnRva2VuLnYxLlZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBorLnRlc3NlcmEudG9rZW4udjEuVmVyaWZ5SWRUb2tlbkhpbnRSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJxCgpDb3VudEVuZGVkEiMudGVzc2VyYS50b2tlbi52MS5Db3VudEVuZGVkUmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuQ291bnRFbmRlZFJlc3BvbnNlIhiQAgHq4BgRCgVhZG1pbgoIb3BlcmF0b3Iy8AMKFEludHJvc3BlY3Rpb25TZXJ2aWNlEpsBCgpJbnRyb3NwZWN0EiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlIkKQAgHq4Bg7CgdnYXRld2F5CgVhZG1pbgoMaW50cm9zcGVjdG9yCghvcGVyYXRvchIRdG9rZW5zLmludHJvc3BlY3QSmgEKD0JhdGNoSW50cm9zcGVjdBIoLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBopLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVzcG9uc2UiMpACAergGCsKDGludHJvc3BlY3RvcgoIb3BlcmF0b3ISEXRva2Vucy5pbnRyb3NwZWN0EpwBChBXYXRjaFJldm9jYXRpb25zEikudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBoqLnRlc3NlcmEudG9rZW4udjEuV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlIi/q4BgrCgxpbnRyb3NwZWN0b3IKCG9wZXJhdG9yEhF0b2tlbnMuaW50cm9zcGVjdDABYgZwcm90bzM", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+
+/**
+ * @generated from message tessera.token.v1.CountEndedRequest
+ */
+export type CountEndedRequest = Message<"tessera.token.v1.CountEndedRequest"> & {
+  /**
+   * @generated from field: tessera.impact.v1.Ends ends = 1;
+   */
+  ends?: Ends | undefined;
+};
+
+/**
+ * Describes the message tessera.token.v1.CountEndedRequest.
+ * Use `create(CountEndedRequestSchema)` to create a new message.
+ */
+export const CountEndedRequestSchema: GenMessage<CountEndedRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 0);
+
+/**
+ * @generated from message tessera.token.v1.CountEndedResponse
+ */
+export type CountEndedResponse = Message<"tessera.token.v1.CountEndedResponse"> & {
+  /**
+   * @generated from field: tessera.impact.v1.Ended sessions = 1;
+   */
+  sessions?: Ended | undefined;
+
+  /**
+   * @generated from field: tessera.impact.v1.Ended refresh_families = 2;
+   */
+  refreshFamilies?: Ended | undefined;
+
+  /**
+   * @generated from field: tessera.impact.v1.Ended approvals = 3;
+   */
+  approvals?: Ended | undefined;
+};
+
+/**
+ * Describes the message tessera.token.v1.CountEndedResponse.
+ * Use `create(CountEndedResponseSchema)` to create a new message.
+ */
+export const CountEndedResponseSchema: GenMessage<CountEndedResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 1);
 
 /**
  * @generated from message tessera.token.v1.ClientCredentials
@@ -39,7 +85,7 @@ export type ClientCredentials = Message<"tessera.token.v1.ClientCredentials"> & 
  * Use `create(ClientCredentialsSchema)` to create a new message.
  */
 export const ClientCredentialsSchema: GenMessage<ClientCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 0);
+  messageDesc(file_tessera_token_v1_token, 2);
 
 /**
  * @generated from message tessera.token.v1.Caller
@@ -70,7 +116,7 @@ export type Caller = Message<"tessera.token.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 1);
+  messageDesc(file_tessera_token_v1_token, 3);
 
 /**
  * @generated from message tessera.token.v1.ExchangeRequest
@@ -139,7 +185,7 @@ export type ExchangeRequest = Message<"tessera.token.v1.ExchangeRequest"> & {
  * Use `create(ExchangeRequestSchema)` to create a new message.
  */
 export const ExchangeRequestSchema: GenMessage<ExchangeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 2);
+  messageDesc(file_tessera_token_v1_token, 4);
 
 /**
  * @generated from message tessera.token.v1.ExchangeResponse
@@ -180,7 +226,7 @@ export type ExchangeResponse = Message<"tessera.token.v1.ExchangeResponse"> & {
  * Use `create(ExchangeResponseSchema)` to create a new message.
  */
 export const ExchangeResponseSchema: GenMessage<ExchangeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 3);
+  messageDesc(file_tessera_token_v1_token, 5);
 
 /**
  * @generated from message tessera.token.v1.NoteSessionEndRequest
@@ -202,7 +248,7 @@ export type NoteSessionEndRequest = Message<"tessera.token.v1.NoteSessionEndRequ
  * Use `create(NoteSessionEndRequestSchema)` to create a new message.
  */
 export const NoteSessionEndRequestSchema: GenMessage<NoteSessionEndRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 4);
+  messageDesc(file_tessera_token_v1_token, 6);
 
 /**
  * @generated from message tessera.token.v1.NoteSessionEndResponse
@@ -215,7 +261,7 @@ export type NoteSessionEndResponse = Message<"tessera.token.v1.NoteSessionEndRes
  * Use `create(NoteSessionEndResponseSchema)` to create a new message.
  */
 export const NoteSessionEndResponseSchema: GenMessage<NoteSessionEndResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 5);
+  messageDesc(file_tessera_token_v1_token, 7);
 
 /**
  * @generated from message tessera.token.v1.RevokeRequest
@@ -256,7 +302,7 @@ export type RevokeRequest = Message<"tessera.token.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 6);
+  messageDesc(file_tessera_token_v1_token, 8);
 
 /**
  * @generated from message tessera.token.v1.RevokeResponse
@@ -269,7 +315,7 @@ export type RevokeResponse = Message<"tessera.token.v1.RevokeResponse"> & {
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 7);
+  messageDesc(file_tessera_token_v1_token, 9);
 
 /**
  * @generated from message tessera.token.v1.UserInfoRequest
@@ -291,7 +337,7 @@ export type UserInfoRequest = Message<"tessera.token.v1.UserInfoRequest"> & {
  * Use `create(UserInfoRequestSchema)` to create a new message.
  */
 export const UserInfoRequestSchema: GenMessage<UserInfoRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 8);
+  messageDesc(file_tessera_token_v1_token, 10);
 
 /**
  * @generated from message tessera.token.v1.UserInfoResponse
@@ -330,7 +376,7 @@ export type UserInfoResponse = Message<"tessera.token.v1.UserInfoResponse"> & {
  * Use `create(UserInfoResponseSchema)` to create a new message.
  */
 export const UserInfoResponseSchema: GenMessage<UserInfoResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 9);
+  messageDesc(file_tessera_token_v1_token, 11);
 
 /**
  * @generated from message tessera.token.v1.VerifyIdTokenHintRequest
@@ -352,7 +398,7 @@ export type VerifyIdTokenHintRequest = Message<"tessera.token.v1.VerifyIdTokenHi
  * Use `create(VerifyIdTokenHintRequestSchema)` to create a new message.
  */
 export const VerifyIdTokenHintRequestSchema: GenMessage<VerifyIdTokenHintRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 10);
+  messageDesc(file_tessera_token_v1_token, 12);
 
 /**
  * @generated from message tessera.token.v1.VerifyIdTokenHintResponse
@@ -384,7 +430,7 @@ export type VerifyIdTokenHintResponse = Message<"tessera.token.v1.VerifyIdTokenH
  * Use `create(VerifyIdTokenHintResponseSchema)` to create a new message.
  */
 export const VerifyIdTokenHintResponseSchema: GenMessage<VerifyIdTokenHintResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 11);
+  messageDesc(file_tessera_token_v1_token, 13);
 
 /**
  * @generated from message tessera.token.v1.IntrospectRequest
@@ -413,7 +459,7 @@ export type IntrospectRequest = Message<"tessera.token.v1.IntrospectRequest"> & 
  * Use `create(IntrospectRequestSchema)` to create a new message.
  */
 export const IntrospectRequestSchema: GenMessage<IntrospectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 12);
+  messageDesc(file_tessera_token_v1_token, 14);
 
 /**
  * @generated from message tessera.token.v1.IntrospectResponse
@@ -498,7 +544,7 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
  * Use `create(IntrospectResponseSchema)` to create a new message.
  */
 export const IntrospectResponseSchema: GenMessage<IntrospectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 13);
+  messageDesc(file_tessera_token_v1_token, 15);
 
 /**
  * @generated from message tessera.token.v1.BatchIntrospectRequest
@@ -515,7 +561,7 @@ export type BatchIntrospectRequest = Message<"tessera.token.v1.BatchIntrospectRe
  * Use `create(BatchIntrospectRequestSchema)` to create a new message.
  */
 export const BatchIntrospectRequestSchema: GenMessage<BatchIntrospectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 14);
+  messageDesc(file_tessera_token_v1_token, 16);
 
 /**
  * @generated from message tessera.token.v1.BatchIntrospectResponse
@@ -534,7 +580,7 @@ export type BatchIntrospectResponse = Message<"tessera.token.v1.BatchIntrospectR
  * Use `create(BatchIntrospectResponseSchema)` to create a new message.
  */
 export const BatchIntrospectResponseSchema: GenMessage<BatchIntrospectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 15);
+  messageDesc(file_tessera_token_v1_token, 17);
 
 /**
  * @generated from message tessera.token.v1.IntrospectOutcome
@@ -565,7 +611,7 @@ export type IntrospectOutcome = Message<"tessera.token.v1.IntrospectOutcome"> & 
  * Use `create(IntrospectOutcomeSchema)` to create a new message.
  */
 export const IntrospectOutcomeSchema: GenMessage<IntrospectOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 16);
+  messageDesc(file_tessera_token_v1_token, 18);
 
 /**
  * @generated from message tessera.token.v1.IntrospectFailure
@@ -596,7 +642,7 @@ export type IntrospectFailure = Message<"tessera.token.v1.IntrospectFailure"> & 
  * Use `create(IntrospectFailureSchema)` to create a new message.
  */
 export const IntrospectFailureSchema: GenMessage<IntrospectFailure> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 17);
+  messageDesc(file_tessera_token_v1_token, 19);
 
 /**
  * @generated from message tessera.token.v1.WatchRevocationsRequest
@@ -623,7 +669,7 @@ export type WatchRevocationsRequest = Message<"tessera.token.v1.WatchRevocations
  * Use `create(WatchRevocationsRequestSchema)` to create a new message.
  */
 export const WatchRevocationsRequestSchema: GenMessage<WatchRevocationsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 18);
+  messageDesc(file_tessera_token_v1_token, 20);
 
 /**
  * @generated from message tessera.token.v1.WatchRevocationsResponse
@@ -682,7 +728,7 @@ export type WatchRevocationsResponse = Message<"tessera.token.v1.WatchRevocation
  * Use `create(WatchRevocationsResponseSchema)` to create a new message.
  */
 export const WatchRevocationsResponseSchema: GenMessage<WatchRevocationsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 19);
+  messageDesc(file_tessera_token_v1_token, 21);
 
 /**
  * @generated from enum tessera.token.v1.ClientAuthenticationMethod
@@ -877,6 +923,17 @@ export const TokenService: GenService<{
     methodKind: "unary";
     input: typeof VerifyIdTokenHintRequestSchema;
     output: typeof VerifyIdTokenHintResponseSchema;
+  },
+  /**
+   * CountEnded counts what works now and what a change would end: sessions, refresh families and waiting approvals. It asks the services
+   * that have them; what one does not know how to count is absent.
+   *
+   * @generated from rpc tessera.token.v1.TokenService.CountEnded
+   */
+  countEnded: {
+    methodKind: "unary";
+    input: typeof CountEndedRequestSchema;
+    output: typeof CountEndedResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_token_v1_token, 0);

@@ -1,0 +1,84 @@
+import { completeImpact } from '@tessera/admin';
+import { isGiven } from '@tessera/process';
+import type { Impact as DirectoryImpact } from '@tessera/proto-gen/directory';
+import type { Ended, EndedItem, Impact } from '@tessera/proto-gen/impact';
+import { TokenService } from '@tessera/proto-gen/token';
+import { CommandError, type Terminal } from '../../terminal.ts';
+import { withService } from './with-service.ts';
+
+/** An impact as the directory, or the administration API, answers it for one record or for a tenant. */
+type Countable = Impact | DirectoryImpact;
+/** Without what it is still to be counted by. */
+type Counted = Pick<
+  Countable,
+  'people' | 'usernames' | 'applications' | 'clientIds' | 'sessions' | 'refreshFamilies' | 'approvals'
+>;
+
+const timeoutMs = 120_000;
+
+/** Completes impacts that the directory answered. Where nobody can count, it says why and leaves them as they are. */
+export async function counted(
+  impacts: readonly Countable[],
+  terminal: Terminal,
+): Promise<readonly Counted[]> {
+  if (impacts.every(isNothing)) return impacts;
+  const { environment, say } = terminal;
+  const without = impacts.map(({ ends: _, ...impact }) => impact);
+  const notCounted = 'Sessions and refresh tokens are not counted';
+  if (isGiven(environment, 'TESSERA_PEER_DIRECTORY') && !isGiven(environment, 'TESSERA_PEER_TOKEN')) {
+    say(`${notCounted}: set TESSERA_PEER_TOKEN.\n`);
+    return without;
+  }
+  try {
+    return await withService('token', terminal, {
+      name: 'Counting',
+      timeoutMs,
+      async run(clientOf, call) {
+        const completed: Counted[] = [];
+        for (const impact of impacts)
+          completed.push(await completeImpact(impact, clientOf(TokenService), call));
+        return completed;
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    say(`${notCounted}: ${error.message}\n`);
+    return without;
+  }
+}
+
+function isNothing({ ends }: Countable): boolean {
+  if (ends === undefined) return true;
+  const { everything, issuer, userIds, clientIds, people, applications } = ends;
+  const records = [...userIds, ...clientIds, ...people, ...applications];
+  return !everything && issuer === undefined && records.length === 0;
+}
+
+/** What an impact ends, a line for each kind. */
+export function impactLines(tenantId: string, impact: Counted): string[] {
+  const { people, usernames, applications, clientIds } = impact;
+  const line = (what: string, count: number, names: readonly string[]) => {
+    const rest = count > names.length ? `, and ${count - names.length} more` : '';
+    return count === 0 ? [] : [`${tenantId}: ends ${what}: ${names.join(', ')}${rest}\n`];
+  };
+  const several = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+  const ended = (counts: Ended | undefined, one: string, many: string) =>
+    counts === undefined
+      ? []
+      : line(several(counts.total, one, many), counts.total, counts.first.map(nameOf));
+  return [
+    ...line(`what was issued to ${several(people, 'person', 'people')}`, people, usernames),
+    ...line(
+      `what was issued to ${several(applications, 'application', 'applications')}`,
+      applications,
+      clientIds,
+    ),
+    ...ended(impact.sessions, 'session', 'sessions'),
+    ...ended(impact.refreshFamilies, 'refresh token', 'refresh tokens'),
+    ...ended(impact.approvals, 'waiting approval', 'waiting approvals'),
+  ];
+}
+
+function nameOf({ id, username, clientId }: EndedItem): string {
+  return `${[username, clientId].filter((name) => name !== '').join(' with ')} (${id})`;
+}

@@ -1,0 +1,74 @@
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { schemas } from '../operate/settings.ts';
+import { file, rows, secrets, tessera } from '../testing/run-command.ts';
+
+const state = (status: string) => `tenants:
+  - id: acme
+    name: Acme
+    users: [{ username: ada, status: ${status} }, { username: bob }]
+    applications:
+      - clientId: tv
+        name: TV
+        type: public
+        grantTypes: [device_code, refresh_token]
+        scopes: [openid, offline_access]
+`;
+const family = '0190b5a0-0000-7000-8000-000000000001';
+
+let environment: Record<string, string>;
+beforeAll(async () => {
+  const url = await newDatabaseUrl(...schemas);
+  environment = { DATABASE_URL: url, ...secrets };
+  await tessera(`apply -f ${file(state('active'))}`, environment);
+  const ada = `FROM directory.user_account WHERE username = 'ada'`;
+  await rows(
+    url,
+    `INSERT INTO authorize.session (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
+                                    ip_address, user_agent_hash)
+     SELECT 'sid-1', sha256('1'), tenant_id, user_id, now(), now(), now(), now() + interval '1 hour', '', '' ${ada}`,
+  );
+  await rows(
+    url,
+    `INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id, issuer,
+                                       auth_time, idle_expires_at, absolute_expires_at)
+     SELECT tenant_id, '${family}', 'tv', user_id, 1, '{openid,offline_access}', '', 'sid-1', 'https://id.example',
+            extract(epoch FROM now()), now() + interval '1 hour', now() + interval '1 hour' ${ada}`,
+  );
+});
+
+const said = async (words: string) => (await tessera(words, environment)).said;
+const ofAda = 'acme: ends 1 session: ada (sid-1)\n';
+const tokens = `acme: ends 1 refresh token: ada with tv (${family})\n`;
+
+describe('what a change would end, counted in the database', () => {
+  it('is in the diff of a file', async () => {
+    expect(await said(`diff --impact -f ${file(state('disabled'))}`)).toBe(
+      `acme: user ada would be updated (status)\nacme: ends what was issued to 1 person: ada\n${ofAda}${tokens}`,
+    );
+    const without = file(state('active').replace(', offline_access', ''));
+    expect(await said(`diff --impact -f ${without}`)).toBe(
+      `acme: application tv would be updated (scopes)\n${tokens}`,
+    );
+  });
+
+  it('is in the answer to a change of one record that is only validated', async () => {
+    const ada = '--tenant acme --username ada --take-over';
+    expect(await said(`user delete ${ada} --validate-only --impact`)).toBe(
+      `acme: ends what was issued to 1 person: ada\n${ofAda}${tokens}Nothing was changed.\n`,
+    );
+    const update = await said(`user update ${ada} --status locked --validate-only --impact -o json`);
+    expect(JSON.parse(update.replace('Nothing was changed.\n', ''))).toMatchObject({
+      status: 'locked',
+      impact: { people: 1, sessions: { total: 1 }, refreshFamilies: { total: 1 } },
+    });
+    const desk = await said(
+      'application delete --tenant acme --client-id tv --take-over --validate-only --impact',
+    );
+    expect(desk).toBe(`acme: ends what was issued to 1 application: tv\n${tokens}Nothing was changed.\n`);
+    expect(await said(`user delete ${ada} --impact`)).toBe(
+      '--impact is for --validate-only: it says what the change would end.\n',
+    );
+    expect(await said('user list --tenant acme -o json')).toContain('"ada"');
+  });
+});

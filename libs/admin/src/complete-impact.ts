@@ -1,0 +1,76 @@
+import type { Ends, Impact } from '@tessera/proto-gen/impact';
+import type { TokenService } from '@tessera/proto-gen/token';
+import { Code, ConnectError, type CallOptions, type Client, type DescService } from '@tessera/rpc';
+
+type CountEnded = Pick<Client<typeof TokenService>, 'countEnded'>;
+type Counts = Pick<Impact, 'sessions' | 'refreshFamilies' | 'approvals'>;
+type Send = (request: object, call: CallOptions) => Promise<object>;
+
+/** An impact as the directory answers it, or one that is complete. */
+interface Countable extends Counts {
+  readonly ends?: Ends | undefined;
+}
+
+/** A client whose answers with an impact also have what the directory cannot count: sessions, refresh families and waiting approvals. */
+export function completingImpact<S extends DescService>(
+  service: S,
+  owner: Client<S>,
+  token: CountEnded,
+): Client<S> {
+  const sends = owner as unknown as Readonly<Record<string, Send>>;
+  const completed = service.methods.map(({ methodKind, localName }) => {
+    const send = sends[localName];
+    if (methodKind !== 'unary' || send === undefined) return [localName, send] as const;
+    const sendAndCount: Send = async (request, call) => {
+      const answer: Answer = await send(request, call);
+      const { impact, tenants } = answer;
+      if (impact !== undefined) return { ...answer, impact: await completeImpact(impact, token, call) };
+      if (!(tenants ?? []).some((tenant) => tenant.impact !== undefined)) return answer;
+      return {
+        ...answer,
+        tenants: await Promise.all((tenants ?? []).map(async (tenant) => ofTenant(tenant, token, call))),
+      };
+    };
+    return [localName, sendAndCount] as const;
+  });
+  return Object.fromEntries(completed) as unknown as Client<S>;
+}
+
+/** One with an impact: of a record, or of the tenants of a document. */
+interface Answer {
+  readonly impact?: Countable;
+  readonly tenants?: readonly Pick<Answer, 'impact'>[];
+}
+
+async function ofTenant(
+  tenant: Pick<Answer, 'impact'>,
+  token: CountEnded,
+  call: CallOptions,
+): Promise<object> {
+  const { impact } = tenant;
+  return impact === undefined ? tenant : { ...tenant, impact: await completeImpact(impact, token, call) };
+}
+
+/** The impact with all that the services can count. */
+export async function completeImpact<I extends Countable>(
+  { ends, ...impact }: I,
+  token: CountEnded,
+  call: CallOptions,
+): Promise<Omit<I, 'ends'> & Counts> {
+  if (ends === undefined) return impact;
+  const { sessions, refreshFamilies, approvals } = await token
+    .countEnded({ ends }, call)
+    .catch(nothingIfUnknown);
+  return {
+    ...impact,
+    ...(sessions && { sessions }),
+    ...(refreshFamilies && { refreshFamilies }),
+    ...(approvals && { approvals }),
+  };
+}
+
+/** Of a process of an earlier version. */
+function nothingIfUnknown(error: unknown): Counts {
+  if (error instanceof ConnectError && error.code === Code.Unimplemented) return {};
+  throw error;
+}

@@ -1,0 +1,36 @@
+import { isActive, mayUse, type ApplicationRecord } from '@tessera/directory-client';
+import type { Application, Tenant, User } from '@tessera/proto-gen/directory';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
+
+/**
+ * Whether a refresh of a grant would be accepted: application, tenant and person are active and have been since the sign-in, the person may
+ * use the application, and the application refresh tokens. Undefined: there is no such record.
+ */
+export function isUsable(
+  client: ApplicationRecord | undefined,
+  user: User | undefined,
+  { authentication }: Pick<UserGrant, 'authentication'>,
+): boolean {
+  const signedInAt = authentication?.time ?? 0;
+  if (client === undefined || !isActive(client, signedInAt)) return false;
+  if (user === undefined || !isActive(user, signedInAt)) return false;
+  return mayUse(client.application, user) && mayUseRefreshTokens(client.application);
+}
+
+/** Whether an application may obtain and use refresh tokens: it has the grant type and the scope `offline_access`. */
+export function mayUseRefreshTokens({ grantTypes, scopes }: Application): boolean {
+  return grantTypes.includes('refresh_token') && scopes.some(({ name }) => name === 'offline_access');
+}
+
+/**
+ * Whether a grant is of the issuer that its tenant has now.
+ * @param configured the shared issuer; undefined if each request has the issuer of its host
+ */
+export function isOfIssuer(
+  configured: string | undefined,
+  tenant: Pick<Tenant, 'issuer'>,
+  grant: Pick<UserGrant, 'issuer'>,
+): boolean {
+  const expected = tenant.issuer === '' ? configured : tenant.issuer;
+  return grant.issuer === (expected ?? grant.issuer);
+}

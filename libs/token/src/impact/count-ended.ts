@@ -1,0 +1,36 @@
+import type { EndedCount } from '@tessera/directory-client';
+import type { Ended, Ends } from '@tessera/proto-gen/impact';
+import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
+import type { CountEndedFamilies } from './count-families.ts';
+
+type Count = (ends: Ends, call: CallOptions) => Promise<Ended | EndedCount | undefined>;
+
+/** Who counts what a change would end. */
+export interface Counters {
+  readonly sessions: Count;
+  readonly families: CountEndedFamilies;
+  /** Absent where nobody can be asked for approval. */
+  readonly approvals?: Count | undefined;
+}
+
+/** Counts all that a change would end. What a service does not know how to count, because it is of an earlier version, is absent. */
+export async function countEnded(
+  { sessions, families, approvals }: Counters,
+  ends: Ends,
+  call: () => CallOptions,
+) {
+  const [ofSessions, refreshFamilies, ofApprovals] = await Promise.all([
+    sessions(ends, call()).catch(absentIfUnknown),
+    families(ends, call),
+    approvals?.(ends, call()).catch(absentIfUnknown),
+  ]);
+  return {
+    refreshFamilies,
+    ...(ofSessions && { sessions: ofSessions }),
+    ...(ofApprovals && { approvals: ofApprovals }),
+  };
+}
+
+function absentIfUnknown(error: unknown): undefined {
+  if (!(error instanceof ConnectError) || error.code !== Code.Unimplemented) throw error;
+}
