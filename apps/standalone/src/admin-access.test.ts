@@ -241,14 +241,19 @@ describe('an administrator', () => {
     expect((await on.post(method('RolesService/List'), { tenantId: 'globex' }, gus)).status).toBe(401);
   });
 
-  it('applies a declared state with every scope, and compares one with every scope that reads', async () => {
+  it('applies and compares a declared state with every scope alone, as passwords are compared too', async () => {
     const service = 'tessera.directory.v1.DirectoryAdminService';
     const state = {
       document: 'tenants: [{ id: acme, users: [{ username: by.file, roles: [tessera.administrator] }] }]',
       fileName: 'state.yaml',
     };
     const auditor = await tokenOf('auditor');
-    expect((await on.post(`${service}/Diff`, state, auditor)).status).toBe(200);
+    const guess = {
+      ...state,
+      document: 'tenants: [{ id: ops, users: [{ username: root, password: a guess }] }]',
+    };
+    expect((await on.post(`${service}/Diff`, guess, auditor)).status).toBe(403);
+    expect((await on.post(`${service}/Diff`, state, robot)).status).toBe(200);
     for (const token of [auditor, await tokenOf('helper'), await on.tokenOfClient('globex')]) {
       const before = await on.everything();
       expect((await on.post(`${service}/Apply`, state, token)).status).toBe(403);

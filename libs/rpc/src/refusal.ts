@@ -1,7 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
-import { errorMessage } from '@tessera/telemetry';
+import { errorMessage, limitRepeats, withoutTokens } from '@tessera/telemetry';
+import type { Principal } from './call.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
 import type { ServedCall } from './hosts/served-call.ts';
 
@@ -17,8 +18,17 @@ const oursToExplain: ReadonlySet<Code> = new Set([Code.Internal, Code.Unknown, C
  * @param method full name for the log, `<service>/<method>`
  */
 export function refuseFor(log: Logger, method: string): Refuse {
+  const warnings = limitRepeats(log);
   return (error, call) => {
+    const { principal } = call;
     const where = { method, caller: call.caller, requestId: call.requestId };
+    // Somebody with an access token has asked for more than it allows.
+    if (principal !== undefined && error instanceof ConnectError && error.code === Code.PermissionDenied)
+      warnings.warn(
+        principal.kind,
+        { ...where, principal: whoIs(principal), details: withoutTokens(error.rawMessage) },
+        'call refused',
+      );
     if (error instanceof OAuthError) return refuseProtocolError(error, log, where);
     if (call.cancellation !== undefined && isConsequence(error, call.cancellation)) {
       log.debug({ ...where, err: error }, 'call ended by its caller');
@@ -28,6 +38,10 @@ export function refuseFor(log: Logger, method: string): Refuse {
     log.error({ ...where, err: error }, 'handler failed');
     return new ConnectError('internal error', Code.Internal);
   };
+}
+
+function whoIs({ kind, id, tenantId }: Principal): Pick<Principal, 'kind' | 'id' | 'tenantId'> {
+  return { kind, id, ...(tenantId !== undefined && { tenantId }) };
 }
 
 /** ResourceExhausted is one of them: a service refuses a client with an `OAuthError`, so this one is a limit on the way. */

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -109,6 +109,25 @@ describe('tessera login', () => {
       { name: 'id.example.com', current: true, loggedIn: true, api, issuer },
     ]);
   });
+
+  it.each([
+    ['127.0.0.1:9999', 'http://127.0.0.1:9999'],
+    ['[::1]:9999', 'http://[::1]:9999'],
+    ['api.evil.example:80', 'http://127.0.0.1:9002'],
+    ['127.0.0.1.evil.example:80', 'http://127.0.0.1:9002'],
+    ['127.0.0.1:80@evil.example:80', 'http://127.0.0.1:9002'],
+  ])(
+    'goes to the process whose data directory is at hand on this machine alone: %s',
+    async (target, expected) => {
+      const { run, file } = await world([answer('at1', 600)]);
+      const folder = join(file, '..', '..', 'data');
+      await mkdir(folder);
+      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token: 'x' }));
+      const { code, said } = await run(`login --no-qr --issuer ${issuer}`, { TESSERA_DATA_DIR: folder });
+      expect(code, said).toBe(0);
+      expect(JSON.parse((await run('context list -o json')).said)).toMatchObject([{ api: expected }]);
+    },
+  );
 
   it('is for one tenant at the issuer of that tenant', async () => {
     const { login, sent, run } = await world([answer('at1', 600)]);

@@ -80,10 +80,14 @@ function nameOf({ issuer, tenant }: Pick<Context, 'issuer' | 'tenant'>): string 
   return tenant === undefined ? host : `${host}-${tenant}`;
 }
 
-/** Of the process whose data directory is at hand, else where a port is forwarded to. */
+/**
+ * Of the process whose data directory is at hand, if it is on this machine, else where a port is forwarded to. Anybody may have made the
+ * folder that the command runs in, and the login goes there.
+ */
 async function apiAtHand({ environment }: Terminal): Promise<string> {
   const found = await findAdministration(environment['TESSERA_DATA_DIR'] || '.tessera').catch(
     () => undefined,
   );
-  return found === undefined ? defaultApi : `http://${found.target}`;
+  const isHere = found !== undefined && /^(?:127\.0\.0\.1|\[::1\]|localhost):\d+$/.test(found.target);
+  return isHere ? `http://${found.target}` : defaultApi;
 }

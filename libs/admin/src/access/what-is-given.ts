@@ -154,7 +154,8 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       // Whoever holds everything gives and changes nothing that they do not hold.
       effects: {
         apply: 'changes all',
-        diff: 'reads all',
+        // It tells whether a password is the present one of somebody.
+        diff: 'changes all',
         getDeclaredState: 'reads all',
         setUserStatus: 'changes all',
         setApplicationStatus: 'changes all',

@@ -1857,7 +1857,8 @@ export const DirectoryAdminService: GenService<{
     output: typeof ApplyResponseSchema;
   },
   /**
-   * Diff returns what Apply of the same document would change, and changes nothing. It validates the document as Apply does.
+   * Diff returns what Apply of the same document would change, and changes nothing. It validates the document as Apply does. By access
+   * token it needs what Apply needs, as it tells whether a declared password is the present one.
    *
    * @generated from rpc tessera.directory.v1.DirectoryAdminService.Diff
    */
