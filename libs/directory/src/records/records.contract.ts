@@ -797,7 +797,7 @@ tenants:
 
   describe(`records on ${engine}`, () => {
     it('are messages with all of their fields', () => {
-      const server = ['etag', 'owner', 'createTime', 'updateTime'];
+      const server = ['etag', 'owner', 'createTime', 'updateTime', 'impact'];
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
         schema.fields.map(({ jsonName }) => jsonName).toSorted();
       expect(namesOf(UserSchema)).toEqual(
