@@ -5,7 +5,7 @@
  * decide that a session lives or that a code is unused.
  *
  *     gateway ─┐            ┌─> interaction/  a visit, its next step ─┬─> authorization/  checks requests, issues codes
- *     token ───┴─> service ─┤                                         └─> methods/  steps: the password ──> directory
+ *     token ───┴─> service ─┤                                         └─> methods/  steps: the password, a second factor ──> directory
  *                           └─> sessions/     sessions, logout, invalidation ──> Postgres
  *     directory ─ changes ──> sessions/ ends sessions ──> logout notices, which token fetches
  *     store/ ──> Redis: visits and codes; Postgres: sessions, known browsers, notices

@@ -70,10 +70,12 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     ...earlierHandlers(dispatcher, () => sessionEnds.poke()),
 
     async getSession({ browser }, call) {
-      const session = await sessions.find(browserCallOf(browser, call));
+      const from = browserCallOf(browser, call);
+      const session = await sessions.find(from);
       if (session === undefined) return {};
       const user = await directory.user(session.tenantId, session.userId, call.onward());
       if (user === undefined || !directory.isActive(user, session.authentication.time)) return {};
+      if (!(await dispatcher.isEnough(from, session))) return {};
       const { sessionId, tenantId, userId, authentication } = session;
       const { username, name } = user;
       const authTime = BigInt(authentication.time);

@@ -123,6 +123,7 @@ export function buildAuthorize(
     visits,
     codes,
     audit,
+    random,
     ignoreUnknownScopes,
   });
   const changeOwnPassword = createChangeOwnPassword({

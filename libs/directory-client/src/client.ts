@@ -47,6 +47,10 @@ export function createDirectoryClient(deps: DirectoryClientDeps): DirectoryClien
     application: (clientId, call) => cache.application(clientId, call),
     hasCached: (clientId) => cache.hasApplication(clientId),
     hasTenant: async (tenantId, call) => (await cache.tenant(tenantId, call)) !== undefined,
+    async tenant(tenantId, call) {
+      const tenant = await cache.tenant(tenantId, call);
+      return tenant === 'unsupported' ? undefined : tenant;
+    },
     async isTenantServedAt(tenantId, at, call) {
       if (at.tenantId !== '') return at.tenantId === tenantId;
       const tenant = await cache.tenant(tenantId, call);

@@ -76,6 +76,9 @@ export interface DirectoryClient {
    */
   hasTenant(tenantId: string, call: CallOptions): Promise<boolean>;
 
+  /** A tenant by its id; undefined if unknown. Cached like applications. */
+  tenant(tenantId: string, call: CallOptions): Promise<Tenant | undefined>;
+
   /**
    * Whether a tenant is served at an issuer: with an issuer of its own, only there. Cached like applications; at the issuer of a tenant
    * it needs no look-up.

@@ -10,6 +10,7 @@
  *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
  *     operator, gateway: links with which people set their passwords ─> links/
  *     operator, TESSERA_BOOTSTRAP_ADMIN_FILE: the first administrator ─> bootstrap/
+ *     authorize, operator: authenticator apps and recovery codes ─> second-factors/
  *     every change ──> feed/ ──> watchers in the other services
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';

@@ -40,13 +40,14 @@ function scopeMessage(scope: FoundScope) {
 }
 
 /** Never with the password hash. */
-export function userMessage({ user, updatedAt, tenant, validFrom }: FoundUser) {
+export function userMessage({ user, updatedAt, tenant, validFrom, secondFactors }: FoundUser) {
   const isExtended = Object.keys(user.standardClaims).length > 0;
   return {
     ...messageOf(userFields, user),
     userId: user.userId,
     tenantId: tenant.tenantId,
     validFrom: BigInt(validFrom),
+    secondFactors: [...secondFactors],
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
     ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
   };

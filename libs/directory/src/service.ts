@@ -10,6 +10,8 @@ import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userM
 import type { PasswordSignIn } from './credentials/password-sign-in.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
+import { secondFactorCalls } from './second-factors/second-factor-calls.ts';
+import type { SecondFactors } from './second-factors/second-factors.ts';
 import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
@@ -25,6 +27,7 @@ export interface DirectoryDeps {
   readonly links: PasswordLinks;
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
+  readonly secondFactors: SecondFactors;
 }
 
 /** That one call reads. */
@@ -108,6 +111,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     },
 
     ...openedLinkCalls(deps),
+    ...secondFactorCalls(deps.secondFactors),
 
     async *watchChanges({ afterSequence, since }, { signal }) {
       for await (const item of feed.watch(await startOf(afterSequence, since), signal)) {

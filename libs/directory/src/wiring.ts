@@ -19,6 +19,8 @@ import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { recordRoutes } from './records/record-routes.ts';
+import { purgeFactors } from './second-factors/second-factors.postgres.ts';
+import { createSecondFactors } from './second-factors/second-factors.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
 import { createDirectoryStore } from './store/store.postgres.ts';
@@ -68,10 +70,16 @@ export function buildDirectory(
   const setting = { database, clock, random, passwords, passwordMinLength, onChange };
   const links = createPasswordLinks(setting);
   const changePassword = createChangePassword({ ...setting, store });
+  const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
+  const factorPurge = startPurge(
+    { purge: (limit) => purgeFactors(database, limit) },
+    { what: 'second factors', log },
+  );
   const linkPurge = startPurge(links, { what: 'password links', log });
   const adminDeps = {
     database,
     links,
+    secondFactors,
     store: adminStore,
     directoryStore: store,
     secrets,
@@ -100,6 +108,7 @@ export function buildDirectory(
           changePassword,
           links,
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
+          secondFactors,
         }),
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
@@ -117,6 +126,7 @@ export function buildDirectory(
       await purge.close();
       await feed.close();
       await linkPurge.close();
+      await factorPurge.close();
       await signIns.close();
       await secretUses.close();
     },

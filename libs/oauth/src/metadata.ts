@@ -1,4 +1,4 @@
-import { passwordAcr } from './token/token-claims.ts';
+import { acrValues } from './token/token-claims.ts';
 import { grantTypes } from './grant-types.ts';
 import { clientAuthenticationMethods } from './request/client-authentication.ts';
 import { builtInScopes } from './request/scopes.ts';
@@ -129,7 +129,7 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     claims_supported: claimsSupported,
-    acr_values_supported: [passwordAcr],
+    acr_values_supported: acrValues,
     claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,

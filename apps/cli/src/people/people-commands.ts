@@ -4,6 +4,7 @@ import { formats, outputOption } from '../records/print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';
+import type { ResetFactorsOptions } from './reset-factors.ts';
 import type { ResetOptions } from './reset-link.ts';
 
 const issuerHelp = `where people sign in, if the server does not know it ${environmentHelp('TESSERA_ISSUER')}`;
@@ -56,5 +57,16 @@ password it may be repeated, which ends the link before.`,
     .action(async (options: ResetOptions) => {
       const { resetLink } = await import('./reset-link.ts');
       await resetLink(options, context);
+    });
+  group
+    .command('reset-factors')
+    .description('remove the authenticator app and recovery codes of a person who has lost the device')
+    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
+    .option('--user-id <id>', 'in place of --username', nonEmpty)
+    .option('--validate-only', 'check everything, and change nothing', false)
+    .action(async (options: ResetFactorsOptions) => {
+      const { resetFactors } = await import('./reset-factors.ts');
+      await resetFactors(options, context);
     });
 }

@@ -138,6 +138,17 @@ describe('tessera user invite', () => {
   });
 });
 
+describe('tessera user reset-factors', () => {
+  it('says what it removes, what there is not, and whom it does not find', async () => {
+    const none = { code: 0, said: 'ada has no second factor. Nothing has changed.\n' };
+    expect(await run('user reset-factors --tenant acme --username ada')).toEqual(none);
+    expect(await run('user reset-factors --tenant acme --username ada --validate-only')).toEqual(none);
+    const unknown = { code: 1, said: 'There is no user eve in the tenant acme.\n' };
+    expect(await run('user reset-factors --tenant acme --username eve')).toEqual(unknown);
+    expect((await run('user reset-factors --tenant acme')).code).toBe(2);
+  });
+});
+
 describe('tessera user reset-link', () => {
   it('prints a link with which a person sets a new password', async () => {
     const { code, said } = await run('user reset-link --tenant acme --username ADA@acme.example -o json');

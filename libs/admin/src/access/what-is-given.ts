@@ -104,6 +104,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         ...restorable,
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
+        resetSecondFactors: 'changes',
       } satisfies EffectsOf<typeof UsersService>,
       gifts: ({ roles }: User) =>
         roles.map((what) => {

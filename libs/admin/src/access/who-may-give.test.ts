@@ -179,6 +179,7 @@ describe('who or what administers', () => {
       { userId: 'usr_1' },
       person(['tessera.helpdesk', 'tessera.auditor']),
     ],
+    [UsersService.method.resetSecondFactors, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [
       ApplicationsService.method.createSecret,
       { clientId: 'desk' },

@@ -1,9 +1,9 @@
 import { systemRandom } from '@tessera/kit';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { local, rootCall, type Route } from '@tessera/rpc';
-import { openDatabase, openEmbeddedDatabase, type OpenedDatabase } from '@tessera/stores';
-import { newDatabaseUrl } from '@tessera/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase, type OpenedDatabase } from '@tessera/stores';
+import { atEndOfFile, newDatabaseUrl, testEmbeddedDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { auditInsert, auditRecords } from '../audit-insert.ts';
 import { auditRow, type AuditEvent } from '../audit-row.ts';
 import { auditRoute } from './search-audit.ts';
@@ -53,8 +53,15 @@ const events: readonly AuditEvent[] = [
 ];
 
 const engines: readonly [string, () => Promise<OpenedDatabase>][] = [
-  ['Postgres', async () => openDatabase({ url: await newDatabaseUrl() })],
-  ['embedded PGlite', async () => openEmbeddedDatabase('memory')],
+  [
+    'Postgres',
+    async () => {
+      const database = await openDatabase({ url: await newDatabaseUrl() });
+      atEndOfFile(() => database.close());
+      return database;
+    },
+  ],
+  ['embedded PGlite', async () => testEmbeddedDatabase()],
 ];
 
 describe.each(engines)('a search of the audit trail on %s', (_engine, open) => {
@@ -71,7 +78,6 @@ describe.each(engines)('a search of the audit trail on %s', (_engine, open) => {
       values: [auditRecords(written)],
     });
   });
-  afterAll(() => database.close());
 
   const client = (rowsAtOnce?: number) => {
     const routes: Route[] = [auditRoute(database, 'sample', rowsAtOnce)];

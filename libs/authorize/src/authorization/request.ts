@@ -4,7 +4,9 @@ import {
   checkAuthorizationParameters,
   checkUnsupportedParameters,
   entitledClaims,
+  acrValues,
   grantScopes,
+  oneFactorAcr,
   matchesRegistered,
   missingPkce,
   noRequestedClaims,
@@ -47,6 +49,8 @@ export interface CheckedRequest {
   readonly maxAge: number | undefined;
   /** Claims requested by name to which the scopes of the application entitle it. */
   readonly claims: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
+  /** Whether the client accepts no sign-in by one factor. */
+  readonly needsTwoFactors: boolean;
   /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint, and §5.5.1, sub); empty for anyone. */
   readonly hintedUserId: string;
   readonly issuer: string;
@@ -70,6 +74,7 @@ interface Draft {
   prompt?: ReadonlySet<PromptValue>;
   maxAge?: number | undefined;
   claims?: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
+  needsTwoFactors?: boolean;
   hintedUserId: string;
   readonly idTokenHintIsInvalid: boolean;
 }
@@ -101,7 +106,7 @@ export const phases: readonly Phase[] = [
   /* 8 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
   /* 9 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
   /* 10 */ { name: 'id_token_hint', failure: 'redirect', check: checkHint }, // OIDC Core §3.1.2.1
-  /* 11 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5
+  /* 11 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5, acr_values: §3.1.2.1
 ];
 
 /** Runs every phase. Throws if the directory fails; returns a refusal if the request is invalid. */
@@ -125,6 +130,7 @@ export async function checkRequest(
     prompt: settled(draft.prompt),
     maxAge: draft.maxAge,
     claims: settled(draft.claims),
+    needsTwoFactors: settled(draft.needsTwoFactors),
     hintedUserId: draft.hintedUserId,
     issuer,
   };
@@ -273,9 +279,16 @@ function checkClaims(draft: Draft): void {
     userinfo: entitledClaims(asked.userinfo, scopes),
     idToken: entitledClaims(asked.idToken, scopes),
   };
+  const askedAcr = parameter(draft.parameters, 'acr_values')?.split(' ') ?? [];
+  draft.needsTwoFactors = [asked.acrValues, askedAcr].some(excludesOneFactor);
   if (asked.subject === '') return;
   if (draft.hintedUserId !== '' && draft.hintedUserId !== asked.subject) {
     throw new OAuthError('login_required', 'The id_token_hint and the requested sub name different people.');
   }
   draft.hintedUserId = asked.subject;
+}
+
+/** Whether, of the classes that this server has, one factor is none that the client asks for. */
+function excludesOneFactor(asked: readonly string[]): boolean {
+  return !asked.includes(oneFactorAcr) && acrValues.some((value) => asked.includes(value));
 }

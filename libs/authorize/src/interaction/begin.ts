@@ -1,3 +1,4 @@
+import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
 import { interactionRequiredResponse, loginRequiredResponse } from '../authorization/request.ts';
 import type { AskedRequest } from '../authorization/request.ts';
@@ -24,8 +25,9 @@ export function createBegin(deps: {
   readonly sessions: Pick<Sessions, 'find'>;
   readonly visits: Pick<Visits, 'save'>;
   readonly audit: Pick<AuthorizeAudit, 'loginRequired'>;
+  readonly random: Random;
 }): Begin {
-  const { steps, policies, finish, sessions, visits, audit } = deps;
+  const { steps, policies, finish, sessions, visits, audit, random } = deps;
 
   /** With a session that leaves nothing to ask, the response to the client; else the visit as far as it is known. */
   async function withSessionOf(
@@ -37,7 +39,7 @@ export function createBegin(deps: {
     const visit = withSession(fresh, session);
     const user = await policies.person(from, policy, visit.person);
     if (user === undefined) return fresh;
-    if ((await nextStep(steps, visit, policy)) !== undefined) return visit;
+    if ((await nextStep(steps, from, visit, policy)) !== undefined) return visit;
     // Even without prompt=none: the same person would end up here again. With prompt=login another person can sign in.
     const issued = await finish.respond(from, policy.request, user, session);
     return issued === undefined ? fresh : { next: 'redirect', redirect: issued.redirect };
@@ -58,7 +60,7 @@ export function createBegin(deps: {
     const policy = await policies.ofRequest(from, { ...asked, issuer: from.browser.issuer });
     if ('next' in policy) return policy;
     const { request } = policy;
-    const fresh = visitOfRequest(from.browser, request, asked.parameters);
+    const fresh = visitOfRequest(from.browser, request, asked.parameters, random);
     const save = (visit: Visit) => visits.save(from.browser, visit);
     const present = await sessions.find(from);
     if (policies.isElsewhere(from, policy, present))
@@ -67,8 +69,8 @@ export function createBegin(deps: {
     const visit = isServed ? await withSessionOf(from, policy, fresh, present) : fresh;
     if ('next' in visit) return visit;
     if (request.prompt.has('none')) return refuseToAsk(from, policy, visit);
-    const due = await nextStep(steps, visit, policy);
+    const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
-    return nextPage(due, { visit, policy, interactionId: await save(visit) });
+    return nextPage(due, { from, visit, policy, interactionId: await save(visit) });
   };
 }

@@ -46,7 +46,7 @@ export function createContinue(deps: {
     if (policies.isElsewhere(from, policy, present))
       return { next: { next: 'tenant_mismatch', interaction: describeInteraction(interactionId, policy) } };
     const visit = withoutLostSession(stored, present);
-    const due = await nextStep(steps, visit, policy);
+    const due = await nextStep(steps, from, visit, policy);
     const end = async (reached: Visit, verified?: User): Promise<Continued> => {
       const { person } = reached;
       if (person === undefined) throw new Error('no step asks who the person is');
@@ -58,15 +58,16 @@ export function createContinue(deps: {
     };
     // As when the answer to the last form was lost, and its step remembers for good what the person agreed to.
     if (due === undefined) return end(visit);
-    const at = { visit, policy, interactionId };
+    const at = { from, visit, policy, interactionId };
     if (due.name !== submitted.step) return { next: await nextPage(due, at) };
     const result = await due.take(from, visit, policy, submitted.fields);
-    if (result.outcome === 'refused') return { next: await nextPage(due, at, result.problem) };
+    if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
+    if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };
     const advanced = advance(visit, due.name, result);
-    const following = await nextStep(steps, advanced, policy);
+    const following = await nextStep(steps, from, advanced, policy);
     if (following !== undefined) {
       const saved = await save(from, advanced, interactionId);
-      return { next: await nextPage(following, { visit: advanced, policy, interactionId: saved }) };
+      return { next: await nextPage(following, { from, visit: advanced, policy, interactionId: saved }) };
     }
     // Who was known before this form may have been disabled meanwhile, or have changed the password.
     const isFirst = visit.person === undefined && result.outcome === 'verified';

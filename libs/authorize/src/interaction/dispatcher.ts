@@ -1,9 +1,10 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes } from '../authorization/codes.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { Visit } from '../store/store.ts';
+import type { Session, Visit } from '../store/store.ts';
 import { createBegin, type Begin } from './begin.ts';
 import { createContinue, type Continue } from './continue.ts';
 import { createFinish } from './finish.ts';
@@ -12,6 +13,7 @@ import type { Next, OwnPage, VisitsToPages } from './next.ts';
 import { createPolicies } from './policies.ts';
 import { nextStep } from './step.ts';
 import type { Step } from './step.ts';
+import { withSession } from './visit.ts';
 import { invalidContext, visitToPage } from './visits.ts';
 import type { Visits } from './visits.ts';
 
@@ -25,6 +27,8 @@ export interface Dispatcher {
   beginAtPage(from: BrowserCall, page: OwnPage): Promise<Next>;
   /** What the page of a stored visit shows. */
   show(from: BrowserCall, interactionId: string): Promise<Next>;
+  /** Whether a session is all that a page of ours needs. */
+  isEnough(from: BrowserCall, session: Session): Promise<boolean>;
   /** Ignores a form for a step that is not due. */
   readonly continue: Continue;
 }
@@ -37,24 +41,25 @@ export function createDispatcher(deps: {
   readonly visits: Visits;
   readonly codes: Codes;
   readonly audit: AuthorizeAudit;
+  readonly random: Random;
   readonly ignoreUnknownScopes: boolean;
 }): Dispatcher {
-  const { steps, directory, visits } = deps;
+  const { steps, directory, visits, random } = deps;
   const policies = createPolicies(deps);
   const finish = createFinish(deps);
 
   const visitTo: VisitsToPages = async ({ browser, call }, { purpose, tenantId }) => {
     // Tenants that do not exist count as one: otherwise every invented name would have limits and audit rows of its own.
     const isKnown = await directory.hasTenant(tenantId, call.onward());
-    return visitToPage(browser, purpose, isKnown ? tenantId : '');
+    return visitToPage(browser, purpose, isKnown ? tenantId : '', random);
   };
 
   async function shown(from: BrowserCall, visit: Visit, interactionId: string): Promise<Next> {
     const policy = await policies.of(from, visit);
     if ('next' in policy) return policy;
-    const due = await nextStep(steps, visit, policy);
+    const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw invalidContext('no step is due');
-    return nextPage(due, { visit, policy, interactionId });
+    return nextPage(due, { from, visit, policy, interactionId });
   }
 
   return {
@@ -62,6 +67,11 @@ export function createDispatcher(deps: {
     beginAtPage: async (from, page) => shown(from, await visitTo(from, page), ''),
     show: async (from, interactionId) =>
       shown(from, await visits.find(from.browser, interactionId), interactionId),
+    async isEnough(from, session) {
+      const visit = withSession(visitToPage(from.browser, 'approvals', session.tenantId, random), session);
+      const policy = await policies.of(from, visit);
+      return 'tenantId' in policy && (await nextStep(steps, from, visit, policy)) === undefined;
+    },
     continue: createContinue({ ...deps, policies, finish, visitTo }),
   };
 }

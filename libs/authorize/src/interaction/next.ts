@@ -50,10 +50,17 @@ export type VisitsToPages = (from: BrowserCall, page: OwnPage) => Promise<Visit>
 /** The page of a step. `interactionId` is empty for a visit that is not stored. */
 export async function nextPage(
   step: Step,
-  at: { readonly visit: Visit; readonly policy: Policy; readonly interactionId: string },
-  problem = '',
+  at: {
+    readonly from: BrowserCall;
+    readonly visit: Visit;
+    readonly policy: Policy;
+    readonly interactionId: string;
+  },
+  answer: { readonly problem?: string; readonly shown?: Fields } = {},
 ): Promise<Next> {
-  const { visit, policy, interactionId } = at;
+  const { from, visit, policy, interactionId } = at;
+  const { problem = '', shown } = answer;
   const interaction = describeInteraction(interactionId, policy);
-  return { next: 'step', step: step.name, problem, interaction, shown: await step.shown(visit, policy) };
+  const page = { next: 'step', step: step.name, problem, interaction } as const;
+  return { ...page, shown: { ...(await step.shown(from, visit, policy)), ...shown } };
 }

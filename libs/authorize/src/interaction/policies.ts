@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { ClientRedirect } from '@tessera/oauth';
-import type { User } from '@tessera/proto-gen/directory';
+import type { Tenant, User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import { checkRequest, isRefusal } from '../authorization/request.ts';
 import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/request.ts';
@@ -43,7 +43,8 @@ export function createPolicies(deps: {
     const request = await checkRequest(asked, lookup);
     if (!isRefusal(request)) {
       const { application, tenant } = request.record;
-      return { tenantId: tenant.tenantId, clientId: application.clientId, request };
+      const needsTwoFactors = request.needsTwoFactors || requiresTwoFactors(tenant);
+      return { tenantId: tenant.tenantId, clientId: application.clientId, request, needsTwoFactors };
     }
     audit.requestRejected(from, request);
     if (request.redirect === undefined) throw refusedRequest(request);
@@ -54,7 +55,11 @@ export function createPolicies(deps: {
     ofRequest,
 
     async of(from, visit) {
-      if (visit.purpose !== 'code') return { tenantId: visit.tenantId, clientId: '', request: undefined };
+      if (visit.purpose !== 'code') {
+        const { tenantId } = visit;
+        const needsTwoFactors = requiresTwoFactors(await directory.tenant(tenantId, from.call.onward()));
+        return { tenantId, clientId: '', request: undefined, needsTwoFactors };
+      }
       const policy = await ofRequest(from, visit);
       if ('tenantId' in policy && policy.tenantId !== visit.tenantId)
         throw new Error('an application changed its tenant');
@@ -85,4 +90,8 @@ function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
     phase,
     reason: typeof error.cause === 'string' ? error.cause : error.message,
   });
+}
+
+function requiresTwoFactors(tenant: Tenant | undefined): boolean {
+  return tenant?.authenticationPolicy === 'second-factor';
 }

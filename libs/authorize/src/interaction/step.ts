@@ -10,6 +10,8 @@ export interface Policy {
   readonly clientId: string;
   /** Undefined at our own pages. */
   readonly request: CheckedRequest | undefined;
+  /** Whether a sign-in by one factor is not enough. */
+  readonly needsTwoFactors: boolean;
 }
 
 /** The fields of a form, or what a page shows. */
@@ -21,7 +23,9 @@ export type StepResult =
   /** The person agreed to something; it says nothing about who they are. */
   | { readonly outcome: 'agreed' }
   /** The person may try again; the page of the step knows the sentence for `problem`. */
-  | { readonly outcome: 'refused'; readonly problem: string };
+  | { readonly outcome: 'refused'; readonly problem: string }
+  /** The page is shown again, with something that is shown once. */
+  | { readonly outcome: 'shown'; readonly shown: Fields };
 
 /** Somebody proved to be `user`. */
 export interface Verified {
@@ -38,9 +42,9 @@ export interface Step {
   /** Name of its page at the gateway. */
   readonly name: string;
   /** Whether the person must take it before the visit can end. */
-  isDue(visit: Visit, policy: Policy): boolean | Promise<boolean>;
+  isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
   /** What its page shows in addition to the visit. */
-  shown(visit: Visit, policy: Policy): Fields | Promise<Fields>;
+  shown(from: BrowserCall, visit: Visit, policy: Policy): Fields | Promise<Fields>;
   /** Judges what the person entered. Throws OAuthError for what no further form can change. */
   take(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult>;
 }
@@ -48,9 +52,10 @@ export interface Step {
 /** The first step of the table that is due; undefined if the visit can end. */
 export async function nextStep(
   steps: readonly Step[],
+  from: BrowserCall,
   visit: Visit,
   policy: Policy,
 ): Promise<Step | undefined> {
-  for (const step of steps) if (await step.isDue(visit, policy)) return step;
+  for (const step of steps) if (await step.isDue(from, visit, policy)) return step;
   return undefined;
 }

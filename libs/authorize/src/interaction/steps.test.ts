@@ -11,8 +11,9 @@ import type { Step } from './step.ts';
 /** A second factor for `acme-web`: the name of the person backwards. */
 const otp: Step = {
   name: 'otp',
-  isDue: ({ person }, { clientId }) => clientId === 'acme-web' && person?.methods.includes('otp') === false,
-  shown: ({ person }) => ({ for: person?.userId ?? '' }),
+  isDue: (_from, { person }, { clientId }) =>
+    clientId === 'acme-web' && person?.methods.includes('otp') === false,
+  shown: (_from, { person }) => ({ for: person?.userId ?? '' }),
   async take(_from, { person, tenantId }, _policy, { otp: given }) {
     const user = world.directory.users.get(`${tenantId} ${person?.userId}`);
     if (given !== 'ada' || user === undefined) return { outcome: 'refused', problem: 'wrong_otp' };
@@ -28,7 +29,7 @@ const otp: Step = {
 /** Something to agree to for `acme-spa` and at `/device`, whenever a person signs in. */
 const terms: Step = {
   name: 'terms',
-  isDue: ({ purpose, person, done }, { clientId }) =>
+  isDue: (_from, { purpose, person, done }, { clientId }) =>
     person !== undefined && !done.includes('terms') && (clientId === 'acme-spa' || purpose === 'device'),
   shown: () => ({}),
   take: async (_from, _visit, _policy, { terms: given }) =>
@@ -161,7 +162,7 @@ describe('a visit of several steps', () => {
     const asked = new Set(['acme-ada']);
     const once: Step = {
       ...terms,
-      isDue: ({ person }) => person !== undefined && asked.has(person.userId),
+      isDue: (_from, { person }) => person !== undefined && asked.has(person.userId),
       async take(...taken) {
         asked.clear();
         return terms.take(...taken);

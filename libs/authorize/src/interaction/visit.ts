@@ -44,7 +44,7 @@ export function withoutLostSession(visit: Visit, present: Session | undefined): 
 export function advance(
   visit: Visit,
   step: string,
-  result: Exclude<StepResult, { outcome: 'refused' }>,
+  result: Exclude<StepResult, { outcome: 'refused' | 'shown' }>,
 ): Visit {
   const done = [...visit.done, step];
   if (result.outcome === 'agreed') return { ...visit, done };

@@ -122,6 +122,7 @@ export function visitOfRequest(
   browser: Browser,
   request: CheckedRequest,
   parameters: Readonly<Record<string, string>>,
+  random: Random,
 ): Visit {
   return {
     purpose: 'code',
@@ -130,12 +131,13 @@ export function visitOfRequest(
     issuer: request.issuer,
     parameters: { ...parametersToSave(parameters), scope: request.scopes.join(' ') },
     hintedUserId: request.hintedUserId,
+    seed: opaqueValue('', random, 16),
     done: [],
   };
 }
 
 /** A new visit to a page of ours. */
-export function visitToPage(browser: Browser, purpose: Purpose, tenantId: string): Visit {
+export function visitToPage(browser: Browser, purpose: Purpose, tenantId: string, random: Random): Visit {
   const browserHash = digest(browser.browserId);
   return {
     purpose,
@@ -144,6 +146,7 @@ export function visitToPage(browser: Browser, purpose: Purpose, tenantId: string
     issuer: browser.issuer,
     parameters: {},
     hintedUserId: '',
+    seed: opaqueValue('', random, 16),
     done: [],
   };
 }

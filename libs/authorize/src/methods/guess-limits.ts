@@ -14,6 +14,8 @@ export interface Guess {
   readonly clientId: string;
   /** Whom it is about, as typed. */
   readonly identifier: string;
+  /** What is guessed, if it is no password: it has counters of its own, which a right password does not clear. */
+  readonly factor?: string;
 }
 
 /** Limits of sign-ins: four of failed ones, two of all. */
@@ -100,8 +102,9 @@ export function createGuessLimits(deps: {
   }
 
   return async (from, guess, { whose, check }) => {
-    const { tenantId, clientId, identifier } = guess;
-    const account = digest(`${tenantId}\n${accountName(identifier)}`);
+    const { tenantId, clientId, identifier, factor } = guess;
+    const keyed = (key: string) => (factor === undefined ? key : digest(`${key}\n${factor}`));
+    const account = keyed(digest(`${tenantId}\n${accountName(identifier)}`));
     const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
     const address = addressKey(from.browser.ipAddress);
     const attempt: Attempt = { begun: [], counted: [] };
@@ -115,13 +118,13 @@ export function createGuessLimits(deps: {
     await begin(
       from,
       attempt,
-      own === undefined ? [limits.account, account] : [limits.knownBrowser, own],
+      own === undefined ? [limits.account, account] : [limits.knownBrowser, keyed(own)],
       failed,
     );
     await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
     const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
-      const counter = userId === undefined ? unknownKey(guess) : personKey(tenantId, userId);
+      const counter = keyed(userId === undefined ? unknownKey(guess) : personKey(tenantId, userId));
       const allowed = own !== undefined || (await countPerson(counter, attempt));
       return { withinLimit: allowed, proven: await check() };
     });

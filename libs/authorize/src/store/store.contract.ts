@@ -15,6 +15,7 @@ const pending: Visit = {
   issuer: 'https://id.example',
   parameters: { client_id: 'web', state: 'å"\\ \u2028', scope: 'openid' },
   hintedUserId: 'u1',
+  seed: 'a-seed',
   done: [],
 };
 

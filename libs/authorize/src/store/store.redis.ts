@@ -18,6 +18,7 @@ const storedVisit = z.object({
   issuer: z.string(),
   parameters: z.record(z.string(), z.string()),
   hintedUserId: z.string().default(''),
+  seed: z.string().optional(),
   person: z
     .object({
       userId: z.string(),

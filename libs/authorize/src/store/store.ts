@@ -32,6 +32,8 @@ export interface Visit {
   /** The only person whose sign-in satisfies it; empty for anyone. */
   readonly hintedUserId: string;
   readonly person?: KnownPerson | undefined;
+  /** Random, and known to this visit alone; absent from a visit of version 0.1. */
+  readonly seed?: string | undefined;
   /** Names of the steps that the person has taken. */
   readonly done: readonly string[];
 }

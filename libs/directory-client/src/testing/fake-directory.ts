@@ -70,6 +70,8 @@ export interface FakeUser {
   attributes?: NonNullable<User['attributes']>;
   roles: string[];
   password: string;
+  /** The code that the person's authenticator app shows, each time; absent for a person without one. */
+  totpCode?: string;
   status: Status;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
@@ -81,9 +83,13 @@ export interface FakeTenant {
   status: Status;
   /** Empty if it is served at the shared issuer. */
   issuer: string;
+  authenticationPolicy?: string;
 }
 
 type Edit<T> = Partial<T> | ((record: T) => void);
+
+/** The code with which anybody sets up an authenticator app. */
+export const enrolmentCode = '123456';
 
 /** The secret of an application that was added without one. */
 export const secretOf = (clientId: string): string => `${clientId}-secret-0123456789-0123456789`;
@@ -269,6 +275,19 @@ export class FakeDirectory {
         const changed = found(this.users.get(`${tenantId} ${userId}`));
         return { user: withoutPassword(changed), signedInAtMs: validFrom * 1000n };
       },
+      proposeTotp: ({ seed }) => ({ uri: `otpauth://totp/a:b?secret=${seed}` }),
+      enrolTotp: async ({ tenantId, userId, code }) => {
+        const user = this.users.get(`${tenantId} ${userId}`);
+        if (user === undefined || user.totpCode !== undefined || code !== enrolmentCode) return {};
+        await this.changeUser(userId, { totpCode: code });
+        return { user: withoutPassword(found(this.users.get(`${tenantId} ${userId}`))) };
+      },
+      verifySecondFactor: ({ tenantId, userId, code }) => {
+        const user = this.users.get(`${tenantId} ${userId}`);
+        if (user?.totpCode !== code || user.status !== Status.ACTIVE) return {};
+        return { user: withoutPassword(user) };
+      },
+      replaceRecoveryCodes: () => ({ codes: ['00000-00000', '11111-11111'] }),
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {
@@ -310,6 +329,6 @@ function edited<T>(record: T | undefined, edit: Edit<T>): T {
   return copy;
 }
 
-function withoutPassword({ password: _password, ...user }: FakeUser): Omit<FakeUser, 'password'> {
-  return structuredClone(user);
+function withoutPassword({ password: _password, totpCode, ...user }: FakeUser) {
+  return { ...structuredClone(user), secondFactors: totpCode === undefined ? [] : ['totp'] };
 }

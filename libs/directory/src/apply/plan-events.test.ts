@@ -49,7 +49,14 @@ const application: ApplicationRecord = {
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {
-  tenant: { owner: 'file', tenantId: 'acme', name: 'Acme', status: 'active', issuer: '' },
+  tenant: {
+    owner: 'file',
+    tenantId: 'acme',
+    name: 'Acme',
+    status: 'active',
+    issuer: '',
+    authenticationPolicy: 'any',
+  },
   resources: [
     {
       audience: 'a',

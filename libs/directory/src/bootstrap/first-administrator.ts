@@ -95,7 +95,14 @@ function declaredPerson({ username, email, name, password, passwordHash }: Perso
 
 async function newTenant(records: RecordTransaction, context: CallContext): Promise<TenantRecord> {
   const { tenantId } = records;
-  const tenant = { tenantId, owner: apiOwner, name: 'Operators', status: 'active', issuer: '' } as const;
+  const tenant = {
+    tenantId,
+    owner: apiOwner,
+    name: 'Operators',
+    status: 'active',
+    issuer: '',
+    authenticationPolicy: 'any',
+  } as const;
   await carryOut(records, planRecord(undefined, 'tenant', undefined, tenant), context);
   return tenant;
 }

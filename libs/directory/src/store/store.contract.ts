@@ -93,7 +93,14 @@ export function testRoles(...names: readonly string[]): RoleRecord[] {
 
 export function testTenant(tenantId: string, fields: Partial<TenantState> = {}): TenantState {
   return {
-    tenant: { tenantId, owner: 'file', name: tenantId, status: 'active', issuer: '' },
+    tenant: {
+      tenantId,
+      owner: 'file',
+      name: tenantId,
+      status: 'active',
+      issuer: '',
+      authenticationPolicy: 'any',
+    },
     resources: [
       {
         audience: 'https://api.example',
@@ -192,7 +199,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       };
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
-        tenant: { tenantId, owner: 'file', name: tenantId, status: 'active', issuer: '' },
+        tenant: {
+          tenantId,
+          owner: 'file',
+          name: tenantId,
+          status: 'active',
+          issuer: '',
+          authenticationPolicy: 'any',
+        },
         validFrom: 0,
         scopes: [
           { name: 'write', ...ofApi, description: '' },
@@ -397,7 +411,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const withIssuer = (tenantId: string, issuer: string) =>
         make(
           testTenant(tenantId, {
-            tenant: { tenantId, owner: 'file', name: tenantId, status: 'active', issuer },
+            tenant: {
+              tenantId,
+              owner: 'file',
+              name: tenantId,
+              status: 'active',
+              issuer,
+              authenticationPolicy: 'any',
+            },
           }),
         );
       await withIssuer(one, `http://localhost/${one}`);
@@ -462,7 +483,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await make(testTenant(tenantId));
       const before = await stores.changes.newestChange();
       const broken = testTenant(tenantId, {
-        tenant: { tenantId, owner: 'file', name: 'renamed', status: 'active', issuer: '' },
+        tenant: {
+          tenantId,
+          owner: 'file',
+          name: 'renamed',
+          status: 'active',
+          issuer: '',
+          authenticationPolicy: 'any',
+        },
         users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],
       });
       await expect(make(broken)).rejects.toThrow();

@@ -51,6 +51,8 @@ export interface FoundUser {
   readonly tenant: TenantRecord;
   /** Earlier sign-ins are invalid, because of the user or the tenant; seconds since the Unix epoch. */
   readonly validFrom: number;
+  /** How the person signs in beyond the password: `totp`. */
+  readonly secondFactors: readonly string[];
 }
 
 export interface SequencedChange extends Change {

@@ -29,6 +29,12 @@ export const tenantFields = {
       'its own issuer, `https://login.acme.example` or `https://id.example/t/acme` ([tenant issuers](../../docs/integrating.md#tenant-issuers)); ' +
       'without it the tenant is served at the shared one',
   }),
+  authenticationPolicy: field({
+    schema: z.enum(['any', 'second-factor']).default('any'),
+    stored: 'text',
+    reference:
+      'what every sign-in needs: `any` (default), or `second-factor`: people without an authenticator app set one up when they sign in',
+  }),
 };
 
 /** The identifier of a tenant in the declared state. */

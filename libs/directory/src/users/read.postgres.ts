@@ -1,14 +1,17 @@
 import type { Queryable } from '@tessera/stores';
 import type { FoundUser } from '../store/store.ts';
+import { secondFactorsOfUser } from '../second-factors/second-factors.postgres.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 
 type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
   readonly updated_at: number;
+  readonly second_factors: string[];
 };
 
-const userTimes = `greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
+const userFacts = `${secondFactorsOfUser},
+  greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
   floor(extract(epoch FROM u.updated_at))::float8 AS updated_at`;
 
 /** Undefined if unknown. */
@@ -19,7 +22,7 @@ export async function findUser(
 ): Promise<FoundUser | undefined> {
   const { rows } = await database.query<FoundRow>({
     name: 'directory.find_user',
-    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userTimes}
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userFacts}
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
@@ -35,7 +38,7 @@ export async function findUsers(
 ): Promise<FoundUser[]> {
   const { rows } = await database.query<FoundRow>({
     name: 'directory.find_users',
-    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userTimes}
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userFacts}
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = ANY($2::text[])`,
     values: [tenantId, userIds],
@@ -51,7 +54,7 @@ export async function findUserByIdentifier(
 ): Promise<FoundUser | undefined> {
   const { rows } = await database.query<FoundRow>({
     name: 'directory.find_user_by_identifier',
-    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userTimes}
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userFacts}
              FROM directory.user_identifier i
              JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
@@ -118,6 +121,7 @@ function foundUserOf(row: FoundRow): FoundUser {
     updatedAt: row.updated_at,
     tenant: tenantColumns.read(row),
     validFrom: row.valid_from,
+    secondFactors: row.second_factors,
   };
 }
 

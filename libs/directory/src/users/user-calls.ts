@@ -10,6 +10,8 @@ import { notFound } from '../messages.ts';
 import { pageRequest } from '../records/page-token.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
+import { factorResetCalls } from '../second-factors/second-factor-calls.ts';
+import type { SecondFactors } from '../second-factors/second-factors.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from './desired.ts';
@@ -22,6 +24,7 @@ export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
   /** In characters. */
   readonly passwordMinLength: number;
   readonly newUserId: () => string;
+  readonly secondFactors: SecondFactors;
 }
 
 /** In place of the hash of a password that is only validated: another one than the person has, as its salt would make it. */
@@ -34,6 +37,7 @@ export function userCalls({
   passwords,
   passwordMinLength,
   newUserId,
+  secondFactors,
   ...linkDeps
 }: UserCallsDeps): Handlers<typeof UsersService> {
   /** The hash of a password that is given; before the transaction, which must be short. */
@@ -112,6 +116,7 @@ export function userCalls({
     },
 
     ...linkCalls(linkDeps),
+    ...factorResetCalls(secondFactors),
     ...deletedUserCalls({ database, records }),
   };
 }

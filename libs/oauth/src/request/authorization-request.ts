@@ -90,6 +90,7 @@ const longestParameters: Readonly<Record<string, number>> = {
   prompt: 64,
   claims: 2048,
   max_age: 16,
+  acr_values: 256,
 };
 
 /** The parameters that are read, and stored while a user signs in. */

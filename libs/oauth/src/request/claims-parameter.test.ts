@@ -30,6 +30,7 @@ describe('parseClaimsParameter (OIDC Core §5.5)', () => {
       userinfo: ['given_name', 'nickname', 'email', 'email_verified', 'picture'],
       idToken: [],
       subject: '',
+      acrValues: [],
     });
   });
 
@@ -42,21 +43,22 @@ describe('parseClaimsParameter (OIDC Core §5.5)', () => {
   });
 
   it('accepts an essential acr that this server has or can choose, and a voluntary one (§5.5.1.1).', () => {
-    for (const acr of [
-      { essential: true },
-      { essential: true, values: ['2', '1'] },
-      { essential: true, value: '1' },
-      { values: ['2'] },
-      { value: '2' },
-      null,
-    ]) {
-      expect(parse({ id_token: { acr } })).toEqual(noRequestedClaims);
+    for (const [acr, acrValues] of [
+      [{ essential: true }, []],
+      [{ essential: true, values: ['3', '2', '1'] }, ['1', '2']],
+      [{ essential: true, value: '1' }, ['1']],
+      [{ essential: true, value: '2' }, ['2']],
+      [{ values: ['3'] }, []],
+      [{ value: '2' }, []],
+      [null, []],
+    ] as const) {
+      expect(parse({ id_token: { acr } })).toEqual({ ...noRequestedClaims, acrValues });
     }
   });
 
   it.each([
-    { essential: true, value: '2' },
-    { essential: true, values: ['2', 'phr'] },
+    { essential: true, value: '3' },
+    { essential: true, values: ['3', 'phr'] },
   ])('fails the authentication if the essential acr %j cannot be met (§5.5.1.1).', (acr) => {
     expect(() => parse({ id_token: { acr } })).toThrowError(
       expect.objectContaining({ code: 'access_denied' }),

@@ -1,4 +1,4 @@
-import { passwordAcr } from '../token/token-claims.ts';
+import { acrValues } from '../token/token-claims.ts';
 import { OAuthError } from '../errors.ts';
 import { userInfoClaimNames } from '../token/user-claims.ts';
 
@@ -10,9 +10,11 @@ export interface RequestedClaims {
   readonly idToken: readonly string[];
   /** The only subject that the client accepts; empty for anyone. */
   readonly subject: string;
+  /** The classes that an essential `acr` accepts (§5.5.1.1); empty for any. */
+  readonly acrValues: readonly string[];
 }
 
-export const noRequestedClaims: RequestedClaims = { userinfo: [], idToken: [], subject: '' };
+export const noRequestedClaims: RequestedClaims = { userinfo: [], idToken: [], subject: '', acrValues: [] };
 
 /** Claims that one member may name. */
 const maxClaims = 64;
@@ -31,13 +33,13 @@ export function parseClaimsParameter(text: string | undefined): RequestedClaims 
   if (text === undefined || text === '') return noRequestedClaims;
   const { userinfo, id_token: idToken } = objectOf(parse(text));
   const members = [claimsOf(userinfo), claimsOf(idToken)] as const;
-  checkAcr(members[1].get('acr'));
+  const acceptedAcr = acceptedAcrOf(members[1].get('acr'));
   const subjects = new Set(members.flatMap((claims) => subjectOf(claims.get('sub'))));
   if (subjects.size > 1) throw malformed();
   const [subject = ''] = subjects;
   const names = (claims: ReadonlyMap<string, Json>) =>
     [...claims.keys()].filter((name) => releasable.has(name));
-  return { userinfo: names(members[0]), idToken: names(members[1]), subject };
+  return { userinfo: names(members[0]), idToken: names(members[1]), subject, acrValues: acceptedAcr };
 }
 
 function parse(text: string): unknown {
@@ -84,10 +86,11 @@ function subjectOf(request: Json | undefined): string[] {
   });
 }
 
-function checkAcr(request: Json | undefined): void {
-  if (request?.['essential'] !== true) return;
-  const accepted = valuesOf(request);
-  if (accepted.length === 0 || accepted.includes(passwordAcr)) return;
+function acceptedAcrOf(request: Json | undefined): readonly string[] {
+  if (request?.['essential'] !== true) return [];
+  const asked = valuesOf(request);
+  const accepted = acrValues.filter((value) => asked.includes(value));
+  if (asked.length === 0 || accepted.length > 0) return accepted;
   throw new OAuthError('access_denied', 'The required authentication class (acr) is not supported.');
 }
 

@@ -13,8 +13,17 @@ export const logoutTokenType = 'logout+jwt';
  */
 export const accessTokenTypes: readonly string[] = [accessTokenType, idTokenType];
 
-/** `acr` of a sign-in with a password (OIDC Core §2): one factor. The only class that this server offers. */
-export const passwordAcr = '1';
+/** `acr` of a sign-in by one factor, such as a password, and by two (OIDC Core §2). */
+export const oneFactorAcr = '1';
+export const twoFactorsAcr = '2';
+
+/** The classes of sign-ins that this server offers. */
+export const acrValues: readonly string[] = [oneFactorAcr, twoFactorsAcr];
+
+/** Whether a sign-in had two factors, by its methods (RFC 8176 §2). */
+export function hasTwoFactors(methods: readonly string[]): boolean {
+  return methods.includes('mfa');
+}
 
 export interface AccessTokenInput {
   readonly issuer: string;
@@ -110,6 +119,7 @@ export interface IdTokenClaims {
 
 /** The claims of an ID token, without those that do not apply. */
 export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
+  const { methods } = input.authentication;
   return {
     iss: input.issuer,
     sub: input.subject,
@@ -120,7 +130,7 @@ export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
     ...(isPresent(input.nonce) && { nonce: input.nonce }),
     ...(isPresent(input.accessToken) && { at_hash: accessTokenHash(input.accessToken) }),
     ...(isPresent(input.sessionId) && { sid: input.sessionId }),
-    ...(input.authentication.methods.length > 0 && { acr: passwordAcr, amr: input.authentication.methods }),
+    ...(methods.length > 0 && { acr: hasTwoFactors(methods) ? twoFactorsAcr : oneFactorAcr, amr: methods }),
   };
 }
 

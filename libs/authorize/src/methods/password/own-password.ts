@@ -51,7 +51,9 @@ export function createChangeOwnPassword(deps: {
     );
     if (answer === undefined) return { outcome: 'wrong' };
     if (answer.user === undefined) return { outcome: 'refused', problem: answer.passwordProblem };
-    const signIn = { tenantId, userId, signedInAt: Number(answer.signedInAtMs), methods: ['pwd'] };
+    // What else the session knows of them still holds.
+    const methods = [...new Set(['pwd', ...(session?.authentication.methods ?? [])])];
+    const signIn = { tenantId, userId, signedInAt: Number(answer.signedInAtMs), methods };
     return { outcome: 'changed', opened: await sessions.open(from, signIn, '', session) };
   };
 }

@@ -51,8 +51,8 @@ export function createPasswordStep(deps: {
 
   return {
     name: 'password',
-    isDue: ({ person }) => person === undefined,
-    shown: (_visit, { request }) => ({ identifier: request?.form.loginHint ?? '' }),
+    isDue: (_from, { person }) => person === undefined,
+    shown: (_from, _visit, { request }) => ({ identifier: request?.form.loginHint ?? '' }),
     async take(from, _visit, { tenantId, clientId }, { identifier = '', password = '' }) {
       if (identifier === '' || password === '') return { outcome: 'refused', problem: 'incomplete' };
       const guess = { tenantId, clientId, identifier };

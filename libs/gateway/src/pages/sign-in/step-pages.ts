@@ -1,8 +1,9 @@
 import { passwordPage } from './password-page.ts';
+import { recoveryCodesPage, totpEnrolmentPage, totpPage } from './totp-pages.ts';
 import type { StepPage } from './step-page.ts';
 
 /** The pages of the steps. */
-const stepPages: readonly StepPage[] = [passwordPage];
+const stepPages: readonly StepPage[] = [passwordPage, totpPage, totpEnrolmentPage, recoveryCodesPage];
 
 /** The page of a step; undefined for a step of a newer `authorize`. */
 export function pageOfStep(name: string): StepPage | undefined {

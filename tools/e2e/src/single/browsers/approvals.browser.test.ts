@@ -1,5 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -11,6 +10,7 @@ import { poll, startCiba, startDevice } from '../../harness/out-of-band.ts';
 import { people } from '../../harness/declared-state.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
+import { expectAccessible } from './accessible.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 
@@ -263,15 +263,3 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
     );
   });
 });
-
-let axe: string | undefined;
-
-/** No serious violation of WCAG 2.2 A and AA that axe can find. */
-async function expectAccessible(page: Page): Promise<void> {
-  axe ??= await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(axe);
-  const found = (await page.evaluate(
-    'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target).join(" ")))',
-  )) as string[];
-  expect(found).toEqual([]);
-}

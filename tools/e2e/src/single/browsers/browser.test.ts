@@ -1,8 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { createRequire } from 'node:module';
 import { text } from 'node:stream/consumers';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -11,6 +9,7 @@ import { people, redirectUri } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
+import { expectAccessible } from './accessible.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 
@@ -206,15 +205,3 @@ describe('the pages in a real Chromium', () => {
     }
   });
 });
-
-let axe: string | undefined;
-
-/** No serious violation of WCAG 2.2 A and AA that axe can find. */
-async function expectAccessible(page: Page): Promise<void> {
-  axe ??= await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(axe);
-  const found = (await page.evaluate(
-    'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target).join(" ")))',
-  )) as string[];
-  expect(found).toEqual([]);
-}

@@ -312,6 +312,36 @@ const directoryCalls: readonly GoodRequest[] = [
     },
   },
   {
+    method: 'DirectoryService.ProposeTotp',
+    request: async (tenant) => tenant.proposal(),
+  },
+  {
+    method: 'DirectoryService.EnrolTotp',
+    async request(tenant) {
+      const proposal = await tenant.proposal();
+      const { code } = await tenant.codeOf(proposal);
+      return { ...proposal, code, ipAddress: '10.0.0.1' };
+    },
+  },
+  {
+    method: 'DirectoryService.VerifySecondFactor',
+    request: async (tenant) => ({ ...(await tenant.secondFactor()), ipAddress: '10.0.0.1' }),
+  },
+  {
+    method: 'DirectoryService.ReplaceRecoveryCodes',
+    async request(tenant) {
+      const { tenantId, userId } = await tenant.secondFactor();
+      return { tenantId, userId, ipAddress: '10.0.0.1' };
+    },
+  },
+  {
+    method: 'admin.UsersService.ResetSecondFactors',
+    async request(tenant) {
+      const { tenantId, userId } = await tenant.secondFactor();
+      return { tenantId, userId };
+    },
+  },
+  {
     method: 'DirectoryService.GetPasswordLink',
     request: async (tenant) => ({ tenantId: tenant.id, link: await tenant.passwordLink() }),
   },

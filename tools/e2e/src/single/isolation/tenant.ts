@@ -1,4 +1,5 @@
 import { getOption, type JsonObject } from '@bufbuild/protobuf';
+import { URI, type TOTP } from 'otpauth';
 import { randomBytes, randomInt } from 'node:crypto';
 import { access } from '@tessera/proto-gen/access';
 import { newPkce } from '@tessera/test-client';
@@ -279,6 +280,29 @@ export class Tenant {
       purpose: 'invitation',
     });
     return new URL(textAt(made, 'uri')).searchParams.get('link') ?? '';
+  }
+
+  /** An authenticator app that a new person may enrol. */
+  async proposal() {
+    const person = await this.record('User', { username: this.newName() });
+    return { tenantId: this.id, userId: textAt(person, 'userId'), seed: this.newName() };
+  }
+
+  /** The codes of that app, of the time step before this one and of this one. */
+  async codeOf(proposal: JsonObject): Promise<{ readonly code: string; readonly next: string }> {
+    const proposed = await this.#calls.get('DirectoryService.ProposeTotp', proposal);
+    const app = URI.parse(textAt(proposed, 'uri')) as TOTP;
+    const now = Date.now();
+    return { code: app.generate({ timestamp: now - 30_000 }), next: app.generate({ timestamp: now }) };
+  }
+
+  /** A code of an app that a new person has enrolled. */
+  async secondFactor() {
+    const proposal = await this.proposal();
+    const { code, next } = await this.codeOf(proposal);
+    await this.#calls.get('DirectoryService.EnrolTotp', { ...proposal, code });
+    const { tenantId, userId } = proposal;
+    return { tenantId, userId, code: next };
   }
 
   /** Of its key that signs. */

@@ -6,13 +6,15 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
+import { URI } from 'otpauth';
+import { expectAccessible } from './accessible.ts';
 import { ServerProcess } from '@tessera/test-client';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
-/** People who set their passwords, beside `npm start`. */
-describe('the pages of passwords in a real Chromium', () => {
+/** People who set their passwords and second factors, beside `npm start`. */
+describe('the pages of credentials in a real Chromium', () => {
   const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
   let directory: string;
   let baseUrl: string;
@@ -20,7 +22,7 @@ describe('the pages of passwords in a real Chromium', () => {
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
-    directory = await mkdtemp(join(tmpdir(), 'tessera-password-'));
+    directory = await mkdtemp(join(tmpdir(), 'tessera-credentials-'));
     await copyEmbeddedDatabase(join(directory, 'database'));
     const port = await freePort();
     baseUrl = `http://localhost:${port}`;
@@ -34,11 +36,15 @@ describe('the pages of passwords in a real Chromium', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Calls the service of people as the command line does. */
-  async function call(method: string, request: object): Promise<Record<string, string>> {
+  /** Calls a service of administration as the command line does. */
+  async function call(
+    method: string,
+    request: object,
+    service = 'UsersService',
+  ): Promise<Record<string, string>> {
     const announced = await readFile(join(directory, 'administration.json'), 'utf8');
     const { target, token } = JSON.parse(announced) as { target: string; token: string };
-    const answer = await fetch(`http://${target}/tessera.admin.v1.UsersService/${method}`, {
+    const answer = await fetch(`http://${target}/tessera.admin.v1.${service}/${method}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -68,7 +74,7 @@ describe('the pages of passwords in a real Chromium', () => {
 
   const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   const look = async (page: Page, name: string) =>
-    page.screenshot({ path: `${screenshots}password-${name}.png`, fullPage: true });
+    page.screenshot({ path: `${screenshots}credentials-${name}.png`, fullPage: true });
 
   async function choose(page: Page, chosen: string, repeated = chosen): Promise<void> {
     await page.getByLabel('New password', { exact: true }).fill(chosen);
@@ -141,5 +147,56 @@ describe('the pages of passwords in a real Chromium', () => {
       await signIn(page, username, chosen);
       await heading(page, 'Signed in');
     });
+  });
+
+  it('a tenant asks for a second factor: a person sets up an app, signs in with it, and with a recovery code', async () => {
+    await call('Create', { user: { username: 'zoe', password } });
+    const policy = async (authenticationPolicy: string) =>
+      call('Update', { tenant: { authenticationPolicy }, takeOver: true }, 'TenantsService');
+    await policy('second-factor');
+    const send = async (page: Page) => page.getByRole('button', { name: 'Continue' }).click();
+    const shown = async (page: Page, name: string, picture: string) => {
+      await heading(page, name);
+      await expectAccessible(page);
+      await look(page, picture);
+    };
+    let recoveryCode = '';
+    let enrolmentCode = '';
+    await withPage(async (page) => {
+      await signIn(page, 'zoe', password);
+      await shown(page, 'Set up an authenticator app', 'enrolment');
+      const secret = (await page.locator('code').innerText()).replaceAll(' ', '');
+      const app = URI.parse(`otpauth://totp/zoe?secret=${secret}`);
+      await page.getByLabel('Code', { exact: true }).fill('000000');
+      await send(page);
+      await page.getByRole('alert').filter({ hasText: 'The code is wrong' }).waitFor();
+      expect((await page.locator('code').innerText()).replaceAll(' ', '')).toBe(secret);
+      enrolmentCode = app.generate();
+      await page.getByLabel('Code', { exact: true }).fill(enrolmentCode);
+      await send(page);
+      await shown(page, 'Keep your recovery codes', 'recovery-offer');
+      await page.getByRole('button', { name: 'Show my recovery codes' }).click();
+      await page.getByText('They are not shown again').waitFor();
+      await shown(page, 'Keep your recovery codes', 'recovery-codes');
+      const codes = await page.locator('ul code').allInnerTexts();
+      expect(codes).toHaveLength(10);
+      [recoveryCode = ''] = codes;
+      await page.getByRole('button', { name: 'I have kept them' }).click();
+      await heading(page, 'Signed in');
+      expect(await page.getByText('"mfa"').count()).toBeGreaterThan(0);
+    });
+    await withPage(async (page) => {
+      await signIn(page, 'zoe', password);
+      await shown(page, 'Enter your code', 'second-factor');
+      await page.getByLabel('Code of your authenticator app').fill(enrolmentCode);
+      await send(page);
+      await page.getByRole('alert').filter({ hasText: 'was used before' }).waitFor();
+      await look(page, 'second-factor-refused');
+      await page.getByLabel('Code of your authenticator app').fill(recoveryCode);
+      await send(page);
+      await heading(page, 'Signed in');
+    });
+    expect(server.output).not.toContain(recoveryCode);
+    await policy('any');
   });
 });

@@ -1,0 +1,28 @@
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { Client } from '@tessera/rpc';
+import type { Step } from '../../interaction/step.ts';
+
+/**
+ * Recovery codes for who has just set up an app: the field `recovery_codes`, `make` to see new ones and `kept` to go on. They are made when
+ * the person asks, and shown once.
+ */
+export function createRecoveryCodesStep({
+  directoryService,
+}: {
+  readonly directoryService: Client<typeof DirectoryService>;
+}): Step {
+  return {
+    name: 'recovery_codes',
+
+    isDue: (_from, { done }) => done.includes('totp_enrolment') && !done.includes('recovery_codes'),
+
+    shown: () => ({}),
+
+    async take({ browser, call }, { tenantId, person }, _policy, { recovery_codes: wish }) {
+      if (wish === 'kept') return { outcome: 'agreed' };
+      const asked = { tenantId, userId: person?.userId ?? '', ipAddress: browser.ipAddress };
+      const { codes } = await directoryService.replaceRecoveryCodes(asked, call.onward());
+      return { outcome: 'shown', shown: { codes: codes.join(' ') } };
+    },
+  };
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OwnPage_Name, type Step } from '@tessera/proto-gen/authorize';
+import { enrolmentCode } from '@tessera/directory-client/testing';
+import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
+import { createWorld, password, request, type World } from '../../testing/world.ts';
+
+const limit = 4;
+let world: World;
+let count = 0;
+beforeAll(async () => {
+  world = await createWorld({ config: { TESSERA_LOGIN_FAILURES_PER_ACCOUNT: limit } });
+  world.directory.addTenant('strict', { authenticationPolicy: 'second-factor' });
+  const application = world.directory.applications.get('acme-web');
+  world.directory.addApplication('strict-web', {
+    ...application,
+    clientId: 'strict-web',
+    tenantId: 'strict',
+  });
+});
+afterAll(() => world.service.close());
+
+const app = '654321';
+const strict = { client_id: 'strict-web' };
+
+/** Somebody new; `totpCode` is what the app shows. */
+function account(tenantId: string, totpCode?: string): string {
+  const username = `eve${(count += 1)}`;
+  const names = { tenantId, username, email: `${username}@people.example`, phoneNumber: '' };
+  world.directory.addUser(`${tenantId}-${username}`, { ...names, password, ...(totpCode && { totpCode }) });
+  return username;
+}
+
+async function start(person: Person, difference: Record<string, string> = {}) {
+  const visit = { case: 'request', value: { parameters: request(difference) } } as const;
+  return (await world.gateway.begin({ browser: person.context(), visit })).next?.next;
+}
+
+const page = { name: OwnPage_Name.APPROVALS, tenantId: 'strict' };
+
+async function send(person: Person, interactionId: string, step: string, fields: Record<string, string>) {
+  const visit =
+    interactionId === ''
+      ? ({ case: 'page', value: page } as const)
+      : ({ case: 'interactionId', value: interactionId } as const);
+  const { next, session } = await world.gateway.continue({ browser: person.context(), visit, step, fields });
+  if (session !== undefined) person.sessionToken = session.sessionToken;
+  return next?.next;
+}
+
+function stepOf(next: Awaited<ReturnType<typeof send>>): Step {
+  if (next?.case !== 'step') throw new Error(`no step but ${next?.case}`);
+  return next.value;
+}
+
+const idOf = (step: Step) => step.interaction?.interactionId ?? '';
+
+/** From the request to the page after the password. */
+async function afterPassword(person: Person, identifier: string, difference?: Record<string, string>) {
+  const interactionId = idOf(stepOf(await start(person, difference)));
+  return { interactionId, next: await send(person, interactionId, 'password', { identifier, password }) };
+}
+
+/** The methods in the grant of a code. */
+async function methodsOf(next: Awaited<ReturnType<typeof send>>, clientId = 'acme-web') {
+  if (next?.case !== 'redirect') throw new Error(`no redirect but ${next?.case}`);
+  const presented = { ...redemption(codeOf(next.value.location)), clientId, tenantId: clientId.slice(0, -4) };
+  return (await world.token.redeemCode(presented)).userGrant?.authentication?.methods;
+}
+
+describe('a person with an authenticator app', () => {
+  it('is asked for a code after the password, and signs in with two factors (RFC 8176 §2)', async () => {
+    const person = newPerson(world);
+    const { interactionId, next } = await afterPassword(person, account('acme', app));
+    expect(stepOf(next)).toMatchObject({ name: 'totp', problem: '' });
+    expect(person.sessionToken).toBe('');
+    const wrong = stepOf(await send(person, interactionId, 'totp', { totp_code: '000000' }));
+    expect(wrong).toMatchObject({ name: 'totp', problem: 'wrong_code' });
+    const empty = stepOf(await send(person, interactionId, 'totp', { totp_code: ' ' }));
+    expect(empty).toMatchObject({ name: 'totp', problem: 'incomplete' });
+    const done = await send(person, interactionId, 'totp', { totp_code: app });
+    expect(await methodsOf(done)).toEqual(['pwd', 'otp', 'mfa']);
+  });
+
+  it('cannot send the code before the password', async () => {
+    const person = newPerson(world);
+    account('acme', app);
+    const interactionId = idOf(stepOf(await start(person)));
+    expect(stepOf(await send(person, interactionId, 'totp', { totp_code: app })).name).toBe('password');
+  });
+
+  it('has guesses at codes counted apart: the right password does not clear them, and they do not block it', async () => {
+    const identifier = account('acme', app);
+    for (let guess = 0; guess < limit; guess += 1) {
+      const person = newPerson(world);
+      const { interactionId } = await afterPassword(person, identifier);
+      const refused = stepOf(await send(person, interactionId, 'totp', { totp_code: `00000${guess}` }));
+      expect(refused.problem).toBe('wrong_code');
+    }
+    const person = newPerson(world);
+    const { interactionId, next } = await afterPassword(person, identifier);
+    expect(stepOf(next).name).toBe('totp');
+    await expect(send(person, interactionId, 'totp', { totp_code: app })).rejects.toMatchObject({
+      code: 'rate_limited',
+    });
+  });
+
+  it('is asked for the code alone in a session that knows the password alone', async () => {
+    const person = newPerson(world);
+    const identifier = account('acme');
+    await person.signIn({}, { identifier });
+    await world.directory.changeUser(`acme-${identifier}`, { totpCode: app });
+    const step = stepOf(await start(person));
+    expect(step.name).toBe('totp');
+    const done = await send(person, idOf(step), 'totp', { totp_code: app });
+    expect(await methodsOf(done)).toEqual(['pwd', 'otp', 'mfa']);
+    expect((await start(person))?.case).toBe('redirect');
+  });
+});
+
+describe('a request that accepts no single factor', () => {
+  const requests: Record<string, Record<string, string>> = {
+    'acr_values=2 (OIDC Core §3.1.2.1, RFC 9470 §4)': { acr_values: '2' },
+    'an essential acr (OIDC Core §5.5.1.1)': {
+      claims: '{"id_token":{"acr":{"essential":true,"values":["2"]}}}',
+    },
+  };
+  for (const [what, difference] of Object.entries(requests)) {
+    it(`sets up an app on the way, once, with ${what}`, async () => {
+      const person = newPerson(world);
+      const identifier = account('acme');
+      await person.signIn({}, { identifier });
+      expect((await start(person))?.case).toBe('redirect');
+      const enrolment = stepOf(await start(person, difference));
+      expect(enrolment.name).toBe('totp_enrolment');
+      const wrong = stepOf(await send(person, idOf(enrolment), 'totp_enrolment', { enrolment_code: '1' }));
+      expect(wrong).toMatchObject({ name: 'totp_enrolment', problem: 'wrong_code', shown: enrolment.shown });
+      const codes = stepOf(
+        await send(person, idOf(enrolment), 'totp_enrolment', { enrolment_code: enrolmentCode }),
+      );
+      expect(codes).toMatchObject({ name: 'recovery_codes', shown: {} });
+      const shown = stepOf(await send(person, idOf(codes), 'recovery_codes', { recovery_codes: 'make' }));
+      expect(shown).toMatchObject({ name: 'recovery_codes', shown: { codes: '00000-00000 11111-11111' } });
+      const done = await send(person, idOf(codes), 'recovery_codes', { recovery_codes: 'kept' });
+      expect(await methodsOf(done)).toEqual(['pwd', 'otp', 'mfa']);
+      expect((await start(person, difference))?.case).toBe('redirect');
+    });
+  }
+
+  it('asks for nothing if one factor is accepted too, and is refused with prompt=none (OIDC Core §3.1.2.6)', async () => {
+    const person = newPerson(world);
+    await person.signIn({}, { identifier: account('acme') });
+    expect((await start(person, { acr_values: '2 1' }))?.case).toBe('redirect');
+    expect((await start(person, { acr_values: 'urn:unknown' }))?.case).toBe('redirect');
+    const none = await person.redirect({ acr_values: '2', prompt: 'none' });
+    expect(none.get('error')).toBe('interaction_required');
+  });
+});
+
+describe('a tenant whose policy is second-factor', () => {
+  it('has people set up an app at every sign-in without one, each visit with a secret of its own', async () => {
+    const identifier = account('strict');
+    const uris = new Set<string | undefined>();
+    for (const person of [newPerson(world), newPerson(world)]) {
+      const { next } = await afterPassword(person, identifier, strict);
+      expect(stepOf(next).name).toBe('totp_enrolment');
+      uris.add(stepOf(next).shown['uri']);
+    }
+    expect(uris.size).toBe(2);
+  });
+
+  it('has a session by password alone count as none at our own pages, and asks for both factors there', async () => {
+    const person = newPerson(world);
+    const identifier = account('strict', app);
+    world.directory.addTenant('strict', { authenticationPolicy: 'any' });
+    await world.directory.changeUser(`strict-${identifier}`, (user) => delete user.totpCode);
+    await world.directory.changeTenant('strict', 1);
+    const { next } = await afterPassword(person, identifier, strict);
+    expect(next?.case).toBe('redirect');
+    expect((await world.gateway.getSession({ browser: person.context() })).session).toBeDefined();
+    world.directory.addTenant('strict', { authenticationPolicy: 'second-factor' });
+    await world.directory.changeTenant('strict', 1);
+    await world.directory.changeUser(`strict-${identifier}`, { totpCode: app });
+    expect((await world.gateway.getSession({ browser: person.context() })).session).toBeUndefined();
+    const step = stepOf(await send(person, '', 'password', { identifier, password }));
+    expect(step.name).toBe('totp');
+    expect((await send(person, idOf(step), 'totp', { totp_code: app }))?.case).toBe('done');
+    const { session } = await world.gateway.getSession({ browser: person.context() });
+    expect(session?.authentication?.methods).toEqual(['pwd', 'otp', 'mfa']);
+  });
+});

@@ -1,0 +1,46 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { Client } from '@tessera/rpc';
+import type { Step, Verified } from '../../interaction/step.ts';
+import type { LimitGuesses } from '../guess-limits.ts';
+
+/** What a one-time code adds to a sign-in (RFC 8176 §2). */
+export const otpMethods = ['otp', 'mfa'] as const;
+
+/** A code of the authenticator app (RFC 6238), or a recovery code: the field `totp_code`. Due for everybody who has an app. */
+export function createTotpStep(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'user'>;
+  readonly limitGuesses: LimitGuesses;
+}): Step {
+  const { directoryService, directory, limitGuesses } = deps;
+
+  return {
+    name: 'totp',
+
+    async isDue({ call }, { tenantId, person }) {
+      if (person === undefined || person.methods.includes('otp')) return false;
+      const user = await directory.user(tenantId, person.userId, call.onward());
+      return user?.secondFactors.includes('totp') === true;
+    },
+
+    shown: () => ({}),
+
+    async take(from, { tenantId, person }, { clientId }, { totp_code: code = '' }) {
+      if (code.trim() === '' || person === undefined) return { outcome: 'refused', problem: 'incomplete' };
+      const { userId } = person;
+
+      async function check(): Promise<Verified | undefined> {
+        const { ipAddress } = from.browser;
+        const presented = { tenantId, userId, code, ipAddress };
+        const { user } = await directoryService.verifySecondFactor(presented, from.call.onward());
+        if (user?.userId !== userId || user.tenantId !== tenantId) return undefined;
+        return { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
+      }
+
+      const guess = { tenantId, clientId, identifier: userId, factor: 'totp' };
+      const verified = await limitGuesses(from, guess, { whose: async () => userId, check });
+      return verified ?? { outcome: 'refused', problem: 'wrong_code' };
+    },
+  };
+}

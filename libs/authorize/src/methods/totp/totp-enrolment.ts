@@ -1,0 +1,51 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { Client } from '@tessera/rpc';
+import { invalidContext } from '../../interaction/visits.ts';
+import type { Step } from '../../interaction/step.ts';
+import type { KnownPerson, Visit } from '../../store/store.ts';
+import { otpMethods } from './one-time-code.ts';
+
+/** A person's authenticator app, set up with its first code: the field `enrolment_code`. Due where one factor is not enough. */
+export function createTotpEnrolmentStep(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'user'>;
+}): Step {
+  const { directoryService, directory } = deps;
+
+  return {
+    name: 'totp_enrolment',
+
+    async isDue({ call }, { tenantId, person }, { needsTwoFactors }) {
+      if (!needsTwoFactors || person === undefined || person.methods.includes('mfa')) return false;
+      const user = await directory.user(tenantId, person.userId, call.onward());
+      return user !== undefined && user.secondFactors.length === 0;
+    },
+
+    async shown({ call }, visit) {
+      return directoryService.proposeTotp(enrolling(visit), call.onward()).then(({ uri }) => ({ uri }));
+    },
+
+    async take({ browser, call }, visit, _policy, { enrolment_code: code = '' }) {
+      if (code.trim() === '') return { outcome: 'refused', problem: 'incomplete' };
+      const { ipAddress } = browser;
+      const { user } = await directoryService.enrolTotp(
+        { ...enrolling(visit), code, ipAddress },
+        call.onward(),
+      );
+      if (user === undefined) return { outcome: 'refused', problem: 'wrong_code' };
+      return { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
+    },
+  };
+}
+
+/** The person of a visit and the seed of their secret. Whoever only saw the page of an earlier visit does not know it. */
+function enrolling({ tenantId, person, seed = '' }: Visit): {
+  tenantId: string;
+  userId: string;
+  seed: string;
+} {
+  const { userId }: Partial<KnownPerson> = person ?? {};
+  if (userId === undefined || seed === '') throw invalidContext('the visit has no seed');
+  return { tenantId, userId, seed };
+}

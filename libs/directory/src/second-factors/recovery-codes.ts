@@ -1,0 +1,21 @@
+import type { Random } from '@tessera/kit';
+
+/** How many codes a person gets at once. */
+export const recoveryCodeCount = 10;
+
+/** Crockford's, in which no two look alike. Its length divides 256, so that all are equally likely. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** New codes, each with 50 random bits: `k3x7q-9mfah`. */
+export function newRecoveryCodes(random: Random): string[] {
+  return Array.from({ length: recoveryCodeCount }, () => {
+    const letters = [...random.bytes(10)].map((byte) => alphabet[byte % alphabet.length]).join('');
+    return `${letters.slice(0, 5)}-${letters.slice(5)}`;
+  });
+}
+
+/** A code as typed, in the form in which it was given. */
+export function normalizedRecoveryCode(typed: string): string {
+  const letters = typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
+  return `${letters.slice(0, 5)}-${letters.slice(5)}`;
+}

@@ -1,0 +1,50 @@
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { UsersService } from '@tessera/proto-gen/admin-users';
+import type { Handlers } from '@tessera/rpc';
+import { userMessage } from '../messages.ts';
+import type { FoundUser } from '../store/store.ts';
+import type { SecondFactors } from './second-factors.ts';
+
+/** Longer text is no code, and is not looked at. */
+const longestCode = 64;
+
+/** The calls of a sign-in. */
+export function secondFactorCalls(
+  factors: SecondFactors,
+): Pick<
+  Handlers<typeof DirectoryService>,
+  'proposeTotp' | 'enrolTotp' | 'verifySecondFactor' | 'replaceRecoveryCodes'
+> {
+  return {
+    proposeTotp: async (request) => ({ uri: await factors.propose(request) }),
+
+    async enrolTotp(request, { requestId }) {
+      if (request.code.length > longestCode) return {};
+      return answerOf(await factors.enrol({ ...request, requestId }));
+    },
+
+    async verifySecondFactor(request, { requestId }) {
+      if (request.code.length > longestCode) return {};
+      return answerOf(await factors.verify({ ...request, requestId }));
+    },
+
+    async replaceRecoveryCodes(request, { requestId }) {
+      return { codes: await factors.replaceRecoveryCodes({ ...request, requestId }) };
+    },
+  };
+}
+
+/** The call of an administrator. */
+export function factorResetCalls(
+  factors: SecondFactors,
+): Pick<Handlers<typeof UsersService>, 'resetSecondFactors'> {
+  return {
+    async resetSecondFactors(request, context) {
+      return { removed: (await factors.reset(request, context)) ? ['totp'] : [] };
+    },
+  };
+}
+
+function answerOf(found: FoundUser | undefined) {
+  return found === undefined ? {} : { user: userMessage(found) };
+}

@@ -1,0 +1,196 @@
+import type { AuditEvent } from '@tessera/audit';
+import type { Database, Queryable } from '@tessera/stores';
+import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { personValidFrom } from '../store/command.ts';
+import { lockTenant } from '../store/locks.postgres.ts';
+import type { PersonId } from './factor-keys.ts';
+
+/** SQL: the second factors of the user `u`. */
+export const secondFactorsOfUser = `
+  ARRAY(SELECT 'totp' FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id) AS second_factors`;
+
+/** Where a person is, and the request. */
+export interface Origin {
+  readonly ipAddress: string;
+  readonly requestId: string;
+}
+
+/** Undefined for a person without an authenticator app. */
+export async function findTotp(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+): Promise<string | undefined> {
+  const { rows } = await database.query<{ sealed: string }>({
+    name: 'directory.find_totp',
+    text: 'SELECT sealed FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
+    values: [tenantId, userId],
+  });
+  return rows[0]?.sealed;
+}
+
+/** Uses up a time step and those before it; false if it was used up, or the app was replaced. */
+export async function useStep(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+  { sealed, step }: { readonly sealed: string; readonly step: number },
+): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: 'directory.use_totp_step',
+    text: `UPDATE directory.totp SET last_step = $4
+            WHERE tenant_id = $1 AND user_id = $2 AND sealed = $3 AND last_step < $4`,
+    values: [tenantId, userId, sealed, step],
+  });
+  return rowCount === 1;
+}
+
+/** Enrols an authenticator app; false if the person has one, or may not sign in. */
+export async function putTotp(
+  database: Database,
+  runtime: AuditRuntime,
+  person: PersonId,
+  { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, tenantId, 'together');
+    if (!(await lockActive(tx, person))) return false;
+    const { rowCount } = await tx.query({
+      name: 'directory.put_totp',
+      text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (tenant_id, user_id) DO NOTHING`,
+      values: [tenantId, userId, sealed, step],
+    });
+    if (rowCount !== 1) return false;
+    const event = eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
+    await insertAuditRows(tx, [event], runtime);
+    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
+    return true;
+  });
+}
+
+/** Replaces the recovery codes of a person; false if they have no second factor, or may not sign in. */
+export async function replaceRecoveryCodes(
+  database: Database,
+  runtime: AuditRuntime,
+  person: PersonId,
+  { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, tenantId, 'together');
+    if (!(await lockActive(tx, person)) || (await findTotp(tx, person)) === undefined) return false;
+    await forgetRecoveryCodes(tx, person);
+    await tx.query({
+      name: 'directory.put_recovery_codes',
+      text: `INSERT INTO directory.recovery_code (tenant_id, user_id, digest)
+             SELECT $1, $2, decode(digest, 'hex') FROM unnest($3::text[]) AS c(digest)`,
+      values: [tenantId, userId, digests.map((digest) => digest.toString('hex'))],
+    });
+    await insertAuditRows(tx, [eventOf(person, origin, 'auth.recovery_codes.replaced')], runtime);
+    return true;
+  });
+}
+
+/** Uses up a recovery code; false if there is no such code. */
+export async function useRecoveryCode(
+  database: Database,
+  runtime: AuditRuntime,
+  person: PersonId,
+  { digest, ...origin }: Origin & { readonly digest: Buffer },
+): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const { rowCount } = await tx.query({
+      name: 'directory.use_recovery_code',
+      text: 'DELETE FROM directory.recovery_code WHERE tenant_id = $1 AND user_id = $2 AND digest = $3',
+      values: [person.tenantId, person.userId, digest],
+    });
+    if (rowCount !== 1) return false;
+    await insertAuditRows(tx, [eventOf(person, origin, 'auth.recovery_code.used')], runtime);
+    return true;
+  });
+}
+
+/**
+ * Removes all second factors of a person, and ends what was issued to them before. Call it with the lock on the row of the person; false if
+ * there are none.
+ */
+export async function removeFactors(
+  tx: Queryable,
+  runtime: AuditRuntime,
+  person: PersonId,
+  origin: Pick<AuditEvent, 'actor' | 'requestId'>,
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  const { rowCount } = await tx.query({
+    name: 'directory.remove_totp',
+    text: 'DELETE FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
+    values: [tenantId, userId],
+  });
+  if (rowCount !== 1) return false;
+  await forgetRecoveryCodes(tx, person);
+  await tx.query({
+    name: 'directory.end_sign_ins',
+    text: `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
+            WHERE tenant_id = $1 AND user_id = $2`,
+    values: [tenantId, userId],
+  });
+  const event = { event: 'auth.factor.removed', outcome: 'success', details: { factor: 'totp' } } as const;
+  await insertAuditRows(tx, [{ ...origin, ...event, tenantId, subject: userId }], runtime);
+  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
+  return true;
+}
+
+/** Removes the second factors of up to `limit` people who are gone for good. Returns how many they were. */
+export async function purgeFactors(database: Queryable, limit: number): Promise<number> {
+  const gone = (alias: string) => `
+    NOT EXISTS (SELECT FROM directory.user_account u WHERE u.tenant_id = ${alias}.tenant_id AND u.user_id = ${alias}.user_id)
+    AND NOT EXISTS (SELECT FROM directory.deleted_record d
+                     WHERE d.tenant_id = ${alias}.tenant_id AND d.kind = 'user' AND d.id = ${alias}.user_id)`;
+  const { rowCount } = await database.query({
+    name: 'directory.purge_second_factors',
+    text: `WITH gone AS (SELECT f.tenant_id, f.user_id FROM directory.totp f WHERE ${gone('f')} LIMIT $1),
+                codes AS (DELETE FROM directory.recovery_code c USING gone
+                           WHERE c.tenant_id = gone.tenant_id AND c.user_id = gone.user_id)
+           DELETE FROM directory.totp f USING gone WHERE f.tenant_id = gone.tenant_id AND f.user_id = gone.user_id`,
+    values: [limit],
+  });
+  return rowCount;
+}
+
+async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
+  await tx.query({
+    name: 'directory.forget_recovery_codes',
+    text: 'DELETE FROM directory.recovery_code WHERE tenant_id = $1 AND user_id = $2',
+    values: [tenantId, userId],
+  });
+}
+
+/** Locks the row of a person; whether they may sign in. */
+async function lockActive(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
+  const { rows } = await tx.query({
+    name: 'directory.lock_active_user',
+    text: `SELECT u.user_id FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active' FOR UPDATE OF u`,
+    values: [tenantId, userId],
+  });
+  return rows.length === 1;
+}
+
+function eventOf(
+  { tenantId, userId }: PersonId,
+  origin: Origin,
+  event: string,
+  details?: AuditEvent['details'],
+): AuditEvent {
+  const actor = { type: 'user', id: userId } as const;
+  return {
+    ...origin,
+    event,
+    outcome: 'success',
+    tenantId,
+    subject: userId,
+    actor,
+    ...(details && { details }),
+  };
+}

@@ -1,0 +1,136 @@
+import type { KeyObject } from 'node:crypto';
+import { eventBase } from '@tessera/audit';
+import type { Clock, Random } from '@tessera/kit';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { maySignIn } from '../credentials/password-sign-in.ts';
+import { notFound } from '../messages.ts';
+import { lockTenant } from '../store/locks.postgres.ts';
+import { lockRecord } from '../store/read-records.postgres.ts';
+import type { DirectoryStore, FoundUser } from '../store/store.ts';
+import { createFactorKeys, type PersonId } from './factor-keys.ts';
+import { newRecoveryCodes, normalizedRecoveryCode } from './recovery-codes.ts';
+import {
+  findTotp,
+  putTotp,
+  removeFactors,
+  replaceRecoveryCodes,
+  useRecoveryCode,
+  useStep,
+  type Origin,
+} from './second-factors.postgres.ts';
+import { isTotpCode, stepOfCode, totpUri } from './totp.ts';
+
+export interface SecondFactorsDeps {
+  readonly database: Database;
+  readonly store: Pick<DirectoryStore, 'findUser'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Pepper of the directory. */
+  readonly pepper: KeyObject;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+/** What a person sends beside the password. */
+interface Presented extends PersonId, Origin {
+  readonly code: string;
+}
+
+/** The second factors of people: an authenticator app (RFC 6238), and recovery codes for when it is lost. */
+export interface SecondFactors {
+  /** The `otpauth` address of an app that is not enrolled; the same for the same seed. Throws NotFound for a person who may not sign in. */
+  propose(person: PersonId & { readonly seed: string }): Promise<string>;
+  /** Enrols that app, given its first code. Undefined for a wrong code, and for a person who has an app or may not sign in. */
+  enrol(presented: Presented & { readonly seed: string }): Promise<FoundUser | undefined>;
+  /** Judges a code of the app or a recovery code, which it uses up. Undefined if it is wrong or used, or the person may not sign in. */
+  verify(presented: Presented): Promise<FoundUser | undefined>;
+  /** New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without an app. */
+  replaceRecoveryCodes(person: PersonId & Origin): Promise<string[]>;
+  /** Removes the app and the codes, and ends what was issued before; false if there are none. Throws NotFound. */
+  reset(person: PersonId & { readonly validateOnly: boolean }, context: CallContext): Promise<boolean>;
+}
+
+export function createSecondFactors({
+  database,
+  store,
+  pepper,
+  onChange,
+  ...runtime
+}: SecondFactorsDeps): SecondFactors {
+  const keys = createFactorKeys(pepper);
+
+  async function active({ tenantId, userId }: PersonId): Promise<FoundUser | undefined> {
+    if (`${tenantId}${userId}`.includes('\0')) return undefined;
+    const found = await store.findUser(tenantId, userId);
+    return found !== undefined && maySignIn(found) ? found : undefined;
+  }
+
+  async function useTotp(person: PersonId, code: string): Promise<boolean> {
+    const sealed = await findTotp(database, person);
+    if (sealed === undefined) return false;
+    const step = stepOfCode(await keys.open(person, sealed), code, runtime.clock.now());
+    return step !== undefined && useStep(database, person, { sealed, step });
+  }
+
+  return {
+    async propose(person) {
+      const found = await active(person);
+      if (found === undefined) throw notFound('The user');
+      const shown = { tenant: found.tenant.name, account: found.user.username };
+      return totpUri(keys.proposed(person, person.seed), shown);
+    },
+
+    async enrol({ code, seed, ipAddress, requestId, ...person }) {
+      const found = await active(person);
+      if (found === undefined) return undefined;
+      const secret = keys.proposed(person, seed);
+      const step = stepOfCode(secret, spaceless(code), runtime.clock.now());
+      if (step === undefined) return undefined;
+      const sealed = await keys.seal(person, secret);
+      if (!(await putTotp(database, runtime, person, { sealed, step, ipAddress, requestId })))
+        return undefined;
+      onChange();
+      return found;
+    },
+
+    async verify({ code, ipAddress, requestId, ...person }) {
+      const found = await active(person);
+      if (found === undefined) return undefined;
+      const digits = spaceless(code);
+      if (isTotpCode(digits)) return (await useTotp(person, digits)) ? found : undefined;
+      const digest = keys.digest(person, normalizedRecoveryCode(code));
+      const isUsed = await useRecoveryCode(database, runtime, person, { digest, ipAddress, requestId });
+      return isUsed ? found : undefined;
+    },
+
+    async replaceRecoveryCodes({ ipAddress, requestId, ...person }) {
+      const codes = newRecoveryCodes(runtime.random);
+      const digests = codes.map((code) => keys.digest(person, code));
+      const replaced =
+        (await active(person)) !== undefined &&
+        (await replaceRecoveryCodes(database, runtime, person, { digests, ipAddress, requestId }));
+      if (!replaced) throw new ConnectError('The user has no second factor.', Code.FailedPrecondition);
+      return codes;
+    },
+
+    async reset({ validateOnly, ...person }, context) {
+      const { tenantId, userId } = person;
+      if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
+      const removes = await database.transaction(async (tx) => {
+        await lockTenant(tx, tenantId, 'together');
+        if ((await lockRecord(tx, 'user', tenantId, userId)) === undefined) throw notFound('The user');
+        return validateOnly
+          ? (await findTotp(tx, person)) !== undefined
+          : removeFactors(tx, runtime, person, eventBase(context));
+      });
+      if (!validateOnly) onChange();
+      return removes;
+    },
+  };
+}
+
+/** Apps show `123 456`. */
+function spaceless(code: string): string {
+  return code.replaceAll(/\s/g, '');
+}

@@ -1,0 +1,42 @@
+import { renderSVG } from 'uqr';
+import type { StepPage } from './step-page.ts';
+
+const wrongCode = {
+  status: 401,
+  message:
+    'The code is wrong, or was used before, or there were too many attempts. Wait for the next code and try again.',
+} as const;
+
+/** A code of the authenticator app, or a recovery code. */
+export const totpPage: StepPage = {
+  name: 'totp',
+  fields: ['totp_code'],
+  title: () => 'Enter your code',
+  data: () => ({}),
+  problems: { incomplete: { status: 400, message: 'Enter the code.' }, wrong_code: wrongCode },
+};
+
+/** Setting up an authenticator app. */
+export const totpEnrolmentPage: StepPage = {
+  name: 'totp_enrolment',
+  fields: ['enrolment_code'],
+  title: () => 'Set up an authenticator app',
+  data({ shown }) {
+    const uri = shown['uri'] ?? '';
+    const secret = new URL(uri).searchParams.get('secret') ?? '';
+    return { qrCode: renderSVG(uri, { border: 4 }), secret: secret.match(/.{1,4}/g)?.join(' ') };
+  },
+  problems: {
+    incomplete: { status: 400, message: 'Enter the code that the app shows.' },
+    wrong_code: wrongCode,
+  },
+};
+
+/** Recovery codes, which are shown once. */
+export const recoveryCodesPage: StepPage = {
+  name: 'recovery_codes',
+  fields: ['recovery_codes'],
+  title: () => 'Keep your recovery codes',
+  data: ({ shown }) => ({ codes: shown['codes']?.split(' ') ?? [] }),
+  problems: {},
+};
