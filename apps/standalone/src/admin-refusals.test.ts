@@ -52,6 +52,10 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['UsersService/List', () => ({ tenantId: 'acme' })],
   ['ApprovalsService/List', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['ApprovalsService/Cancel', () => ({ tenantId: 'acme', approvalId })],
+  ['SessionsService/List', () => ({ tenantId: 'acme' })],
+  ['SessionsService/EndSessions', () => ({ tenantId: 'acme', sessionId })],
+  ['GrantsService/List', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
+  ['GrantsService/RevokeGrants', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
   [
     'UsersService/Update',
     (answers) => ({ tenantId: 'acme', user: { userId: userId(answers), name: 'Eve' } }),
@@ -115,6 +119,7 @@ const answers = new Map<string, Body>();
 
 let on: Administered;
 let approvalId: string;
+let sessionId: string;
 let methods: ReadonlyMap<string, DescMethod>;
 /** What must have happened before the right token's call. */
 const before: Readonly<Record<string, () => Promise<void>>> = {
@@ -134,6 +139,8 @@ beforeAll(async () => {
   on.clock.set(Date.now());
   right = await on.tokenOfClient('ops');
   approvalId = await on.waitingForAda();
+  sessionId = await on.session();
+  await on.tokenOfPerson('ops', await on.userId('ops', 'root'), ['openid', 'offline_access']);
   const weaker = new Map<string, string>();
   for (const lacking of everyScope)
     weaker.set(

@@ -4,9 +4,11 @@ import type { AccessTokenSource } from '@tessera/introspection-client/access-tok
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 
@@ -25,9 +27,11 @@ const services = {
   applications: ApplicationsService,
   approvals: ApprovalsService,
   audit: AuditService,
+  grants: GrantsService,
   keys: KeysService,
   resources: ResourcesService,
   roles: RolesService,
+  sessions: SessionsService,
   tenants: TenantsService,
   users: UsersService,
 };

@@ -1,9 +1,11 @@
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
@@ -13,6 +15,7 @@ import { administratorAuthentication } from './access/bearer-administrators.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
 import { completingImpact } from './complete-impact.ts';
 import type { AdminConfig } from './config.ts';
+import { notedEnds } from './sessions/noted-ends.ts';
 import { forwarding } from './forward.ts';
 
 /** Makes a client of what a service offers, which calls it as `admin`. */
@@ -33,6 +36,7 @@ const services = {
     DirectoryAdminService,
   ],
   device: [ApprovalsService],
+  token: [GrantsService],
   keys: [KeysService],
 } satisfies Partial<Record<keyof AdminPeers, readonly DescService[]>>;
 
@@ -53,6 +57,7 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
           return forwarding(service, completingImpact(service, client, token), bearer);
         }),
       ),
+      forwarding(SessionsService, notedEnds(peers.authorize(SessionsService), token), bearer),
       forwarding(
         AuditService,
         mergedAudit(Object.values(peers).map((clientOf) => clientOf(AuditService))),

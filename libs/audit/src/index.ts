@@ -9,7 +9,7 @@
 export { createAuditBatch, type AuditBatch } from './audit-batch.ts';
 export { auditInsert, auditRecords } from './audit-insert.ts';
 export { eventBase, type EventBase } from './event-base.ts';
-export { auditPage, auditPageToken, continued } from './search/audit-page.ts';
+export { auditPage, auditPageToken } from './search/audit-page.ts';
 export { auditRoute } from './search/search-audit.ts';
 export { startAuditPurge } from './audit-purge.ts';
 export { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';

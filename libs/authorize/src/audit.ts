@@ -1,5 +1,5 @@
 import { auditRow } from '@tessera/audit';
-import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
+import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
@@ -52,6 +52,8 @@ export interface AuthorizeAudit {
     session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>,
     reason: SessionEndReason,
   ): AuditRow;
+  /** Ended by an administrator. */
+  sessionEndedFor(by: EventBase, session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>): AuditRow;
   /** Ended because of a change in the directory, without a request. */
   sessionInvalidated(session: Session): AuditRow;
   /** An application was notified of the end of a session, or `reason` says why not. */
@@ -95,6 +97,13 @@ export function createAuthorizeAudit(
         sessionId: session.sessionId,
       };
       return auditRow(event, runtime);
+    },
+    sessionEndedFor(by, { tenantId, userId, sessionId }) {
+      const who = { ...by, tenantId, subject: userId, sessionId };
+      return auditRow(
+        { event: 'session.ended', outcome: 'success', reason: 'administrator', ...who },
+        runtime,
+      );
     },
     sessionInvalidated({ tenantId, userId, sessionId }) {
       const who = { tenantId, subject: userId, sessionId };

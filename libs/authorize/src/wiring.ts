@@ -6,6 +6,7 @@ import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
+import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
@@ -25,6 +26,7 @@ import { createLogoutNoticeStore } from './store/logout-notices.postgres.ts';
 import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessionCount } from './sessions/count-sessions.ts';
+import { sessionCalls } from './sessions/session-calls.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
@@ -150,9 +152,20 @@ export function buildAuthorize(
       idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
     }),
   });
+  const administered = sessionCalls({
+    store: sessionStore,
+    sessions,
+    directory: peers.directory,
+    idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
+    onEnd: () => sessionEnds.poke(),
+  });
   const built: BuiltService = {
     name: 'authorize',
-    routes: [route(AuthorizeService, handlers), auditRoute(database, 'authorize')],
+    routes: [
+      route(AuthorizeService, handlers),
+      auditRoute(database, 'authorize'),
+      route(SessionsService, administered),
+    ],
     async ready() {
       await database.query({
         name: 'authorize.ready',

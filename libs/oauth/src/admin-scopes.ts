@@ -27,6 +27,10 @@ export const adminScopes: ReadonlyMap<string, string> = new Map([
   ['admin.keys.read', 'See the signing keys'],
   ['admin.keys.write', 'Rotate and withdraw signing keys'],
   ['admin.audit.read', 'See what happened, and who did it'],
+  ['admin.sessions.read', 'See where people are signed in'],
+  ['admin.sessions.write', 'Sign people out'],
+  ['admin.grants.read', 'See what applications may do for people'],
+  ['admin.grants.write', 'Revoke what applications may do for people'],
   ['admin.approvals.read', 'See what waits for the approval of people'],
   ['admin.approvals.write', 'Deny what waits for the approval of people'],
 ]);

@@ -11,6 +11,7 @@ import type { BackchannelAuthenticationService, DeviceAuthorizationService } fro
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Authorization } from '@tessera/proto-gen/envoy';
 import type { KeysService } from '@tessera/proto-gen/keys';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { bearerAuthentication } from './introspection/bearer-authentication.ts';
 import { parseCertificateClients } from './introspection/certificate-clients.ts';
@@ -20,6 +21,7 @@ import { clientCredentialsGrant } from './grants/client-credentials.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { createFamilyCount } from './impact/count-families.ts';
+import { grantCalls } from './revocation/grant-calls.ts';
 import { createRevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
 import { issuePushedTokens } from './push/issue-pushed-tokens.ts';
 import { startPushWorker } from './push/push-worker.ts';
@@ -136,6 +138,16 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       route(TokenService, tokenHandlers(deps)),
       route(IntrospectionService, introspectionHandlers(deps), { bearer }),
       route(Authorization, envoyHandlers(deps), { bearer }),
+      route(
+        GrantsService,
+        grantCalls({
+          families: refresh,
+          directory,
+          people: peers.directory,
+          issuer: config.TESSERA_ISSUER,
+          onRevocation: () => revocationFeed.poke(),
+        }),
+      ),
       auditRoute(database, 'token'),
     ],
     async ready() {

@@ -1,16 +1,23 @@
 import type { Command } from 'commander';
-import { nonEmpty } from '../options.ts';
+import { nonEmpty, wholeNumber } from '../options.ts';
 import { outputOption } from '../records/print-records.ts';
 import type { CommandContext } from '../terminal.ts';
-import type { ApprovalId, PersonOptions } from './waiting-approvals.ts';
+import type { ListOptions as GrantListOptions, RevokeOptions } from './live-grants.ts';
+import type { EndOptions, ListOptions as SessionListOptions } from './live-sessions.ts';
+import type { ApprovalId, ListOptions } from './waiting-approvals.ts';
 
 /** Adds the commands for what people have, and what waits for them, without being records. */
 export function addIssuedCommands(program: Command, context: CommandContext): void {
+  addSessions(program.command('session').description('where people are signed in'), context);
+  addGrants(
+    program.command('grant').description('what applications may do for people: refresh tokens'),
+    context,
+  );
   const approvals = program.command('approval').description('what waits for the approval of a person (CIBA)');
   ofPerson(approvals.command('list'))
     .description('list the requests that wait for a person')
     .addOption(outputOption('table'))
-    .action(async (options: PersonOptions) => {
+    .action(async (options: ListOptions) => {
       const { listApprovals } = await import('./waiting-approvals.ts');
       await listApprovals(options, context);
     });
@@ -22,6 +29,45 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
     .action(async (options: ApprovalId) => {
       const { cancelApproval } = await import('./waiting-approvals.ts');
       await cancelApproval(options, context);
+    });
+}
+
+function addSessions(group: Command, context: CommandContext): void {
+  ofPerson(group.command('list'))
+    .description('list the live sessions of a tenant or of a person')
+    .option('--limit <number>', 'at most so many', wholeNumber, 100)
+    .addOption(outputOption('table'))
+    .action(async (options: SessionListOptions) => {
+      const { listSessions } = await import('./live-sessions.ts');
+      await listSessions(options, context);
+    });
+  ofPerson(group.command('end'))
+    .description('sign a person out of one browser, or of all')
+    .option('--session-id <id>', 'only this session', nonEmpty)
+    .action(async (options: EndOptions) => {
+      const { endSessions } = await import('./live-sessions.ts');
+      await endSessions(options, context);
+    });
+}
+
+function addGrants(group: Command, context: CommandContext): void {
+  const whose = (name: string) =>
+    ofPerson(group.command(name)).option('--client-id <id>', 'of this application', nonEmpty, '');
+  whose('list')
+    .description('list the live grants of a person or of an application')
+    .option('--limit <number>', 'at most so many', wholeNumber, 100)
+    .addOption(outputOption('table'))
+    .action(async (options: GrantListOptions) => {
+      const { listGrants } = await import('./live-grants.ts');
+      await listGrants(options, context);
+    });
+  whose('revoke')
+    .description('revoke one grant, or all of a person or of an application')
+    .option('--grant-id <id>', 'only this grant', nonEmpty, '')
+    .option('--reason <text>', 'for the audit trail', '')
+    .action(async (options: RevokeOptions) => {
+      const { revokeGrants } = await import('./live-grants.ts');
+      await revokeGrants(options, context);
     });
 }
 

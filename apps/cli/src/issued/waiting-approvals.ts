@@ -1,14 +1,11 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { ApprovalSchema, ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import { userCalled, type Callees } from '../people/password-link.ts';
 import { printed, type Format } from '../records/print-records.ts';
-import { CommandError, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { requiredPerson, type PersonOptions } from './person-options.ts';
 
-export interface PersonOptions {
-  readonly tenant: string;
-  readonly username?: string;
-  readonly userId?: string;
+export interface ListOptions extends PersonOptions {
   readonly output: Format;
 }
 
@@ -21,12 +18,12 @@ const timeoutMs = 10_000;
 const columns = ['approvalId', 'clientId', 'scopes', 'bindingMessage', 'ipAddress', 'expireTime'];
 
 /** Throws CommandError. */
-export async function listApprovals(options: PersonOptions, terminal: Terminal): Promise<void> {
+export async function listApprovals(options: ListOptions, terminal: Terminal): Promise<void> {
   const { approvals } = await withAdministration(terminal, {
     name: 'Reading',
     timeoutMs,
     async run(clientOf, call) {
-      const userId = await personOf(options, { clientOf, call });
+      const userId = await requiredPerson(options, { clientOf, call });
       return clientOf(ApprovalsService).list({ tenantId: options.tenant, userId }, call);
     },
   });
@@ -48,16 +45,4 @@ export async function cancelApproval(
         .catch(orNotFound(`No request ${approvalId} waits for a decision in the tenant ${tenantId}.`)),
   });
   terminal.say('The request is denied.\n');
-}
-
-/** The identifier of the person whom options name. Throws CommandError. */
-async function personOf(
-  { tenant, username, userId }: Omit<PersonOptions, 'output'>,
-  callees: Callees,
-): Promise<string> {
-  if (userId !== undefined) return userId;
-  if (username === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
-  const unknown = `There is no user ${username} in the tenant ${tenant}.`;
-  const user = await userCalled(callees, tenant, username).catch(orNotFound(unknown));
-  return user?.userId ?? '';
 }

@@ -1,3 +1,4 @@
+import { uuid } from '@tessera/kit';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -147,7 +148,13 @@ export async function administered() {
     return tokens.exchange(exchange, call());
   }
 
+  const userId = async (tenantId: string, search: string): Promise<string> => {
+    const people = local(UsersService, directoryService, 'operator', runtime.log);
+    return (await people.list({ tenantId, search }, call())).users[0]?.userId ?? '';
+  };
+
   return {
+    userId,
     admin,
     operator,
     database,
@@ -177,17 +184,26 @@ export async function administered() {
     tokenOfPerson: async (...of: Parameters<typeof tokensOfPerson>) =>
       (await tokensOfPerson(...of)).accessToken,
 
+    /** A session of somebody of `acme`; resolves with its id. */
+    async session(): Promise<string> {
+      const sessionId = uuid();
+      await database.query({
+        name: 'test.session',
+        text: `INSERT INTO authorize.session (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
+                 ip_address, user_agent_hash)
+               VALUES ($1::text, sha256(convert_to($1, 'UTF8')), 'acme', 'usr_somebody', now(), now(), now(), now() + interval '1 hour', '192.0.2.7', '')`,
+        values: [sessionId],
+      });
+      return sessionId;
+    },
+
     /** A request of `acme-desk` that waits for the approval of `ada`; resolves with its id. */
     async waitingForAda(): Promise<string> {
       const backchannels = local(BackchannelAuthenticationService, device, 'gateway', runtime.log);
       const credentials = { clientId: 'acme-desk', clientSecret: secret, attempted: true };
       const request = { caller: callerOf('acme'), credentials, scope: 'openid', loginHint: 'ada' };
       await backchannels.startBackchannelAuthentication(request, call());
-      const { users } = await local(UsersService, directoryService, 'operator', runtime.log).list(
-        { tenantId: 'acme', search: 'ada' },
-        call(),
-      );
-      const whose = { tenantId: 'acme', userId: users[0]?.userId ?? '' };
+      const whose = { tenantId: 'acme', userId: await userId('acme', 'ada') };
       const { requests } = await backchannels.listBackchannelAuthentications(whose, call());
       return requests[0]?.requestId ?? '';
     },
@@ -237,6 +253,8 @@ export async function administered() {
                  UNION ALL SELECT 'audit' || event_id FROM directory.audit_event
                  UNION ALL SELECT 'audit' || event_id FROM keys.audit_event
                  UNION ALL SELECT 'decision' || d::text FROM device.decision d
+                 UNION ALL SELECT 'session' || s::text FROM authorize.session s
+                 UNION ALL SELECT 'family' || f::text FROM token.refresh_family f
                  UNION ALL SELECT 'change' || sequence FROM directory.change
                  UNION ALL SELECT 'request' || r::text FROM directory.create_request r) AS lines`,
       });

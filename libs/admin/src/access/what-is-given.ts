@@ -2,9 +2,11 @@ import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
 import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
@@ -126,6 +128,20 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         deleteSecret: 'changes',
       } satisfies EffectsOf<typeof ApplicationsService>,
       gifts: giftsOfApplication,
+    },
+  ],
+  [
+    SessionsService.typeName,
+    {
+      ...withoutGifts,
+      effects: { list: 'reads', endSessions: 'acts' } satisfies EffectsOf<typeof SessionsService>,
+    },
+  ],
+  [
+    GrantsService.typeName,
+    {
+      ...withoutGifts,
+      effects: { list: 'reads', revokeGrants: 'acts' } satisfies EffectsOf<typeof GrantsService>,
     },
   ],
   [

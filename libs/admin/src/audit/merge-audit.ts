@@ -1,4 +1,4 @@
-import { auditPage, auditPageToken, continued } from '@tessera/audit';
+import { auditPage, auditPageToken } from '@tessera/audit';
 import {
   SearchAuditRequestSchema,
   type AuditService,
@@ -18,7 +18,7 @@ export function mergedAudit(owners: readonly Search[]): Search {
       const unfinished = pages
         .map(({ nextPageToken }) => nextPageToken)
         .filter((token) => token !== '')
-        .map((pageToken) => continued({ ...request, pageToken }));
+        .map((pageToken) => auditPage({ ...request, pageToken }).before);
       const complete = unfinished.reduce((latest, each) => (each > latest ? each : latest), '');
       const found = pages
         .flatMap(({ events }) => events)

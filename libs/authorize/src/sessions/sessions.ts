@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { EventBase } from '@tessera/audit';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
@@ -9,9 +10,11 @@ import { knownBrowserLifetimeDays } from '../store/known-browsers.postgres.ts';
 import type {
   CodeStore,
   EndedSession,
+  EndingSession,
   NewSessionRecord,
   Session,
   SessionEndReason,
+  SessionId,
   SessionStore,
 } from '../store/store.ts';
 
@@ -56,6 +59,8 @@ export interface Sessions {
    * Can be repeated after a failure: an ended session still loses its codes.
    */
   logout(from: BrowserCall): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
+  /** As `logout`, by an administrator; undefined for a session that is not of the tenant. */
+  endFor(by: EventBase, session: SessionId): Promise<EndedSession | undefined>;
 }
 
 export function createSessions(deps: {
@@ -76,6 +81,13 @@ export function createSessions(deps: {
       requestId,
       audit: audit.sessionEnded(from, session, reason),
     };
+  }
+
+  /** Ends a session with its codes, which it loses if it had ended before, too. */
+  async function end(session: EndingSession): Promise<boolean> {
+    const ended = await store.end(session);
+    await codes.dropSession(session.sessionId, lifetimes.code);
+    return ended;
   }
 
   async function ifServedHere<S extends Session>(
@@ -137,9 +149,16 @@ export function createSessions(deps: {
       const found = tokenHash === undefined ? undefined : await store.identify(tokenHash);
       const session = await ifServedHere(from, found);
       if (session === undefined) return undefined;
-      const ended = await store.end(ending(from, session, 'logout'));
-      await codes.dropSession(session.sessionId, lifetimes.code);
-      return { session, ended };
+      return { session, ended: await end(ending(from, session, 'logout')) };
+    },
+
+    async endFor(by, id) {
+      const session = await store.identify(id);
+      if (session === undefined) return undefined;
+      const row = audit.sessionEndedFor(by, session);
+      const { requestId = '' } = by;
+      await end({ sessionId: session.sessionId, reason: 'administrator', requestId, audit: row });
+      return session;
     },
   };
 }

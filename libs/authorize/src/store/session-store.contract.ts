@@ -112,6 +112,9 @@ function livingContract(open: () => Promise<Database>): void {
     await age(database, record.sessionId, idleSeconds + 1);
     expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
     expect(await store.identify(record.tokenHash)).toMatchObject({ sessionId: record.sessionId });
+    const { tenantId, sessionId } = record;
+    expect(await store.identify({ tenantId, sessionId })).toMatchObject({ tenantId, sessionId });
+    expect(await store.identify({ tenantId: 'another', sessionId })).toBeUndefined();
   });
 
   it('records use at most once a minute', async () => {

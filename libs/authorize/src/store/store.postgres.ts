@@ -23,6 +23,12 @@ interface SessionRow {
   auth_age: number;
 }
 
+interface LiveRow extends SessionRow {
+  ip_address: string;
+  user_agent_hash: string;
+  times: { created: number; seen: number; expires: number };
+}
+
 const sessionColumns = `session_id, tenant_id, user_id, methods,
     floor(extract(epoch FROM auth_time))::float8 AS auth_time,
     extract(epoch FROM clock_timestamp() - auth_time)::float8 AS auth_age`;
@@ -84,11 +90,14 @@ const find = `
   )
   SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age FROM found`;
 
-const identify = `
+const identify = (condition: string) => `
   WITH RECURSIVE found AS (
-    SELECT ${sessionColumns}, replaces FROM authorize.session WHERE token_hash = $1
+    SELECT ${sessionColumns}, replaces FROM authorize.session WHERE ${condition}
   ), ${earlierOf('found')}
   SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age, ${earlierIds} FROM found`;
+
+const identifyByToken = identify('token_hash = $1');
+const identifyById = identify('session_id = $1 AND tenant_id = $2');
 
 const openAudit = auditInsert(
   'authorize',
@@ -150,7 +159,10 @@ const withParticipants = `
 
 /** $1 tenant, $2 idle seconds, $3 user and $4 session after which to continue, $5 limit */
 const live = (people: string) => `
-  SELECT ${sessionColumns} FROM authorize.session
+  SELECT ${sessionColumns}, ip_address, user_agent_hash, jsonb_build_object(
+      'created', round(extract(epoch FROM created_at) * 1000), 'seen', round(extract(epoch FROM last_seen_at) * 1000),
+      'expires', round(extract(epoch FROM expires_at) * 1000)) AS times
+  FROM authorize.session
   WHERE tenant_id = $1 ${people} AND ended_at IS NULL AND expires_at > clock_timestamp()
     AND last_seen_at > clock_timestamp() - make_interval(secs => $2)
     AND (user_id, session_id) > ($3::text, $4::text)
@@ -178,12 +190,16 @@ export function createSessionStore(database: Database): SessionStore {
       return rows[0] === undefined ? undefined : toSession(rows[0]);
     },
 
-    async identify(tokenHash) {
-      const { rows } = await database.query<SessionRow & EarlierRow>({
-        name: 'authorize.identify_session',
-        text: identify,
-        values: [tokenHash],
-      });
+    async identify(by) {
+      const { rows } = await database.query<SessionRow & EarlierRow>(
+        Buffer.isBuffer(by)
+          ? { name: 'authorize.identify_session', text: identifyByToken, values: [by] }
+          : {
+              name: 'authorize.identify_session_by_id',
+              text: identifyById,
+              values: [by.sessionId, by.tenantId],
+            },
+      );
       if (rows[0] === undefined) return undefined;
       return { ...toSession(rows[0]), earlierSessionIds: rows[0].earlier };
     },
@@ -227,12 +243,19 @@ export function createSessionStore(database: Database): SessionStore {
 
     async live({ tenantId, userIds, idleSeconds }, after, limit) {
       const values = [tenantId, idleSeconds, after.userId, after.sessionId, limit];
-      const { rows } = await database.query<SessionRow>(
+      const { rows } = await database.query<LiveRow>(
         userIds === undefined
           ? { name: 'authorize.live_sessions', text: liveOfTenant, values }
           : { name: 'authorize.live_sessions_of_people', text: liveOfPeople, values: [...values, userIds] },
       );
-      return rows.map(toSession);
+      return rows.map((row) => ({
+        ...toSession(row),
+        ipAddress: row.ip_address,
+        userAgentHash: row.user_agent_hash,
+        createdAt: row.times.created,
+        lastSeenAt: row.times.seen,
+        expiresAt: row.times.expires,
+      }));
     },
 
     async purge(limit) {

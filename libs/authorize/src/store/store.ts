@@ -162,8 +162,10 @@ export interface NewSessionRecord {
   readonly knownBrowserHash: Buffer;
 }
 
-/** `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. */
-export type SessionEndReason = 'logout' | 'replaced' | 'abandoned' | 'invalidated';
+/**
+ * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one ended it.
+ */
+export type SessionEndReason = 'administrator' | 'logout' | 'replaced' | 'abandoned' | 'invalidated';
 
 /** A session to end, and the audit row that is written only if this call ends it. */
 export interface EndingSession {
@@ -186,6 +188,18 @@ export interface SessionScope {
   readonly userId?: string;
 }
 
+/** A session of a tenant. */
+export type SessionId = Pick<Session, 'tenantId' | 'sessionId'>;
+
+/** A session as administrators see it; times are milliseconds since the Unix epoch. */
+export interface LiveSession extends Session {
+  readonly ipAddress: string;
+  readonly userAgentHash: string;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+  readonly expiresAt: number;
+}
+
 /** Sessions of a tenant that were used within the idle time; `userIds` absent: of everybody. */
 export interface LiveScope {
   readonly tenantId: string;
@@ -204,7 +218,7 @@ export interface SessionStore {
   /** The session, if it is live; the same statement records its use at most once a minute. */
   find(tokenHash: Buffer, idleSeconds: number): Promise<Session | undefined>;
   /** The session, live or ended, in order to end it. */
-  identify(tokenHash: Buffer): Promise<(Session & EndedSession) | undefined>;
+  identify(by: Buffer | SessionId): Promise<(Session & EndedSession) | undefined>;
   /**
    * Creates a session, remembers its browser for the person and ends the session that it replaces, with their audit rows,
    * in one commit. If the replaced session was
@@ -229,7 +243,7 @@ export interface SessionStore {
    * Up to `limit` sessions of a tenant, or of these people of it, that have neither ended nor expired, in order of users and ids. Whether
    * their people may use them is not known here.
    */
-  live(scope: LiveScope, after: SessionPosition, limit: number): Promise<Session[]>;
+  live(scope: LiveScope, after: SessionPosition, limit: number): Promise<LiveSession[]>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }

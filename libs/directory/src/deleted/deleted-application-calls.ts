@@ -1,11 +1,10 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
-import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { applicationOf, messageOfApplication } from '../applications/application-form.ts';
 import { applicationFields, type ApplicationRecord } from '../applications/fields.ts';
 import { isBuiltInScope } from '../fields/field-checks.ts';
 import { entryOf } from '../fields/field.ts';
-import { pageRequest } from '../records/page-token.ts';
 import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';

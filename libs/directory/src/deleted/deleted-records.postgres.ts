@@ -1,6 +1,6 @@
 import type { Queryable } from '@tessera/stores';
 import type { RecordKinds } from '../store/records.ts';
-import type { PageRequest } from '../store/store.ts';
+import type { PageRequest } from '@tessera/rpc';
 import type { DeletedPage, DeletedRecord, RestorableKind } from './deleted-record.ts';
 
 /** SQL: whether a deleted record can still be restored, or is to be purged. */

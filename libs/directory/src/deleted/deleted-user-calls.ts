@@ -1,7 +1,6 @@
 import { adminRoles } from '@tessera/oauth';
-import type { Handlers } from '@tessera/rpc';
+import { pageRequest, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
-import { pageRequest } from '../records/page-token.ts';
 import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { desiredUser } from '../users/desired.ts';

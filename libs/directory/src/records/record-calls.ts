@@ -1,4 +1,4 @@
-import type { CallContext, DescMessage, MessageShape } from '@tessera/rpc';
+import { pageRequest, pageToken, type CallContext, type DescMessage, type MessageShape } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { listDeleted } from '../deleted/deleted-records.postgres.ts';
@@ -7,7 +7,6 @@ import type { RecordKind, RecordKinds } from '../store/records.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { recordNames, type Outcome, type RecordChanges } from './change-records.ts';
-import { pageRequest, pageToken } from './page-token.ts';
 import { updatedEntry, type Entry, type RecordForm } from './record-form.ts';
 
 export interface RecordCallsDeps {

@@ -6,7 +6,8 @@ import { roleTable } from '../roles/table.postgres.ts';
 import { tenantTable } from '../tenants/table.postgres.ts';
 import { userTable } from '../users/table.postgres.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from './records.ts';
-import type { PageRequest, RecordPage } from './store.ts';
+import type { PageRequest } from '@tessera/rpc';
+import type { RecordPage } from './store.ts';
 
 const tables: { readonly [K in RecordKind]: RecordTable<RecordKinds[K]> } = {
   user: userTable,

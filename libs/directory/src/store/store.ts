@@ -181,14 +181,6 @@ export interface RecordPage<R> {
   readonly next: string | undefined;
 }
 
-export interface PageRequest {
-  /** Empty for the first page. */
-  readonly after: string;
-  /** Empty for all records. */
-  readonly search: string;
-  readonly size: number;
-}
-
 /** A transaction that changes one record of a tenant, or the tenant itself. */
 export interface RecordTransaction {
   /** For the functions in the read files of the kinds: a new one changes no interface. */

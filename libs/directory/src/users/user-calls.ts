@@ -1,4 +1,4 @@
-import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
@@ -7,7 +7,6 @@ import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from '../deleted/deleted-user-calls.ts';
 import { linkCalls, type LinkCallsDeps } from '../links/link-calls.ts';
 import { notFound } from '../messages.ts';
-import { pageRequest } from '../records/page-token.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { factorResetCalls } from '../second-factors/second-factor-calls.ts';

@@ -71,7 +71,7 @@ async function isServedHere(
  * The reason as it is written to the audit trail. People type it and may paste the token itself, so tokens are removed; no
  * text prevents the revocation.
  */
-function sanitizedReason(reason: string): string {
+export function sanitizedReason(reason: string): string {
   const printable = reason.toWellFormed().replace(/\p{Cc}/gu, ' ');
   return firstCharacters(withoutTokens(printable), longestReason);
 }

@@ -20,6 +20,7 @@ export function success(event: string, about: About, trail: Trail): ConditionalE
     outcome: 'success',
     ...about,
     ...(about.clientId !== undefined && { actor: { type: 'client', id: about.clientId } }),
+    ...(trail.actor !== undefined && { actor: trail.actor }),
     requestId: trail.requestId,
     ...(trail.ipAddress !== '' && { ipAddress: trail.ipAddress }),
     ...(trail.details !== undefined && { details: trail.details }),

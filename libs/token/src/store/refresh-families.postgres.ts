@@ -56,7 +56,10 @@ const issuerOfSql = 'SELECT issuer FROM token.refresh_family WHERE family_id = $
 
 /** $1 tenant, $2 owner and $3 family after which to continue, $4 limit */
 const liveSql = (owner: 'user_id' | 'client_id', owners: string) => `
-  SELECT family_id, ${owner} AS owner_id, ${grantColumns} FROM token.refresh_family
+  SELECT family_id, ${owner} AS owner_id, ${grantColumns}, jsonb_build_object(
+      'created', round(extract(epoch FROM created_at) * 1000), 'used', round(extract(epoch FROM rotated_at) * 1000),
+      'expires', round(extract(epoch FROM idle_expires_at) * 1000)) AS times
+  FROM token.refresh_family
   WHERE tenant_id = $1 ${owners} AND revoked_at IS NULL
     AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
     AND (${owner}, family_id) > ($2::text, $3::uuid)
@@ -116,6 +119,9 @@ export function createRefreshStore(database: Database, runtime: StoreRuntime): R
         familyId: row.family_id,
         ownerId: row.owner_id,
         grant: grantOf(row),
+        createdAt: row.times.created,
+        usedAt: row.times.used,
+        expiresAt: row.times.expires,
       }));
     },
     async purgeExpired(limit) {
@@ -152,6 +158,7 @@ async function revoke(
 interface FoundRow extends GrantRow {
   readonly family_id: string;
   readonly owner_id: string;
+  readonly times: { readonly created: number; readonly used: number; readonly expires: number };
 }
 
 interface LiveRow extends GrantRow {

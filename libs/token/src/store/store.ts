@@ -2,6 +2,7 @@
  * The stores of the token service. Times are those of the database. Errors of the database are thrown as
  * `temporarily_unavailable`; a lost race is a result. Every change is committed together with its audit rows.
  */
+import type { AuditEvent } from '@tessera/audit';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { RetainedFeedStore, Sequenced } from '@tessera/stores';
 
@@ -12,6 +13,8 @@ export interface Trail {
   readonly ipAddress: string;
   /** Details for the audit row of an issued token, for example its `jti`. */
   readonly details?: Readonly<Record<string, string>>;
+  /** Absent: the client. */
+  readonly actor?: AuditEvent['actor'];
 }
 
 export interface FamilyKey {
@@ -99,8 +102,12 @@ export interface FamilyPosition {
 /** Before all families. */
 export const firstFamily: FamilyPosition = { ownerId: '', familyId: '00000000-0000-0000-0000-000000000000' };
 
+/** Times are milliseconds since the Unix epoch. */
 export interface FoundFamily extends FamilyPosition {
   readonly grant: UserGrant;
+  readonly createdAt: number;
+  readonly usedAt: number;
+  readonly expiresAt: number;
 }
 
 export interface RefreshStore {

@@ -3,9 +3,11 @@ import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -28,9 +30,9 @@ const services = {
     // The others serve their own.
     AuditService,
   ],
-  authorize: [AuthorizeService],
+  authorize: [AuthorizeService, SessionsService],
   device: [DeviceAuthorizationService, BackchannelAuthenticationService, ApprovalsService],
-  token: [TokenService, IntrospectionService],
+  token: [TokenService, IntrospectionService, GrantsService],
 } as const;
 
 /** A method, and the process that serves it. */

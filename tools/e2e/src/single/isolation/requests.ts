@@ -249,6 +249,33 @@ const deviceCalls: readonly GoodRequest[] = [
 
 const issuedCalls: readonly GoodRequest[] = [
   {
+    method: 'admin.SessionsService.List',
+    request: async (tenant) => ({
+      tenantId: tenant.id,
+      ...strings({ userId: (await tenant.signIn()).userId }),
+    }),
+  },
+  {
+    method: 'admin.SessionsService.EndSessions',
+    async request(tenant) {
+      return { tenantId: tenant.id, sessionId: (await tenant.signIn()).sessionId };
+    },
+  },
+  {
+    method: 'admin.GrantsService.List',
+    async request(tenant) {
+      await tenant.tokens();
+      return { tenantId: tenant.id, clientId: tenant.web };
+    },
+  },
+  {
+    method: 'admin.GrantsService.RevokeGrants',
+    async request(tenant) {
+      await tenant.tokens();
+      return { tenantId: tenant.id, clientId: tenant.web };
+    },
+  },
+  {
     method: 'admin.ApprovalsService.List',
     async request(tenant) {
       const { approver } = await tenant.cibaRequest();

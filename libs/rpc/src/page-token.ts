@@ -1,5 +1,13 @@
-import { invalidFields } from '@tessera/rpc';
-import type { PageRequest } from '../store/store.ts';
+import { invalidFields } from './field-violations.ts';
+
+/** A page of a list. */
+export interface PageRequest {
+  /** The key of the record that it follows; empty for the first page. */
+  readonly after: string;
+  /** What else was asked for; empty for all records. */
+  readonly search: string;
+  readonly size: number;
+}
 
 const usualSize = 50;
 const largestSize = 1000;
@@ -26,7 +34,7 @@ export function pageRequest({
 }
 
 /** The token of the page that begins after `next`; empty without one. */
-export function pageToken(next: string | undefined, { search }: PageRequest): string {
+export function pageToken(next: string | undefined, { search }: Pick<PageRequest, 'search'>): string {
   return next === undefined ? '' : Buffer.from(JSON.stringify([next, search])).toString('base64url');
 }
 

@@ -1,0 +1,76 @@
+import { toJson, type JsonObject } from '@bufbuild/protobuf';
+import { GrantSchema, GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
+import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
+import { printed, type Format } from '../records/print-records.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { personOf, type PersonOptions } from './person-options.ts';
+
+interface WhoseOptions extends PersonOptions {
+  readonly clientId: string;
+}
+
+export interface ListOptions extends WhoseOptions {
+  readonly limit: number;
+  readonly output: Format;
+}
+
+export interface RevokeOptions extends WhoseOptions {
+  readonly grantId: string;
+  readonly reason: string;
+}
+
+const timeoutMs = 60_000;
+const largestPage = 1000;
+const columns = ['grantId', 'clientId', 'userId', 'scopes', 'createTime', 'lastUseTime'];
+
+/** Throws CommandError. */
+export async function listGrants(options: ListOptions, terminal: Terminal): Promise<void> {
+  const { tenant: tenantId, clientId, limit, output } = options;
+  const grants = await withAdministration(terminal, {
+    name: 'Reading',
+    timeoutMs,
+    async run(clientOf, call) {
+      const userId = await personOf(options, { clientOf, call });
+      requireOne(userId, clientId);
+      const found: Grant[] = [];
+      let pageToken = '';
+      do {
+        const page = { pageSize: Math.min(largestPage, limit - found.length), pageToken };
+        const answer = await clientOf(GrantsService).list({ tenantId, userId, clientId, ...page }, call);
+        found.push(...answer.grants);
+        pageToken = answer.nextPageToken;
+      } while (pageToken !== '' && found.length < limit);
+      return found;
+    },
+  });
+  const records = grants.map((each) => toJson(GrantSchema, each) as JsonObject);
+  terminal.out(printed(records, output, columns));
+}
+
+/** Revokes the grant that is named, else all of the person or application. Throws CommandError. */
+export async function revokeGrants(options: RevokeOptions, terminal: Terminal): Promise<void> {
+  const { tenant: tenantId, clientId, grantId, reason } = options;
+  const revoked = await withAdministration(terminal, {
+    name: 'Revoking the grants',
+    timeoutMs,
+    async run(clientOf, call) {
+      const userId = await personOf(options, { clientOf, call });
+      if (grantId === '') requireOne(userId, clientId);
+      let sum = 0;
+      for (let more = true; more;) {
+        const answer = await clientOf(GrantsService)
+          .revokeGrants({ tenantId, grantId, userId, clientId, reason }, call)
+          .catch(orNotFound(`There is no grant ${grantId} in the tenant ${tenantId}.`));
+        sum += answer.revoked;
+        more = answer.more;
+      }
+      return sum;
+    },
+  });
+  terminal.say(`Revoked grants: ${revoked}. Access tokens live until they expire.\n`);
+}
+
+function requireOne(userId: string, clientId: string): void {
+  if (userId === '' && clientId === '')
+    throw new CommandError('Say whose: --username, --user-id or --client-id.', 2);
+}

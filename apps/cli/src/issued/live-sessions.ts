@@ -1,0 +1,61 @@
+import { toJson, type JsonObject } from '@bufbuild/protobuf';
+import { SessionSchema, SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
+import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
+import { printed, type Format } from '../records/print-records.ts';
+import type { Terminal } from '../terminal.ts';
+import { personOf, requiredPerson, type PersonOptions } from './person-options.ts';
+
+export interface ListOptions extends PersonOptions {
+  readonly limit: number;
+  readonly output: Format;
+}
+
+export interface EndOptions extends PersonOptions {
+  readonly sessionId?: string;
+}
+
+const timeoutMs = 30_000;
+const largestPage = 1000;
+const columns = ['sessionId', 'userId', 'ipAddress', 'methods', 'createTime', 'lastUseTime'];
+
+/** Throws CommandError. */
+export async function listSessions(options: ListOptions, terminal: Terminal): Promise<void> {
+  const { tenant: tenantId, limit, output } = options;
+  const sessions = await withAdministration(terminal, {
+    name: 'Reading',
+    timeoutMs,
+    async run(clientOf, call) {
+      const userId = await personOf(options, { clientOf, call });
+      const found: Session[] = [];
+      let pageToken = '';
+      do {
+        const pageSize = Math.min(largestPage, limit - found.length);
+        const page = await clientOf(SessionsService).list({ tenantId, userId, pageSize, pageToken }, call);
+        found.push(...page.sessions);
+        pageToken = page.nextPageToken;
+      } while (pageToken !== '' && found.length < limit);
+      return found;
+    },
+  });
+  const records = sessions.map((each) => toJson(SessionSchema, each) as JsonObject);
+  terminal.out(printed(records, output, columns));
+}
+
+/** Ends the session that is named, else all of the person. Throws CommandError. */
+export async function endSessions(options: EndOptions, terminal: Terminal): Promise<void> {
+  const { tenant: tenantId, sessionId } = options;
+  const { sessions } = await withAdministration(terminal, {
+    name: 'Ending the sessions',
+    timeoutMs,
+    async run(clientOf, call) {
+      const whose =
+        sessionId === undefined
+          ? ({ case: 'userId', value: await requiredPerson(options, { clientOf, call }) } as const)
+          : ({ case: 'sessionId', value: sessionId } as const);
+      return clientOf(SessionsService)
+        .endSessions({ tenantId, whose }, call)
+        .catch(orNotFound(`There is no session ${sessionId} in the tenant ${tenantId}.`));
+    },
+  });
+  terminal.say(`Ended sessions: ${sessions.length}. Refresh tokens stay: tessera grant revoke.\n`);
+}

@@ -1,0 +1,29 @@
+import type { SessionsService } from '@tessera/proto-gen/admin-sessions';
+import type { TokenService } from '@tessera/proto-gen/token';
+import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
+
+type Sessions = Client<typeof SessionsService>;
+
+/** The sessions of `authorize`. `token` hears of each that is ended before the answer, as at a sign-out: from then on, none of its codes is redeemed. */
+export function notedEnds(
+  sessions: Sessions,
+  token: Pick<Client<typeof TokenService>, 'noteSessionEnd'>,
+): Sessions {
+  const note = async (tenantId: string, sessionId: string, call?: CallOptions): Promise<void> => {
+    try {
+      await token.noteSessionEnd({ tenantId, sessionId }, call);
+    } catch (error) {
+      // Compatibility until 0.3: `token` of version 0.1 does not hear it from `admin`. The codes are gone; it would only remember it.
+      if (!(error instanceof ConnectError) || error.code !== Code.PermissionDenied) throw error;
+    }
+  };
+  return {
+    list: async (request, call) => sessions.list(request, call),
+    async endSessions(request, call) {
+      const answer = await sessions.endSessions(request, call);
+      for (const { sessionId, earlierSessionIds } of answer.sessions)
+        for (const each of [sessionId, ...earlierSessionIds]) await note(request.tenantId ?? '', each, call);
+      return answer;
+    },
+  };
+}
