@@ -139,9 +139,11 @@ function noticeHandlers({
           await notices.finish(notice, audit.logoutNotified(notice, reason));
           break;
         case LogoutNoticeResult.RETRY:
+          requireDelay(delaySeconds);
           await notices.retry(notice, delaySeconds);
           break;
         case LogoutNoticeResult.GIVE_BACK:
+          requireDelay(delaySeconds);
           await notices.giveBack(notice, delaySeconds);
           break;
         case LogoutNoticeResult.UNSPECIFIED:
@@ -150,4 +152,12 @@ function noticeHandlers({
       return {};
     },
   };
+}
+
+/** A week: no notice is delivered later. */
+const longestDelaySeconds = 604_800;
+
+function requireDelay(seconds: number): void {
+  if (seconds >= 0 && seconds <= longestDelaySeconds) return;
+  throw new ConnectError('The delay must be between 0 and 604800 seconds.', Code.InvalidArgument);
 }

@@ -19,7 +19,6 @@ import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { recordRoutes } from './records/record-routes.ts';
-import { purgeFactors } from './second-factors/second-factors.postgres.ts';
 import { createSecondFactors } from './second-factors/second-factors.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
@@ -71,10 +70,6 @@ export function buildDirectory(
   const links = createPasswordLinks(setting);
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
-  const factorPurge = startPurge(
-    { purge: (limit) => purgeFactors(database, limit) },
-    { what: 'second factors', log },
-  );
   const linkPurge = startPurge(links, { what: 'password links', log });
   const adminDeps = {
     database,
@@ -126,7 +121,6 @@ export function buildDirectory(
       await purge.close();
       await feed.close();
       await linkPurge.close();
-      await factorPurge.close();
       await signIns.close();
       await secretUses.close();
     },

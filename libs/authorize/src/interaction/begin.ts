@@ -9,7 +9,7 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Next } from './next.ts';
 import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
-import { nextStep } from './step.ts';
+import { nextStep, requireFactors } from './step.ts';
 import type { Step } from './step.ts';
 import { serves, withSession } from './visit.ts';
 import { describeInteraction, visitOfRequest } from './visits.ts';
@@ -39,7 +39,9 @@ export function createBegin(deps: {
     const visit = withSession(fresh, session);
     const user = await policies.person(from, policy, visit.person);
     if (user === undefined) return fresh;
-    if ((await nextStep(steps, from, visit, policy)) !== undefined) return visit;
+    const due = await nextStep(steps, from, visit, policy);
+    if (due !== undefined) return due.needsFreshSignIn === true ? fresh : visit;
+    requireFactors(policy, visit.person);
     // Even without prompt=none: the same person would end up here again. With prompt=login another person can sign in.
     const issued = await finish.respond(from, policy.request, user, session);
     return issued === undefined ? fresh : { next: 'redirect', redirect: issued.redirect };

@@ -6,7 +6,7 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Continued, Submitted, VisitsToPages } from './next.ts';
 import type { Policies } from './policies.ts';
-import { nextStep } from './step.ts';
+import { nextStep, requireFactors } from './step.ts';
 import type { Step } from './step.ts';
 import { advance, withoutLostSession } from './visit.ts';
 import { describeInteraction, invalidContext } from './visits.ts';
@@ -50,6 +50,7 @@ export function createContinue(deps: {
     const end = async (reached: Visit, verified?: User): Promise<Continued> => {
       const { person } = reached;
       if (person === undefined) throw new Error('no step asks who the person is');
+      requireFactors(policy, person);
       const user = verified ?? (await policies.person(from, policy, person));
       if (user === undefined) throw invalidContext('the sign-in of the person no longer counts');
       const finished = { visit, before, interactionId, policy, person, user, present };
@@ -60,6 +61,7 @@ export function createContinue(deps: {
     if (due === undefined) return end(visit);
     const at = { from, visit, policy, interactionId };
     if (due.name !== submitted.step) return { next: await nextPage(due, at) };
+    await policies.requirePerson(from, policy, visit);
     const result = await due.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };

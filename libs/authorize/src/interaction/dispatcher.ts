@@ -59,6 +59,7 @@ export function createDispatcher(deps: {
     if ('next' in policy) return policy;
     const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw invalidContext('no step is due');
+    await policies.requirePerson(from, policy, visit);
     return nextPage(due, { from, visit, policy, interactionId });
   }
 

@@ -7,6 +7,7 @@ import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/req
 import type { BrowserCall } from '../browser-call.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import type { Policy } from './step.ts';
+import { invalidContext } from './visits.ts';
 
 /** The browser takes the response to the client. */
 export interface ToClient {
@@ -22,6 +23,8 @@ export interface Policies {
   of(from: BrowserCall, visit: Visit): Promise<Policy | ToClient>;
   /** The person who is known; undefined if their sign-in no longer counts, or not for the application. */
   person(from: BrowserCall, policy: Policy, known: KnownPerson): Promise<User | undefined>;
+  /** Throws `invalid_request` if somebody is known whose sign-in no longer counts: a step may change what is theirs for good. */
+  requirePerson(from: BrowserCall, policy: Policy, visit: Visit): Promise<void>;
   /** Whether the browser is signed in to another tenant. Such a session is neither used nor replaced: the contract rejects the request. */
   isElsewhere(from: BrowserCall, policy: Policy, present: Session | undefined): boolean;
 }
@@ -51,8 +54,23 @@ export function createPolicies(deps: {
     return { next: 'redirect', redirect: request.redirect };
   }
 
+  const person: Policies['person'] = async ({ call }, { tenantId, request }, known) => {
+    const { userId, signedInAt, sessionId } = known;
+    const since = signedInAt === undefined ? undefined : signedInAt / 1000;
+    const user = await directory.user(tenantId, userId, call.onward());
+    if (user === undefined || !directory.isActive(user, since)) return undefined;
+    const isOfSession = request !== undefined && sessionId !== undefined;
+    return isOfSession && !directory.isActive(request.record, since) ? undefined : user;
+  };
+
   return {
     ofRequest,
+    person,
+
+    async requirePerson(from, policy, visit) {
+      if (visit.person !== undefined && (await person(from, policy, visit.person)) === undefined)
+        throw invalidContext('the sign-in of the person no longer counts');
+    },
 
     async of(from, visit) {
       if (visit.purpose !== 'code') {
@@ -64,14 +82,6 @@ export function createPolicies(deps: {
       if ('tenantId' in policy && policy.tenantId !== visit.tenantId)
         throw new Error('an application changed its tenant');
       return policy;
-    },
-
-    async person({ call }, { tenantId, request }, { userId, signedInAt, sessionId }) {
-      const since = signedInAt === undefined ? undefined : signedInAt / 1000;
-      const user = await directory.user(tenantId, userId, call.onward());
-      if (user === undefined || !directory.isActive(user, since)) return undefined;
-      const isOfSession = request !== undefined && sessionId !== undefined;
-      return isOfSession && !directory.isActive(request.record, since) ? undefined : user;
     },
 
     isElsewhere(from, { tenantId, clientId }, present) {

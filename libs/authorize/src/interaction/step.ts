@@ -1,7 +1,8 @@
+import { hasTwoFactors, temporarilyUnavailable } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
-import type { Visit } from '../store/store.ts';
+import type { KnownPerson, Visit } from '../store/store.ts';
 
 /** What decides which steps a visit needs, by the current records. */
 export interface Policy {
@@ -41,6 +42,8 @@ export interface Verified {
 export interface Step {
   /** Name of its page at the gateway. */
   readonly name: string;
+  /** A session is not enough to take it: the person signs in again first, so that an open browser does not lock its owner out. */
+  readonly needsFreshSignIn?: boolean;
   /** Whether the person must take it before the visit can end. */
   isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
   /** What its page shows in addition to the visit. */
@@ -58,4 +61,10 @@ export async function nextStep(
 ): Promise<Step | undefined> {
   for (const step of steps) if (await step.isDue(from, visit, policy)) return step;
   return undefined;
+}
+
+/** Throws `temporarily_unavailable` if the steps let a person pass with fewer factors than are needed, as records may be out of date. */
+export function requireFactors({ needsTwoFactors }: Policy, { methods }: KnownPerson): void {
+  if (needsTwoFactors && !hasTwoFactors(methods))
+    throw temporarilyUnavailable(new Error('a second factor is missing'));
 }

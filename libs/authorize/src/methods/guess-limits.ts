@@ -121,12 +121,14 @@ export function createGuessLimits(deps: {
       own === undefined ? [limits.account, account] : [limits.knownBrowser, keyed(own)],
       failed,
     );
-    await count(from, attempt, [limits.addressTotal, address], failed);
+    // A sign-in counts once, however many factors it has.
+    if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
     const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
       const counter = keyed(userId === undefined ? unknownKey(guess) : personKey(tenantId, userId));
       const allowed = own !== undefined || (await countPerson(counter, attempt));
-      return { withinLimit: allowed, proven: await check() };
+      // A code is used up when it is judged. A password is judged all the same, as the time would tell.
+      return { withinLimit: allowed, proven: allowed || factor === undefined ? await check() : undefined };
     });
     await end(attempt, withinLimit && proven !== undefined ? 'right' : 'failed');
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);

@@ -1,3 +1,4 @@
+import { forgetFactors } from '../second-factors/second-factors.postgres.ts';
 import type { Queryable } from '@tessera/stores';
 import type { RecordKinds } from '../store/records.ts';
 import type { PageRequest } from '@tessera/rpc';
@@ -96,6 +97,16 @@ export async function deletedNames(
 
 /** Forgets up to `limit` records that can no longer be restored; resolves with how many. */
 export async function purgeDeleted(queryable: Queryable, limit: number): Promise<number> {
+  const { rows: people } = await queryable.query<{ tenant_id: string; user_id: string }>({
+    name: 'directory.people_gone_for_good',
+    text: `SELECT tenant_id, id AS user_id FROM directory.deleted_record
+            WHERE kind = 'user' AND deleted_at <= statement_timestamp() - interval '30 days' ORDER BY deleted_at LIMIT $1`,
+    values: [limit],
+  });
+  await forgetFactors(
+    queryable,
+    people.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id })),
+  );
   const { rowCount } = await queryable.query({
     name: 'directory.purge_deleted_records',
     text: `DELETE FROM directory.deleted_record WHERE (tenant_id, kind, id) IN (

@@ -141,21 +141,17 @@ export async function removeFactors(
   return true;
 }
 
-/** Removes the second factors of up to `limit` people who are gone for good. Returns how many they were. */
-export async function purgeFactors(database: Queryable, limit: number): Promise<number> {
-  const gone = (alias: string) => `
-    NOT EXISTS (SELECT FROM directory.user_account u WHERE u.tenant_id = ${alias}.tenant_id AND u.user_id = ${alias}.user_id)
-    AND NOT EXISTS (SELECT FROM directory.deleted_record d
-                     WHERE d.tenant_id = ${alias}.tenant_id AND d.kind = 'user' AND d.id = ${alias}.user_id)`;
-  const { rowCount } = await database.query({
-    name: 'directory.purge_second_factors',
-    text: `WITH gone AS (SELECT f.tenant_id, f.user_id FROM directory.totp f WHERE ${gone('f')} LIMIT $1),
-                codes AS (DELETE FROM directory.recovery_code c USING gone
-                           WHERE c.tenant_id = gone.tenant_id AND c.user_id = gone.user_id)
-           DELETE FROM directory.totp f USING gone WHERE f.tenant_id = gone.tenant_id AND f.user_id = gone.user_id`,
-    values: [limit],
-  });
-  return rowCount;
+/** Removes what people who are gone for good had. */
+export async function forgetFactors(database: Queryable, people: readonly PersonId[]): Promise<void> {
+  if (people.length === 0) return;
+  const values = [people.map(({ tenantId }) => tenantId), people.map(({ userId }) => userId)];
+  for (const table of ['totp', 'recovery_code'] as const)
+    await database.query({
+      name: `directory.forget_${table}`,
+      text: `DELETE FROM directory.${table} WHERE (tenant_id, user_id) IN (
+               SELECT p.tenant_id, p.user_id FROM unnest($1::text[], $2::text[]) AS p(tenant_id, user_id))`,
+      values,
+    });
 }
 
 async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {

@@ -4,10 +4,10 @@ import type { Database } from '@tessera/stores';
 import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { URI, type TOTP } from 'otpauth';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { purgeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '../wiring.ts';
 import { createFactorKeys } from './factor-keys.ts';
-import { purgeFactors } from './second-factors.postgres.ts';
 import { stepOfCode } from './totp.ts';
 
 const refusal = async (work: Promise<unknown>) => {
@@ -210,16 +210,22 @@ function factorsContract(engine: string, open: () => Promise<Database>): void {
       const { api, person, enrolled, codeOf, verify } = await world();
       const app = await enrolled();
       await api.users.delete(person, call());
-      await purgeFactors(database, 1000);
+      await purgeDeleted(database, 1000);
       await api.users.undelete(person, call());
       expect(await verify(codeOf(app))).toBeDefined();
       await api.users.delete(person, call());
       await database.query({
-        name: 'test.forget',
-        text: 'DELETE FROM directory.deleted_record WHERE tenant_id = $1',
+        name: 'test.age',
+        text: `UPDATE directory.deleted_record SET deleted_at = deleted_at - interval '31 days' WHERE tenant_id = $1`,
         values: [person.tenantId],
       });
-      expect(await purgeFactors(database, 1000)).toBe(1);
+      await purgeDeleted(database, 1000);
+      const { rows } = await database.query({
+        name: 'test.left',
+        text: 'SELECT FROM directory.totp WHERE tenant_id = $1',
+        values: [person.tenantId],
+      });
+      expect(rows).toEqual([]);
     });
   });
 }

@@ -14,7 +14,12 @@ export function totpUri(
   secret: Buffer,
   { tenant, account }: { readonly tenant: string; readonly account: string },
 ): string {
-  return new TOTP({ ...settings, issuer: tenant, label: account, secret: secretOf(secret) }).toString();
+  return new TOTP({
+    ...settings,
+    issuer: short(tenant),
+    label: short(account),
+    secret: secretOf(secret),
+  }).toString();
 }
 
 /** Whether text can be a code, and is no recovery code. */
@@ -34,4 +39,9 @@ export function stepOfCode(secret: Buffer, code: string, now: number): number | 
 
 function secretOf(bytes: Buffer): Secret {
   return new Secret({ buffer: new Uint8Array(bytes).buffer });
+}
+
+/** Longer names make a code that phones cannot read. */
+function short(name: string): string {
+  return [...name].slice(0, 40).join('');
 }

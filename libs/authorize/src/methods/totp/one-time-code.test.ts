@@ -130,7 +130,10 @@ describe('a request that accepts no single factor', () => {
       const identifier = account('acme');
       await person.signIn({}, { identifier });
       expect((await start(person))?.case).toBe('redirect');
-      const enrolment = stepOf(await start(person, difference));
+      // A session is not enough: an open browser must not lock its owner out.
+      const first = stepOf(await start(person, difference));
+      expect(first.name).toBe('password');
+      const enrolment = stepOf(await send(person, idOf(first), 'password', { identifier, password }));
       expect(enrolment.name).toBe('totp_enrolment');
       const wrong = stepOf(await send(person, idOf(enrolment), 'totp_enrolment', { enrolment_code: '1' }));
       expect(wrong).toMatchObject({ name: 'totp_enrolment', problem: 'wrong_code', shown: enrolment.shown });
@@ -152,11 +155,32 @@ describe('a request that accepts no single factor', () => {
     expect((await start(person, { acr_values: '2 1' }))?.case).toBe('redirect');
     expect((await start(person, { acr_values: 'urn:unknown' }))?.case).toBe('redirect');
     const none = await person.redirect({ acr_values: '2', prompt: 'none' });
-    expect(none.get('error')).toBe('interaction_required');
+    expect(none.get('error')).toBe('login_required');
   });
 });
 
 describe('a tenant whose policy is second-factor', () => {
+  it('lets nobody enrol or see recovery codes in a visit whose password was changed since', async () => {
+    const identifier = account('strict');
+    const [early, late] = [newPerson(world), newPerson(world)];
+    const { interactionId } = await afterPassword(early, identifier, strict);
+    const parked = await afterPassword(late, identifier, strict);
+    await send(late, parked.interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
+    const validFrom = BigInt(Math.floor(Date.now() / 1000) + 60);
+    await world.directory.changeUser(`strict-${identifier}`, (user) => {
+      delete user.totpCode;
+      user.validFrom = validFrom;
+    });
+    const refused = { code: 'invalid_request' };
+    const enrol = send(early, interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
+    await expect(enrol).rejects.toMatchObject(refused);
+    expect(world.directory.users.get(`strict strict-${identifier}`)?.totpCode).toBeUndefined();
+    const codes = send(late, parked.interactionId, 'recovery_codes', { recovery_codes: 'make' });
+    await expect(codes).rejects.toMatchObject(refused);
+    const shown = world.gateway.getInteraction({ browser: early.context(), interactionId });
+    await expect(shown).rejects.toMatchObject(refused);
+  });
+
   it('has people set up an app at every sign-in without one, each visit with a secret of its own', async () => {
     const identifier = account('strict');
     const uris = new Set<string | undefined>();

@@ -21,7 +21,7 @@ export function createTotpStep(deps: {
     async isDue({ call }, { tenantId, person }) {
       if (person === undefined || person.methods.includes('otp')) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
-      return user?.secondFactors.includes('totp') === true;
+      return user === undefined || user.secondFactors.includes('totp');
     },
 
     shown: () => ({}),

@@ -15,11 +15,12 @@ export function createTotpEnrolmentStep(deps: {
 
   return {
     name: 'totp_enrolment',
+    needsFreshSignIn: true,
 
     async isDue({ call }, { tenantId, person }, { needsTwoFactors }) {
       if (!needsTwoFactors || person === undefined || person.methods.includes('mfa')) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
-      return user !== undefined && user.secondFactors.length === 0;
+      return user !== undefined && !user.secondFactors.includes('totp');
     },
 
     async shown({ call }, visit) {

@@ -116,6 +116,13 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     valid_from: '0',
     expires_at: later,
   });
+  await fill('directory.totp', rows, {
+    tenant_id: tenant,
+    user_id: user,
+    sealed: `md5(i::text)`,
+    last_step: '0',
+  });
+  await fill('directory.recovery_code', rows, { tenant_id: tenant, user_id: user, digest: hash });
   await fill('directory.change', rows, {
     recorded_at: earlier,
     kind: `'user'`,
