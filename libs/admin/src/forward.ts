@@ -20,7 +20,7 @@ type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
 type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
 /**
- * Serves what access tokens open of a service, by calling whoever owns its records, with the same messages.
+ * Serves the methods that access tokens open, by calling the service that owns the records, with the same messages.
  * @param owner of the records; called as `admin`
  */
 export function forwarding<S extends DescService>(

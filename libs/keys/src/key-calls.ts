@@ -5,7 +5,7 @@ import type { IssuerKeys } from './issuer-keys.ts';
 import type { KeyRings } from './key-rings.ts';
 import type { StoredKey } from './store.ts';
 
-/** The calls of administrators. They make no first key: whoever names an issuer that has none, named it by mistake. */
+/** The calls of administrators. They make no first key: an issuer without keys was named by mistake. */
 export function keyCalls(rings: KeyRings): Handlers<typeof KeysService> {
   async function present(tenantId: string): Promise<readonly StoredKey[]> {
     const keys = await rings.stored(tenantId);

@@ -2,7 +2,7 @@ import { DirectoryService, type User } from '@tessera/proto-gen/directory';
 import { UsersService, type CreatePasswordLinkResponse } from '@tessera/proto-gen/admin-users';
 import type { CallOptions } from '@tessera/rpc';
 import { issuerOf } from '../flow/flow-options.ts';
-import type { ClientOf } from '../operate/records/with-service.ts';
+import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 /** The calls of a run. */
@@ -31,6 +31,37 @@ export async function userCalled(
   identifier: string,
 ): Promise<User | undefined> {
   return (await clientOf(DirectoryService).findUser({ tenantId, identifier }, call)).user;
+}
+
+/** How a command names a person. */
+export interface PersonOptions {
+  readonly tenant: string;
+  readonly username?: string;
+  readonly userId?: string;
+}
+
+/** Works with the person that the options name, and says `called` as they do. Throws CommandError. */
+export async function withPerson<T>(
+  options: PersonOptions,
+  terminal: Terminal,
+  name: string,
+  work: (callees: Callees, person: { readonly tenantId: string; readonly userId: string }) => Promise<T>,
+): Promise<{ readonly called: string; readonly result: T }> {
+  const { tenant: tenantId, username } = options;
+  const called = options.userId ?? username;
+  if (called === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
+  const result = await withService('directory', terminal, {
+    name,
+    timeoutMs: 10_000,
+    async run(clientOf, call) {
+      const callees = { clientOf, call };
+      const unknown = orNotFound(`There is no user ${called} in the tenant ${tenantId}.`);
+      const userId =
+        options.userId ?? (await userCalled(callees, tenantId, called).catch(unknown))?.userId ?? '';
+      return work(callees, { tenantId, userId }).catch(unknown);
+    },
+  });
+  return { called, result };
 }
 
 /** The link as people open it, and when it expires. */

@@ -168,7 +168,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     DirectoryAdminService.typeName,
     {
       ...withoutGifts,
-      // Whoever holds everything gives and changes nothing that they do not hold.
+      // An administrator who holds everything cannot give more than they hold.
       effects: {
         apply: 'changes all',
         // It tells whether a password is the present one of somebody.

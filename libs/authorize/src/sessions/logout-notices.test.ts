@@ -134,4 +134,11 @@ describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
       await expect(world.token.finishLogoutNotice(invalid)).rejects.toThrow(/is required/);
     }
   });
+
+  it.each([1e13, -1, Number.NaN])('cannot be delayed by %d seconds', async (delaySeconds) => {
+    for (const result of [LogoutNoticeResult.RETRY, LogoutNoticeResult.GIVE_BACK]) {
+      const finished = world.token.finishLogoutNotice({ notice: {}, result, delaySeconds });
+      await expect(finished).rejects.toThrow('The delay must be between 0 and 604800 seconds.');
+    }
+  });
 });

@@ -127,7 +127,7 @@ async function applyOnce(database: OpenedDatabase, schema: string, file: Migrati
   }
 }
 
-/** Whoever waited for its turn in a statement would be waited for by the index that is being made. */
+/** The turn is not waited for in a statement: the index that is being made would wait for that statement. */
 async function applyOutside(
   session: MigrationSession,
   schema: string,

@@ -40,7 +40,7 @@ export function createTotpEnrolmentStep(deps: {
   };
 }
 
-/** The person of a visit and the seed of their secret. Whoever only saw the page of an earlier visit does not know it. */
+/** The person of a visit and the seed of their secret. The page of another visit does not reveal it. */
 function enrolling({ tenantId, person, seed = '' }: Visit): {
   tenantId: string;
   userId: string;
