@@ -31,7 +31,7 @@ describe('a Redis in protected mode, which accepts connections from loopback onl
     const proxy = await openTcpProxy(server.url, '127.0.0.3');
     onTestFinished(() => proxy.close());
     const { log, lines } = recorder();
-    const redis = await openRedis({ url: urlOf(proxy.url), log, openTimeoutMs: 1000 });
+    const redis = await openRedis({ url: urlOf(proxy.url), log, openTimeoutMs: 4000 });
     onTestFinished(() => redis.close());
     const refusal = expect.stringMatching(/^DENIED Redis is running in protected mode/) as string;
     await expect
