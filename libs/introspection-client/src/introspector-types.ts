@@ -17,6 +17,9 @@ export interface ActiveToken {
   readonly iat: number;
   /** Empty for a refresh token. */
   readonly jti: string;
+  /** When the person signed in, and in which class (RFC 9470 §6.2); 0 and empty without a person, or where it is not known. */
+  readonly authTime: number;
+  readonly acr: string;
 }
 
 export type Introspection = { readonly active: false } | ActiveToken;

@@ -34,6 +34,8 @@ describe('an introspector', () => {
       exp: Number(exp),
       iat: Number(iat),
       jti: 'j1',
+      authTime: 1_700_000_000,
+      acr: '2',
     });
     expect(await introspector.introspect('bad')).toEqual({ active: false });
   });

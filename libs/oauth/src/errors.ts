@@ -1,7 +1,7 @@
 /**
  * The one error type of the protocol and the one table with the HTTP status and use of each code.
  * Sources: RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 8628 §3.5, RFC 8707 §2,
- * OIDC Core §3.1.2.6, CIBA Core §13.
+ * OIDC Core §3.1.2.6, CIBA Core §13, RFC 9470 §3.
  */
 
 interface ErrorEntry {
@@ -30,6 +30,7 @@ export const errorTable = {
   registration_not_supported: { status: 400, redirect: true },
   invalid_token: { status: 401, redirect: false },
   insufficient_scope: { status: 403, redirect: false },
+  insufficient_user_authentication: { status: 401, redirect: false },
   authorization_pending: { status: 400, redirect: false },
   slow_down: { status: 400, redirect: false },
   expired_token: { status: 400, redirect: false },

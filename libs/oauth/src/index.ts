@@ -22,6 +22,7 @@ export * from './request/pkce.ts';
 export * from './request/redirect-response.ts';
 export * from './request/redirect-uri.ts';
 export * from './request/scopes.ts';
+export * from './token/authentication-class.ts';
 export * from './token/bearer.ts';
 export * from './token/custom-claims.ts';
 export * from './token/flat-grant.ts';

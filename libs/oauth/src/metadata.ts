@@ -1,4 +1,4 @@
-import { acrValues } from './token/token-claims.ts';
+import { acrValues } from './token/authentication-class.ts';
 import { grantTypes } from './grant-types.ts';
 import { clientAuthenticationMethods } from './request/client-authentication.ts';
 import { builtInScopes } from './request/scopes.ts';

@@ -25,7 +25,7 @@ export function tokenMembers(response: ExchangeResponse): Readonly<Record<string
   };
 }
 
-/** RFC 7662 §2.2, and the tenant. */
+/** RFC 7662 §2.2, RFC 9470 §6.2, and the tenant. */
 interface IntrospectionMembers {
   active: boolean;
   sub?: string;
@@ -37,12 +37,14 @@ interface IntrospectionMembers {
   iat?: number;
   token_type?: 'Bearer';
   tenant_id?: string;
+  auth_time?: number;
+  acr?: string;
 }
 
 /** The introspection members both dialects share (RFC 7662 §2.2); an inactive answer has nothing else. */
 export function introspectionMembers(response: IntrospectResponse): IntrospectionMembers {
   if (!response.active) return { active: false };
-  const { sub, clientId, scope, exp, aud, iss, iat, tenantId } = response;
+  const { sub, clientId, scope, exp, aud, iss, iat, tenantId, authTime, acr } = response;
   const members: IntrospectionMembers = { active: true, sub, client_id: clientId, scope, exp: Number(exp) };
   if (aud !== '') members.aud = aud;
   if (iss !== '') members.iss = iss;
@@ -50,5 +52,7 @@ export function introspectionMembers(response: IntrospectResponse): Introspectio
   // The type of an access token (RFC 6749 §5.1); a refresh token has none, so it cannot pass for one.
   if (response.kind === TokenKind.ACCESS_TOKEN) members.token_type = 'Bearer';
   if (tenantId !== '') members.tenant_id = tenantId;
+  if (authTime !== 0n) members.auth_time = Number(authTime);
+  if (acr !== '') members.acr = acr;
   return members;
 }

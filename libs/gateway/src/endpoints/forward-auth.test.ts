@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { TokenKind } from '@tessera/proto-gen/token';
-import { testRuntime } from '@tessera/test-kit';
+import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const audience = 'https://orders.acme.example';
@@ -84,6 +84,55 @@ describe('GET /auth/verify', () => {
     expect(answer.headers['www-authenticate']).toMatch(
       /error="insufficient_scope".*, scope="orders.read orders.rea"$/,
     );
+  });
+
+  describe('on a route that demands a sign-in', () => {
+    const now = 1_800_000_000;
+    const at = (authTime: number, acr: string) =>
+      openGateway(testRuntime({ clock: fakeClock(now * 1000) }), {
+        introspect: () => ({ ...claims, authTime: BigInt(authTime), acr }),
+      });
+
+    it.each([
+      ['of the class', now - 10, '1', { acr_values: '1' }],
+      ['of a stronger class', now - 10, '2', { acr_values: 'urn:other 1' }],
+      ['young enough', now - 300, '1', { max_age: '300' }],
+      ['of both', now, '2', { acr_values: '2', max_age: '0' }],
+    ])('lets a token pass whose sign-in is %s (RFC 9470 §5)', async (_, authTime, acr, demand) => {
+      expect((await ask(at(authTime, acr), { audience, ...demand })).statusCode).toBe(200);
+    });
+
+    it.each([
+      ['of a weaker class', now, '1', { acr_values: '2' }, ', acr_values="2"'],
+      [
+        'too long ago',
+        now - 301,
+        '2',
+        { acr_values: '2', max_age: '300' },
+        ', acr_values="2", max_age="300"',
+      ],
+      ['unknown, without a class', 0, '', { acr_values: '1' }, ', acr_values="1"'],
+      ['unknown, without a time', 0, '', { max_age: '999999999' }, ', max_age="999999999"'],
+    ])(
+      'answers 401 with what the client must ask for if it is %s (RFC 9470 §3)',
+      async (_, authTime, acr, demand, needed) => {
+        const answer = await ask(at(authTime, acr), { audience, ...demand });
+        expect(answer.statusCode).toBe(401);
+        const challenge = answer.headers['www-authenticate'] as string;
+        expect(challenge).toMatch(/^Bearer realm="tessera", error="insufficient_user_authentication", /);
+        expect(challenge.endsWith(needed)).toBe(true);
+      },
+    );
+
+    it.each([
+      { acr_values: '3 4' },
+      { acr_values: '' },
+      { max_age: '-1' },
+      { max_age: '' },
+      { max_age: '1.5' },
+    ])('answers 400 to %j: no sign-in could ever meet it', async (demand) => {
+      expect((await ask(open(), { audience, ...demand })).statusCode).toBe(400);
+    });
   });
 
   it.each(['', 'scope=orders.read', 'audience=', 'audience=a&audience=b', 'audience=a&scopes=b'])(

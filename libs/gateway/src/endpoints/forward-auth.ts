@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { epochSeconds } from '@tessera/kit';
 import { rootCall } from '@tessera/rpc';
 import {
   bearerToken,
@@ -14,8 +15,8 @@ import { readQuery } from '../http/query.ts';
 
 /**
  * `GET /auth/verify` answers a proxy (nginx `auth_request`, Traefik `forwardAuth`, Caddy `forward_auth`) whether the access token
- * in the Authorization header may pass: 200 with headers that describe the caller, 401 or 403 with a challenge (RFC 6750 §3).
- * Query: `audience`, and optionally `scope`, `tenant` and `issuer`; they are the proxy's configuration, never the caller's.
+ * in the Authorization header may pass: 200 with headers that describe the caller, 401 or 403 with a challenge (RFC 6750 §3,
+ * RFC 9470 §3). Query: `audience`, and optionally `scope`, `tenant`, `issuer`, `acr_values` and `max_age`; they are the proxy's configuration, never the caller's.
  * The token service answers Envoy's gRPC question the same way.
  */
 export async function forwardAuth(
@@ -32,7 +33,11 @@ export async function forwardAuth(
       rootCall(request.incoming.requestId),
     );
     const isAccessToken = claims.active && claims.kind === TokenKind.ACCESS_TOKEN;
-    const token = requireDemanded(isAccessToken ? claims : undefined, demand);
+    const token = requireDemanded(
+      isAccessToken ? claims : undefined,
+      demand,
+      epochSeconds(gateway.runtime.clock),
+    );
     reply.headers({ 'cache-control': 'no-store', ...identityHeaders(token) });
     return {};
   } catch (error) {

@@ -28,9 +28,9 @@ export async function userinfo(
     };
   } catch (error) {
     if (error instanceof OAuthError) {
-      const scope = lacksIdentityScope(error) ? 'openid' : '';
+      const needed = lacksIdentityScope(error) ? { scope: 'openid' } : {};
       const tried = posted !== undefined || triesBearer(request.headers.authorization);
-      const challenge = bearerChallenge(error, scope, tried);
+      const challenge = bearerChallenge(error, needed, tried);
       if (challenge !== undefined) reply.header('www-authenticate', challenge);
     }
     throw error;

@@ -53,7 +53,7 @@ export class LocalVerifier {
 
   #answer(claims: JWTPayload): Answer {
     const { sub, iss, aud, jti, iat = Infinity, exp = 0 } = claims;
-    const { client_id: clientId, tenant_id: tenantId, scope, role: roles } = claims;
+    const { client_id: clientId, tenant_id: tenantId, scope, role: roles, auth_time: authTime, acr } = claims;
     const scopes = isText(scope) ? scope.split(' ') : scope;
     const now = Date.now() / 1000;
     const texts = [sub, iss, aud, jti, clientId, tenantId];
@@ -74,6 +74,8 @@ export class LocalVerifier {
         exp,
         iat,
         jti: id ?? '',
+        authTime: typeof authTime === 'number' ? authTime : 0,
+        acr: isText(acr) ? acr : '',
       },
       cacheSeconds: Math.max(
         0,

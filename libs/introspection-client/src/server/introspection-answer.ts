@@ -25,6 +25,8 @@ export function answerOf(response: IntrospectResponse): Answer {
     exp: Number(response.exp),
     iat: Number(response.iat),
     jti: response.jti,
+    authTime: Number(response.authTime),
+    acr: response.acr,
   };
   return { introspection, cacheSeconds: response.cacheSeconds };
 }

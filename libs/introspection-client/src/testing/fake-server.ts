@@ -17,6 +17,8 @@ export interface FakeToken {
   readonly exp: bigint;
   readonly iat: bigint;
   readonly jti: string;
+  readonly authTime: bigint;
+  readonly acr: string;
   readonly kind: TokenKind;
   readonly cacheSeconds: number;
 }
@@ -36,6 +38,8 @@ export function fakeToken(overrides: Partial<FakeToken> = {}): FakeToken {
     exp: BigInt(seconds() + 600),
     iat: BigInt(seconds() - 10),
     jti: 'j1',
+    authTime: 1_700_000_000n,
+    acr: '2',
     kind: TokenKind.ACCESS_TOKEN,
     cacheSeconds: 60,
     ...overrides,

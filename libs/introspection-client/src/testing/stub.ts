@@ -14,6 +14,8 @@ export const active: ActiveToken = {
   exp: 2_000_000_000,
   iat: 1_999_999_000,
   jti: 'j1',
+  authTime: 1_999_998_000,
+  acr: '1',
 };
 
 const known: Readonly<Record<string, Introspection>> = {

@@ -1,4 +1,4 @@
-import { acrValues } from '../token/token-claims.ts';
+import { acrValues } from '../token/authentication-class.ts';
 import { OAuthError } from '../errors.ts';
 import { userInfoClaimNames } from '../token/user-claims.ts';
 

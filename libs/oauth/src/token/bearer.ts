@@ -16,14 +16,18 @@ export function triesBearer(authorization: string | undefined): boolean {
 
 /**
  * The value of `WWW-Authenticate` for a refused bearer token (RFC 6750 §3); undefined for errors that have none.
- * @param scope the scope that the token lacks; empty if it lacks none
+ * @param needed what a token must have instead, by parameter: `scope`, or `acr_values` and `max_age` (RFC 9470 §3)
  * @param tried whether a token was sent; a request without one gets no error code
  */
-export function bearerChallenge(error: OAuthError, scope: string, tried: boolean): string | undefined {
+export function bearerChallenge(
+  error: OAuthError,
+  needed: Readonly<Record<string, string>>,
+  tried: boolean,
+): string | undefined {
   if (error.status !== 401 && error.status !== 403) return undefined;
   const detail = tried ? `, error="${error.code}", error_description="${quotable(error.message)}"` : '';
-  const needed = scope === '' ? '' : `, scope="${quotable(scope)}"`;
-  return `Bearer realm="tessera"${detail}${needed}`;
+  const parameters = Object.entries(needed).map(([name, value]) => `, ${name}="${quotable(value)}"`);
+  return `Bearer realm="tessera"${detail}${parameters.join('')}`;
 }
 
 /** The characters RFC 6750 §3 allows in `error_description` and `scope`. */

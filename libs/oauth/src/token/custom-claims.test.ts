@@ -38,7 +38,14 @@ describe('claimNameProblem', () => {
   it('refuses every claim that this server sets itself.', () => {
     const times = { issuedAt: 1, lifetime: 1 };
     const who = { issuer: 'i', subject: 's', clientId: 'c', tenantId: 't', ...times };
-    const of = { scopes: [], roles: [], resource: '', tokenId: 'j', userinfoClaims: ['name'] };
+    const of = {
+      scopes: [],
+      roles: [],
+      resource: '',
+      tokenId: 'j',
+      authentication: undefined,
+      userinfoClaims: ['name'],
+    };
     const access = accessTokenClaims({ ...who, ...of });
     const id = idTokenClaims({
       ...who,

@@ -15,6 +15,7 @@ describe('accessTokenClaims', () => {
     issuedAt: 1_000,
     lifetime: 600,
     tokenId: 'j1',
+    authentication: undefined,
     userinfoClaims: [],
   };
 
@@ -31,6 +32,14 @@ describe('accessTokenClaims', () => {
       jti: 'j1',
       tenant_id: 'acme',
     });
+  });
+
+  it('says when and in which class a person signed in, if that is known (RFC 9470 §6.1)', () => {
+    const claimsFor = (time: number, methods: string[]) =>
+      accessTokenClaims({ ...input, authentication: { time, methods } });
+    expect(claimsFor(990, ['pwd', 'otp', 'mfa'])).toMatchObject({ auth_time: 990, acr: '2' });
+    expect(claimsFor(990, [])).toMatchObject({ auth_time: 990 });
+    expect(claimsFor(990, [])).not.toHaveProperty('acr');
   });
 
   it('names the claims that it releases in addition to those of its scopes (OIDC Core §5.5).', () => {

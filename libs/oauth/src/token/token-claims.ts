@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { acrOf } from './authentication-class.ts';
 import { defaultSigningAlgorithm, signingAlgorithms } from '../signing-algorithms.ts';
 
 /** The `typ` header of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
@@ -13,16 +14,10 @@ export const logoutTokenType = 'logout+jwt';
  */
 export const accessTokenTypes: readonly string[] = [accessTokenType, idTokenType];
 
-/** `acr` of a sign-in by one factor, such as a password, and by two (OIDC Core §2). */
-export const oneFactorAcr = '1';
-export const twoFactorsAcr = '2';
-
-/** The classes of sign-ins that this server offers. */
-export const acrValues: readonly string[] = [oneFactorAcr, twoFactorsAcr];
-
-/** Whether a sign-in had two factors, by its methods (RFC 8176 §2). */
-export function hasTwoFactors(methods: readonly string[]): boolean {
-  return methods.includes('mfa');
+/** When a person signed in, in seconds since the Unix epoch, and how (RFC 8176 §2); no methods if that is not known. */
+interface Authentication {
+  readonly time: number;
+  readonly methods: readonly string[];
 }
 
 export interface AccessTokenInput {
@@ -42,6 +37,8 @@ export interface AccessTokenInput {
   readonly lifetime: number;
   /** Unique identifier of the token. */
   readonly tokenId: string;
+  /** Undefined if no person is involved. A refresh does not change it (RFC 9068 §2.2.1). */
+  readonly authentication: Authentication | undefined;
   /** Claims that the client asked for at /userinfo in addition to those of its scopes. */
   readonly userinfoClaims: readonly string[];
 }
@@ -58,6 +55,9 @@ export interface AccessTokenClaims {
   readonly iat: number;
   readonly jti: string;
   readonly tenant_id: string;
+  /** Absent where no person signed in (RFC 9470 §6.1). */
+  readonly auth_time?: number | undefined;
+  readonly acr?: string | undefined;
   /** Claims that the token releases at /userinfo in addition to those of its scopes (OIDC Core §5.5); absent if there are none. */
   readonly userinfo_claims?: readonly string[] | undefined;
 }
@@ -80,8 +80,15 @@ export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
     iat: input.issuedAt,
     jti: input.tokenId,
     tenant_id: input.tenantId,
+    ...(input.authentication !== undefined && signInClaims(input.authentication)),
     ...(input.userinfoClaims.length > 0 && { userinfo_claims: input.userinfoClaims }),
   };
+}
+
+/** The claims about a sign-in that say whether it must be repeated (RFC 9470 §6.1). */
+function signInClaims({ time, methods }: Authentication): { auth_time?: number; acr?: string } {
+  const acr = acrOf(methods);
+  return { ...(time > 0 && { auth_time: time }), ...(acr !== undefined && { acr }) };
 }
 
 export interface IdTokenInput {
@@ -92,8 +99,7 @@ export interface IdTokenInput {
   readonly issuedAt: number;
   /** Seconds. */
   readonly lifetime: number;
-  /** When the user signed in, in seconds since the Unix epoch, and how (RFC 8176 §2); no methods if that is not known. */
-  readonly authentication: { readonly time: number; readonly methods: readonly string[] };
+  readonly authentication: Authentication;
   /** `nonce` of the authorization request; undefined or empty if there was none. */
   readonly nonce: string | undefined;
   /** The access token issued together with it, for `at_hash`; undefined if none. */
@@ -120,6 +126,7 @@ export interface IdTokenClaims {
 /** The claims of an ID token, without those that do not apply. */
 export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
   const { methods } = input.authentication;
+  const acr = acrOf(methods);
   return {
     iss: input.issuer,
     sub: input.subject,
@@ -130,7 +137,7 @@ export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
     ...(isPresent(input.nonce) && { nonce: input.nonce }),
     ...(isPresent(input.accessToken) && { at_hash: accessTokenHash(input.accessToken) }),
     ...(isPresent(input.sessionId) && { sid: input.sessionId }),
-    ...(methods.length > 0 && { acr: hasTwoFactors(methods) ? twoFactorsAcr : oneFactorAcr, amr: methods }),
+    ...(acr !== undefined && { acr, amr: methods }),
   };
 }
 

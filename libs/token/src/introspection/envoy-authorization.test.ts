@@ -107,6 +107,27 @@ describe('envoy.service.auth.v3.Authorization/Check', () => {
     ).toBe(401);
   });
 
+  it('answers 401 with what the client must ask for if the sign-in is too weak or too long ago (RFC 9470 §3)', async () => {
+    const now = Math.floor(on.clock.now() / 1000);
+    const { accessToken } = await on.signIn({ authTime: BigInt(now - 100) });
+    const { accessToken: own } = await on.exchange('service', {
+      grantType: 'client_credentials',
+      resource: orders,
+    });
+    const passes = await ask(bearer(accessToken), { audience: orders, acr_values: '1', max_age: '200' });
+    expect(passes.httpResponse.case).toBe('okResponse');
+    for (const [token, demand, needed] of [
+      [accessToken, { acr_values: '2' }, 'acr_values="2"'],
+      [accessToken, { max_age: '50' }, 'max_age="50"'],
+      [own, { acr_values: '1' }, 'acr_values="1"'],
+    ] as const) {
+      const { status, challenge } = denialOf(await ask(bearer(token), { audience: orders, ...demand }));
+      expect(status).toBe(401);
+      expect(challenge).toMatch(/error="insufficient_user_authentication"/);
+      expect(challenge?.endsWith(needed)).toBe(true);
+    }
+  });
+
   it('answers 401 for a token of a tenant with an issuer of its own unless the route demands the tenant or the issuer', async () => {
     await addUmbra(on);
     const { accessToken } = await umbraService(on);

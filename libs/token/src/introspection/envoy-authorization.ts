@@ -1,3 +1,4 @@
+import { epochSeconds } from '@tessera/kit';
 import type { CallContext, Handlers } from '@tessera/rpc';
 import {
   bearerToken,
@@ -41,7 +42,8 @@ export async function checkForEnvoy(
     const demand = routeDemand(demanded);
     const token = accessTokenIn(await introspect(deps, { token: bearerToken(authorization) }, context));
     const isOfIssuer = token !== undefined && (await acceptsIssuer(deps, demand, token, context));
-    return allowed(identityHeaders(requireDemanded(isOfIssuer ? token : undefined, demand)));
+    const now = epochSeconds(deps.runtime.clock);
+    return allowed(identityHeaders(requireDemanded(isOfIssuer ? token : undefined, demand, now)));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     return denied(error, forwardAuthChallenge(error, demanded, authorization));
@@ -60,8 +62,8 @@ async function acceptsIssuer(
 
 function accessTokenIn(result: IntrospectionResult): IntrospectedToken | undefined {
   if (!result.active || result.kind !== TokenKind.ACCESS_TOKEN) return undefined;
-  const { aud = '', role = [] } = result;
-  return { ...result, aud, role };
+  const { aud = '', role = [], acr = '', authTime = 0n } = result;
+  return { ...result, aud, role, acr, authTime };
 }
 
 /** Every identity header that the client sent itself is replaced, or removed if there is no value for it. */

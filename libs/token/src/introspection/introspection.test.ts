@@ -51,8 +51,23 @@ describe('introspection', () => {
       tenantId: 'acme',
       role: ['clerk'],
       jti,
+      authTime: 1_700_000_000n,
+      acr: '1',
       cacheSeconds: 60,
     });
+  });
+
+  it('says when and in which class the person signed in, the same after a refresh (RFC 9470 §6.2)', async () => {
+    const { accessToken, refreshToken } = await on.signIn();
+    const { accessToken: later } = await on.refresh(refreshToken);
+    const signIn = { auth_time: 1_700_000_000, acr: '1' };
+    for (const token of [accessToken, later]) expect(claimsOf(token)).toMatchObject(signIn);
+    const { accessToken: own } = await on.exchange('service', {
+      grantType: 'client_credentials',
+      resource: orders,
+    });
+    expect(claimsOf(own)).not.toHaveProperty('auth_time');
+    expect(await on.introspect(own)).toMatchObject({ active: true, authTime: 0n, acr: '' });
   });
 
   it('describes the live token of a refresh family and no earlier one', async () => {
@@ -66,6 +81,8 @@ describe('introspection', () => {
       scope: 'openid profile offline_access orders.read orders.write',
       iss: issuer,
       tenantId: 'acme',
+      authTime: 1_700_000_000n,
+      acr: '1',
     });
     expect(Number(answer.exp - answer.iat)).toBe(30 * 86_400);
     const { refreshToken: successor } = await on.refresh(refreshToken);

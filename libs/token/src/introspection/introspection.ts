@@ -3,7 +3,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { epochSeconds } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
-import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
+import { acrOf, OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
 import { isUsable } from '../grants/usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
@@ -40,6 +40,9 @@ export interface ActiveToken {
   readonly aud?: string;
   readonly role?: string[];
   readonly jti?: string;
+  /** When and in which class the person signed in (RFC 9470 §6.2). */
+  readonly authTime?: bigint;
+  readonly acr?: string;
   readonly cacheSeconds?: number;
 }
 
@@ -209,12 +212,15 @@ function describeAccessToken(
     aud: claims.aud,
     role: [...claims.role],
     jti: claims.jti,
+    authTime: BigInt(claims.auth_time ?? 0),
+    acr: claims.acr ?? '',
     cacheSeconds: Math.max(0, Math.min(cacheSeconds, claims.exp - epochSeconds(runtime.clock) - 1)),
   };
 }
 
 /** The response must not be cached, as the next use of the refresh token invalidates it. */
 function describeFamily({ grant, expiresAt, issuedAt }: LiveFamily): ActiveToken {
+  const { time = 0, methods = [] } = grant.authentication ?? {};
   return {
     active: true,
     kind: TokenKind.REFRESH_TOKEN,
@@ -225,5 +231,7 @@ function describeFamily({ grant, expiresAt, issuedAt }: LiveFamily): ActiveToken
     iat: BigInt(issuedAt),
     iss: grant.issuer,
     tenantId: grant.tenantId,
+    authTime: BigInt(time),
+    acr: acrOf(methods) ?? '',
   };
 }

@@ -73,6 +73,7 @@ export async function issueTokens(
     issuedAt,
     lifetime: expiresIn,
     tokenId: exchange.tokenId,
+    authentication: subject?.grant.authentication,
     userinfoClaims: scopes.includes('openid') ? (subject?.grant.userinfoClaims ?? []) : [],
   });
   const mapped = (target: 'accessToken' | 'idToken') =>

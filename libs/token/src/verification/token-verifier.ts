@@ -69,6 +69,8 @@ const accessTokenClaims = z.object({
   nbf: time.optional(),
   jti: text,
   tenant_id: text,
+  auth_time: time.optional(),
+  acr: text.optional(),
   userinfo_claims: texts.optional(),
 });
 

@@ -25,7 +25,7 @@ export function forwardAuthSuite(system: () => System): void {
       expect(answer.header('x-auth-scope')).toBe('orders.read');
     });
 
-    it('answers 401 for another audience, another tenant and anything but an access token, and 403 without the scope', async () => {
+    it('answers 401 for another audience, another tenant and anything but an access token, 403 without the scope, and 401 for too weak a sign-in (RFC 9470 section 3)', async () => {
       const { http } = system();
       const { accessToken } = tokensOf(await clientCredentials(http, 'acme-service', 'standard'));
       expect((await verify(accessToken, { audience: 'https://other.example' })).status).toBe(401);
@@ -34,7 +34,16 @@ export function forwardAuthSuite(system: () => System): void {
       const lacking = await verify(accessToken, { audience: ordersAudience, scope: 'orders.write' });
       expect(lacking.status).toBe(403);
       expect(lacking.header('www-authenticate')).toContain('scope="orders.write"');
-      const { refreshToken, idToken } = tokensOf(await redeem(http, await codeFor(system().person())));
+      const {
+        accessToken: ofPerson,
+        refreshToken,
+        idToken,
+      } = tokensOf(await redeem(http, await codeFor(system().person())));
+      const fresh = { audience: ordersAudience, acr_values: '1', max_age: '600' };
+      expect((await verify(ofPerson, fresh)).status).toBe(200);
+      const weak = await verify(ofPerson, { ...fresh, acr_values: '2' });
+      expect(weak.status).toBe(401);
+      expect(weak.header('www-authenticate')).toContain('acr_values="2", max_age="600"');
       for (const token of [refreshToken ?? '', idToken ?? '']) {
         expect((await verify(token, { audience: ordersAudience })).status).toBe(401);
       }

@@ -75,6 +75,8 @@ export function tokensSuite(system: () => System): void {
           exp: expect.any(Number),
           iss: baseUrl,
           tenant_id: 'acme',
+          auth_time: claimsOf(tokens.idToken ?? '')['auth_time'],
+          acr: '1',
         });
       }
     });
