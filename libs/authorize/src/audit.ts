@@ -20,11 +20,14 @@ interface FailedRedemption {
 
 type SignedIn = Pick<Session, 'userId' | 'sessionId'>;
 
-/** A failed sign-in. Only the start of the identifier's digest is recorded. */
+/** A failed sign-in. Of what somebody typed as their name, only the start of the digest is recorded. */
 export interface FailedSignIn {
   readonly tenantId: string;
   readonly clientId: string;
-  readonly identifierReference: string;
+  readonly who:
+    | { readonly identifierReference: string }
+    /** Who has proved one factor and failed at this one. */
+    | { readonly userId: string; readonly factor: string };
 }
 
 /**
@@ -163,23 +166,12 @@ function refusals(batch: AuditBatch) {
         details: { session_tenant_id: session.tenantId },
       });
     },
-    signInFailed(from: BrowserCall, { tenantId, clientId, identifierReference }: FailedSignIn): void {
-      failure(from, 'auth.login.failed', {
-        reason: 'wrong_credentials',
-        ...whose(tenantId, clientId),
-        details: { identifier_hash: identifierReference },
-      });
+    signInFailed(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn): void {
+      const reason = 'factor' in who ? 'wrong_factor' : 'wrong_credentials';
+      failure(from, 'auth.login.failed', { reason, ...whose(tenantId, clientId), ...whoFailed(who) });
     },
-    signInLimited(
-      from: BrowserCall,
-      { tenantId, clientId, identifierReference }: FailedSignIn,
-      rule: string,
-    ): void {
-      failure(from, 'ratelimit.exceeded', {
-        reason: rule,
-        ...whose(tenantId, clientId),
-        details: { identifier_hash: identifierReference },
-      });
+    signInLimited(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn, rule: string): void {
+      failure(from, 'ratelimit.exceeded', { reason: rule, ...whose(tenantId, clientId), ...whoFailed(who) });
     },
     logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void {
       failure(from, 'logout.redirect.rejected', {
@@ -226,6 +218,11 @@ function origin({ browser, call }: BrowserCall) {
     ipAddress: browser.ipAddress,
     userAgentHash: browser.userAgentHash,
   };
+}
+
+function whoFailed(who: FailedSignIn['who']): Pick<AuditEvent, 'subject' | 'details'> {
+  if ('factor' in who) return { subject: who.userId, details: { factor: who.factor } };
+  return { details: { identifier_hash: who.identifierReference } };
 }
 
 /** Both may be empty: the tenant if it is unknown, the client for a sign-in at the pages of `device`. */

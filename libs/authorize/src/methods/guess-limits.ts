@@ -12,7 +12,7 @@ export interface Guess {
   readonly tenantId: string;
   /** Application that the person signs in to; empty at our own pages. */
   readonly clientId: string;
-  /** Whom it is about, as typed. */
+  /** Whom it is about: as typed, or with a factor the ID of the person. */
   readonly identifier: string;
   /** What is guessed, if it is no password: it has counters of its own, which a right password does not clear. */
   readonly factor?: string;
@@ -105,7 +105,9 @@ export function createGuessLimits(deps: {
     const { tenantId, clientId, identifier, factor } = guess;
     const keyed = (key: string) => (factor === undefined ? key : digest(`${key}\n${factor}`));
     const account = keyed(digest(`${tenantId}\n${accountName(identifier)}`));
-    const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
+    const who =
+      factor === undefined ? { identifierReference: account.slice(0, 8) } : { userId: identifier, factor };
+    const failed: FailedSignIn = { tenantId, clientId, who };
     const address = addressKey(from.browser.ipAddress);
     const attempt: Attempt = { begun: [], counted: [] };
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed

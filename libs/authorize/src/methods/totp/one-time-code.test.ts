@@ -102,6 +102,13 @@ describe('a person with an authenticator app', () => {
     await expect(send(person, interactionId, 'totp', { totp_code: app })).rejects.toMatchObject({
       code: 'rate_limited',
     });
+    const about = { tenantId: 'acme', subject: `acme-${identifier}`, details: { factor: 'totp' } };
+    const audited = async (event: string) =>
+      (await world.audited(event)).filter(({ subject }) => subject === about.subject);
+    expect(await audited('auth.login.failed')).toMatchObject(
+      Array.from({ length: limit }, () => ({ ...about, reason: 'wrong_factor' })),
+    );
+    expect(await audited('ratelimit.exceeded')).toMatchObject([about]);
   });
 
   it('is asked for the code alone in a session that knows the password alone', async () => {
