@@ -11,7 +11,6 @@ import type { CleanUps, Scenario, Stage } from './scenario.ts';
 import { RedisServer } from '../system/stores.ts';
 
 export const scenarioNames = [
-  'rolling-restart',
   'drain',
   'kill',
   'partition',
@@ -38,8 +37,6 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
   cleanUps.push(() => redis.kill());
   const common = { name, redisUrl: redis.url };
   switch (name) {
-    case 'rolling-restart':
-      return { ...common, topology: 'split', recoveryMs: 5_000, noticed: 'retries', act: restartEach };
     case 'drain':
       return { ...common, topology: 'compact', recoveryMs: 5_000, noticed: 'nothing', act: restartEach };
     case 'kill':
@@ -75,6 +72,7 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
         ...common,
         topology: 'split',
         recoveryMs: 5_000,
+        noticed: 'retries',
         root,
         act: (stage) => replaceEach(stage, root),
       };
