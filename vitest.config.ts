@@ -19,12 +19,14 @@ const workers = availableParallelism() + 2;
 /** Milliseconds after which something hangs, however busy the machine is. What must be fast is measured where it matters. */
 const hangs = 300_000;
 
-/** End-to-end tests start whole processes. They come after the unit tests. */
+/** End-to-end tests start whole processes and wait for them most of the time. They come after the unit tests. */
 const endToEnd = {
   testTimeout: hangs,
   hookTimeout: 2 * hangs,
   exclude: others,
-  maxWorkers: workers,
+  maxWorkers: workers + 1,
+  // As with the unit tests.
+  isolate: false,
   sequence: { groupOrder: 1 },
 } as const;
 

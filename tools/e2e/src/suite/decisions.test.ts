@@ -1,4 +1,5 @@
 import { onSetUp } from './on-set-up.ts';
+import { pollPaceSuites } from '../suites/decisions/poll-pace.ts';
 import { deviceSuite } from '../suites/decisions/device.ts';
 import { deviceClientsSuite } from '../suites/decisions/device-clients.ts';
 import { cibaSuite } from '../suites/decisions/ciba.ts';
@@ -12,8 +13,11 @@ import { cibaDeliverySuite } from '../suites/decisions/ciba-delivery.ts';
 import { cibaDeliveryFailuresSuite } from '../suites/decisions/ciba-delivery-failures.ts';
 
 onSetUp((system) => {
+  const pollPace = pollPaceSuites(system);
+  pollPace.slows();
   deviceSuite(system);
   deviceClientsSuite(system);
+  pollPace.recovers();
   cibaSuite(system);
   cibaStartsSuite(system);
   cibaPollsSuite(system);

@@ -7,8 +7,9 @@ import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/pr
 import { entryOf, ServerProcess } from '@tessera/test-client';
 import { defects, type SourceEdit } from './planted-defects.ts';
 
-/** Each starts a server, so a few are enough for every run. */
-const planted = process.env['TESSERA_TEST_DEFECTS'] === 'all' ? defects : defects.slice(0, 3);
+/** What is planted together. Each group starts a server, so one of a few is enough for every run. */
+const planted =
+  process.env['TESSERA_TEST_DEFECTS'] === 'all' ? defects.map((defect) => [defect]) : [defects.slice(0, 3)];
 
 const hook = import.meta.resolve('./plant-defect.ts');
 
@@ -57,12 +58,12 @@ describe('tessera smoke --isolation', () => {
     expect((await tessera('tenant', 'list', '-o', 'json')).out).toBe(before.out);
   });
 
-  it.each(planted.map((defect) => [defect.name, defect] as const))(
+  it.each(planted.map((group) => [group.map(({ name }) => name).join('; '), group] as const))(
     'fails where %s, and deletes its tenants all the same',
-    async (_name, { edits, found }) => {
-      const { tessera } = await start(edits);
+    async (_names, group) => {
+      const { tessera } = await start(group.flatMap(({ edits }) => edits));
       const { code, said } = await tessera('smoke', '--isolation');
-      expect(said).toMatch(new RegExp(`^bad {3}${found}.*: answered`, 'm'));
+      for (const { found } of group) expect(said).toMatch(new RegExp(`^bad {3}${found}.*: answered`, 'm'));
       expect(said).toContain('are deleted.');
       expect(code).toBe(1);
     },

@@ -94,20 +94,6 @@ export function cibaSuite(system: () => System): void {
       expect((await decideCiba(person, 'deny')).text).toContain('You denied');
     });
 
-    it('slows a client down that polls too fast, and lets it recover (CIBA Core section 7.3)', async () => {
-      await Promise.all(
-        dialects.map(async (dialect) => {
-          const authReqId = await startCiba(system().http, { requested_expiry: '20' });
-          expectError(await pollDesk(authReqId, dialect), 400, 'authorization_pending');
-          expectError(await pollDesk(authReqId, dialect), 400, 'slow_down');
-          await sleep(6100);
-          expectError(await pollDesk(authReqId, dialect), 400, 'authorization_pending');
-        }),
-      );
-      await decideCiba(system().person(), 'deny');
-      await decideCiba(system().person(), 'deny');
-    });
-
     it('ends an undecided request: expired_token, and nothing waits', async () => {
       const message = newMessage();
       const authReqId = await startCiba(system().http, { requested_expiry: '1', binding_message: message });

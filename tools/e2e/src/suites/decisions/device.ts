@@ -67,18 +67,6 @@ export function deviceSuite(system: () => System): void {
       expectError(await pollTv(deviceCode, dialect), 400, 'access_denied');
     });
 
-    it('slows a device down that polls too fast, and lets it recover (RFC 8628 section 3.5, DEV-9)', async () => {
-      await Promise.all(
-        dialects.map(async (dialect) => {
-          const { deviceCode } = await startDevice(system().http);
-          expectError(await pollTv(deviceCode, dialect), 400, 'authorization_pending');
-          expectError(await pollTv(deviceCode, dialect), 400, 'slow_down');
-          await sleep(6100);
-          expectError(await pollTv(deviceCode, dialect), 400, 'authorization_pending');
-        }),
-      );
-    });
-
     it('lets a patient device poll at its interval', async () => {
       const { deviceCode, interval } = await startDevice(system().http);
       for (let time = 0; time < 3; time += 1) {
