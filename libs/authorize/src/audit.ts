@@ -4,6 +4,7 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { Refusal } from './authorization/request.ts';
+import type { ConsentKey } from './consent/consents.postgres.ts';
 import type { BrowserCall } from './browser-call.ts';
 import type { LogoutNotice } from './store/logout-notices.ts';
 import type { NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';
@@ -46,6 +47,8 @@ export interface AuthorizeAudit {
   tenantMismatch(from: BrowserCall, tenantId: string, clientId: string, session: Session): void;
   signInFailed(from: BrowserCall, failed: FailedSignIn): void;
   signInLimited(from: BrowserCall, failed: FailedSignIn, rule: string): void;
+  consentDenied(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): void;
+  consentGranted(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): AuditRow;
   codeIssued(from: BrowserCall, grant: UserGrant, codeReference: string): void;
   codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void;
   logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
@@ -77,6 +80,13 @@ export function createAuthorizeAudit(
   return {
     ...refusals(batch),
     ...codeEvents(batch),
+    consentGranted(from, consent, scopes) {
+      return auditRow(
+        { event: 'consent.granted', outcome: 'success', ...origin(from), ...ofConsent(consent, scopes) },
+        runtime,
+      );
+    },
+
     signedIn(from, session, clientId) {
       const who: Omit<AuditEvent, 'event'> = {
         ...origin(from),
@@ -166,6 +176,10 @@ function refusals(batch: AuditBatch) {
         details: { session_tenant_id: session.tenantId },
       });
     },
+    consentDenied(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): void {
+      failure(from, 'consent.denied', { reason: 'denied', ...ofConsent(consent, scopes) });
+    },
+
     signInFailed(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn): void {
       const reason = 'factor' in who ? 'wrong_factor' : 'wrong_credentials';
       failure(from, 'auth.login.failed', { reason, ...whose(tenantId, clientId), ...whoFailed(who) });
@@ -210,6 +224,11 @@ function codeEvents(batch: AuditBatch) {
       });
     },
   };
+}
+
+function ofConsent({ tenantId, userId, clientId }: ConsentKey, scopes: readonly string[]) {
+  const actor = { type: 'user', id: userId } as const;
+  return { tenantId, clientId, actor, subject: userId, details: { scopes: scopes.join(' ') } };
 }
 
 function origin({ browser, call }: BrowserCall) {

@@ -8,6 +8,7 @@
  *     token ───┴─> service ─┤                                         └─> methods/  steps: the password, a second factor ──> directory
  *                           └─> sessions/     sessions, logout, invalidation ──> Postgres
  *     directory ─ changes ──> sessions/ ends sessions ──> logout notices, which token fetches
+ *                            └─> consent/  what people allow applications of others ──> Postgres
  *     store/ ──> Redis: visits and codes; Postgres: sessions, known browsers, notices
  */
 export { buildAuthorize, migrations } from './wiring.ts';

@@ -12,6 +12,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
+import { createConsentStore } from './consent/consents.postgres.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './interaction/visits.ts';
 import { createGuessLimits } from './methods/guess-limits.ts';
@@ -116,7 +117,13 @@ export function buildAuthorize(
     limits: limitsOf(config),
     audit,
   });
-  const steps = stepsOf({ directoryService: peers.directory, directory, limitGuesses });
+  const steps = stepsOf({
+    directoryService: peers.directory,
+    directory,
+    limitGuesses,
+    consents: createConsentStore(database),
+    audit,
+  });
   const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
   const dispatcher = createDispatcher({
     steps,

@@ -167,6 +167,16 @@ export function interactionRequiredResponse({ form, issuer }: CheckedRequest): C
   return errorResponse(form, issuer, error);
 }
 
+/** The error response if the person is known, but must be asked for their consent (OIDC Core §3.1.2.6). */
+export function consentRequiredResponse({ form, issuer }: CheckedRequest): ClientRedirect {
+  return errorResponse(form, issuer, new OAuthError('consent_required', 'The person must consent.'));
+}
+
+/** The error response if the person denied the request (RFC 6749 §4.1.2.1). */
+export function declinedResponse({ form, issuer }: CheckedRequest): ClientRedirect {
+  return errorResponse(form, issuer, new OAuthError('access_denied', 'The person denied the request.'));
+}
+
 /** The error response for a person whom the access policy excludes (RFC 6749 §4.1.2.1). */
 export function accessDeniedResponse({ form, issuer }: CheckedRequest): ClientRedirect {
   const error = new OAuthError('access_denied', 'The person may not use this application.');

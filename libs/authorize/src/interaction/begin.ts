@@ -1,6 +1,10 @@
 import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
-import { interactionRequiredResponse, loginRequiredResponse } from '../authorization/request.ts';
+import {
+  consentRequiredResponse,
+  interactionRequiredResponse,
+  loginRequiredResponse,
+} from '../authorization/request.ts';
 import type { AskedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -51,10 +55,13 @@ export function createBegin(deps: {
   function refuseToAsk(
     from: BrowserCall,
     { tenantId, clientId, request }: PolicyOfRequest,
-    visit: Visit,
+    { person }: Visit,
+    due: Step,
   ): Next {
     audit.loginRequired(from, tenantId, clientId);
-    const respond = visit.person === undefined ? loginRequiredResponse : interactionRequiredResponse;
+    const ofKnown =
+      due.unaskedError === 'consent_required' ? consentRequiredResponse : interactionRequiredResponse;
+    const respond = person === undefined ? loginRequiredResponse : ofKnown;
     return { next: 'redirect', redirect: respond(request) };
   }
 
@@ -70,9 +77,9 @@ export function createBegin(deps: {
     const isServed = present !== undefined && serves(request, present);
     const visit = isServed ? await withSessionOf(from, policy, fresh, present) : fresh;
     if ('next' in visit) return visit;
-    if (request.prompt.has('none')) return refuseToAsk(from, policy, visit);
     const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
+    if (request.prompt.has('none')) return refuseToAsk(from, policy, visit, due);
     return nextPage(due, { from, visit, policy, interactionId: await save(visit) });
   };
 }

@@ -47,13 +47,13 @@ export function createContinue(deps: {
       return { next: { next: 'tenant_mismatch', interaction: describeInteraction(interactionId, policy) } };
     const visit = withoutLostSession(stored, present);
     const due = await nextStep(steps, from, visit, policy);
-    const end = async (reached: Visit, verified?: User): Promise<Continued> => {
+    const end = async (reached: Visit, verified?: User, declined = false): Promise<Continued> => {
       const { person } = reached;
       if (person === undefined) throw new Error('no step asks who the person is');
       requireFactors(policy, person);
       const user = verified ?? (await policies.person(from, policy, person));
       if (user === undefined) throw invalidContext('the sign-in of the person no longer counts');
-      const finished = { visit, before, interactionId, policy, person, user, present };
+      const finished = { visit, before, interactionId, policy, person, user, present, declined };
       const { opened, redirect } = await finish.visit(from, finished);
       return { next: redirect === undefined ? { next: 'done' } : { next: 'redirect', redirect }, opened };
     };
@@ -65,6 +65,7 @@ export function createContinue(deps: {
     const result = await due.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };
+    if (result.outcome === 'declined') return end(visit, undefined, true);
     const advanced = advance(visit, due.name, result);
     const following = await nextStep(steps, from, advanced, policy);
     if (following !== undefined) {

@@ -3,7 +3,7 @@ import { OAuthError, type ClientRedirect } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes, IssuedCode } from '../authorization/codes.ts';
-import { accessDeniedResponse, loginRequiredResponse } from '../authorization/request.ts';
+import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '../authorization/request.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
@@ -22,6 +22,8 @@ export interface FinishedVisit extends StoredVisit {
   readonly user: User;
   /** The session that the browser has. */
   readonly present: Session | undefined;
+  /** Whether the person denied the request. They stay signed in. */
+  readonly declined: boolean;
 }
 
 export interface Finished {
@@ -103,11 +105,14 @@ export function createFinish(deps: FinishDeps): Finish {
     session: Session,
   ): Promise<ClientRedirect | undefined> {
     const { request } = finished.policy;
+    const { declined } = finished;
     if (request === undefined) {
       await keepAnswer(finished, session, '');
       return undefined;
     }
-    const issued = await respond(from, request, finished.user, session);
+    const issued = declined
+      ? { redirect: declinedResponse(request), codeHash: '' }
+      : await respond(from, request, finished.user, session);
     if (issued === undefined) throw invalidContext('the session has ended');
     await keepAnswer(finished, session, issued.codeHash);
     return issued.redirect;

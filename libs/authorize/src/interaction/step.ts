@@ -23,6 +23,8 @@ export type StepResult =
   | Verified
   /** The person agreed to something; it says nothing about who they are. */
   | { readonly outcome: 'agreed' }
+  /** The person denied what was asked. */
+  | { readonly outcome: 'declined' }
   /** The person may try again; the page of the step knows the sentence for `problem`. */
   | { readonly outcome: 'refused'; readonly problem: string }
   /** The page is shown again, with something that is shown once. */
@@ -44,6 +46,8 @@ export interface Step {
   readonly name: string;
   /** A session is not enough to take it: the person signs in again first, so that an open browser does not lock its owner out. */
   readonly needsFreshSignIn?: boolean;
+  /** The error for a request that lets us show nothing (OIDC Core §3.1.2.6); by default the person must interact. */
+  readonly unaskedError?: 'consent_required';
   /** Whether the person must take it before the visit can end. */
   isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
   /** What its page shows in addition to the visit. */

@@ -11,8 +11,7 @@ export function isHintedUser(
 }
 
 /**
- * Whether a session says who the person of a request is (OIDC Core §3.1.2.1 and §3.1.2.3). `consent` shows nothing: the tenant's own
- * administrators register its applications.
+ * Whether a session says who the person of a request is (OIDC Core §3.1.2.1 and §3.1.2.3).
  */
 export function serves(
   request: Pick<CheckedRequest, 'prompt' | 'maxAge' | 'hintedUserId'>,
@@ -44,7 +43,7 @@ export function withoutLostSession(visit: Visit, present: Session | undefined): 
 export function advance(
   visit: Visit,
   step: string,
-  result: Exclude<StepResult, { outcome: 'refused' | 'shown' }>,
+  result: Exclude<StepResult, { outcome: 'refused' | 'shown' | 'declined' }>,
 ): Visit {
   const done = [...visit.done, step];
   if (result.outcome === 'agreed') return { ...visit, done };

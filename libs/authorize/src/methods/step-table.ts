@@ -1,11 +1,14 @@
 import type { Step } from '../interaction/step.ts';
+import { createConsentStep } from '../consent/consent.ts';
 import { createPasswordStep } from './password/password.ts';
 import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
 import { createTotpEnrolmentStep } from './totp/totp-enrolment.ts';
 import { createTotpStep } from './totp/one-time-code.ts';
 
 /** What the steps work with. */
-type StepDeps = Parameters<typeof createPasswordStep>[0] & Parameters<typeof createTotpStep>[0];
+type StepDeps = Parameters<typeof createPasswordStep>[0] &
+  Parameters<typeof createTotpStep>[0] &
+  Parameters<typeof createConsentStep>[0];
 
 /** The steps of a visit, in the order in which a person takes those that are due. */
 export function createSteps(deps: StepDeps): readonly Step[] {
@@ -14,5 +17,6 @@ export function createSteps(deps: StepDeps): readonly Step[] {
     createTotpStep(deps),
     createTotpEnrolmentStep(deps),
     createRecoveryCodesStep(deps),
+    createConsentStep(deps),
   ];
 }

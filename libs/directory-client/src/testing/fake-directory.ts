@@ -31,6 +31,7 @@ export interface FakeApplication {
   authenticatedStartRequired: boolean;
   allowedRoles: string[];
   idTokenClaims: string[];
+  thirdParty: boolean;
   pkceOptional: boolean;
   backchannelLogoutUri: string;
   claims?: {
@@ -150,6 +151,7 @@ export class FakeDirectory {
       authenticatedStartRequired: false,
       allowedRoles: [],
       idTokenClaims: [],
+      thirdParty: false,
       pkceOptional: false,
       backchannelLogoutUri: '',
       validFrom: 0n,

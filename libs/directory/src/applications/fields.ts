@@ -188,6 +188,12 @@ export const applicationFields = {
       'at `/userinfo` (OIDC Core §5.4). For clients that read nothing else, such as Dex; ID tokens grow and are logged and stored in ' +
       'more places, so the default is none',
   }),
+  thirdParty: field({
+    schema: z.boolean().default(false),
+    stored: 'boolean',
+    reference:
+      'whether it is not of the company: it asks people for their consent, once and when it asks for more (default `false`)',
+  }),
 };
 
 const declaredKeys = { ...applicationFields, secrets };

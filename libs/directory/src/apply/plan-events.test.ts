@@ -42,6 +42,7 @@ const application: ApplicationRecord = {
   authenticatedStart: 'optional',
   allowedRoles: [],
   idTokenClaims: [],
+  thirdParty: false,
   pkce: 'required',
   backchannelLogoutUri: '',
   backchannelLogoutSessionRequired: false,

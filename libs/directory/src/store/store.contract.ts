@@ -71,6 +71,7 @@ export function testApplication(
     backchannelLogoutUri: 'https://app.example/logout',
     backchannelLogoutSessionRequired: true,
     idTokenClaims: ['profile', 'email'],
+    thirdParty: true,
     claims: {
       groups: { roles: true, targets: ['idToken'] },
       department: { attribute: 'department', targets: ['userinfo', 'accessToken'] },

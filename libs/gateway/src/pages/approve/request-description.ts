@@ -24,6 +24,11 @@ const builtInDescriptions: Readonly<Record<string, string>> = {
   offline_access: 'stay connected while you are away',
 };
 
+/** What a scope allows: in our words if it is built in, else in those of the tenant's administrators. */
+export function describeScope(name: string, declared = ''): { name: string; description: string } {
+  return { name, description: builtInDescriptions[name] ?? declared };
+}
+
 /** Describes a request with the words of the tenant's administrators. */
 export async function describeRequest(
   context: PageContext,
@@ -41,10 +46,7 @@ export async function describeRequest(
     requestId,
     application: applicationName,
     bindingMessage,
-    scopes: pending.scopes.map((name) => ({
-      name,
-      description: builtInDescriptions[name] ?? described.get(name) ?? '',
-    })),
+    scopes: pending.scopes.map((name) => describeScope(name, described.get(name))),
     ipAddress,
     sameAddress: ipAddress === context.request.incoming.ipAddress,
   };

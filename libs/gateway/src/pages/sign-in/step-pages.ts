@@ -1,9 +1,16 @@
+import { consentPage } from './consent-page.ts';
 import { passwordPage } from './password-page.ts';
 import { recoveryCodesPage, totpEnrolmentPage, totpPage } from './totp-pages.ts';
 import type { StepPage } from './step-page.ts';
 
 /** The pages of the steps. */
-const stepPages: readonly StepPage[] = [passwordPage, totpPage, totpEnrolmentPage, recoveryCodesPage];
+const stepPages: readonly StepPage[] = [
+  passwordPage,
+  totpPage,
+  totpEnrolmentPage,
+  recoveryCodesPage,
+  consentPage,
+];
 
 /** The page of a step; undefined for a step of a newer `authorize`. */
 export function pageOfStep(name: string): StepPage | undefined {

@@ -199,4 +199,30 @@ describe('the pages of credentials in a real Chromium', () => {
     expect(server.output).not.toContain(recoveryCode);
     await policy('any');
   });
+
+  it('a third-party application asks a person once, who denies and then allows it', async () => {
+    await call('Create', { user: { username: 'kim', password } });
+    const thirdParty = async (isThirdParty: boolean) =>
+      call(
+        'Update',
+        { application: { clientId: 'demo-web', thirdParty: isThirdParty }, takeOver: true },
+        'ApplicationsService',
+      );
+    await thirdParty(true);
+    await withPage(async (page) => {
+      await signIn(page, 'kim', password);
+      await heading(page, 'Allow access?');
+      await expectAccessible(page);
+      await look(page, 'consent');
+      await page.getByRole('button', { name: 'Deny' }).click();
+      await page.getByText('access_denied').waitFor();
+      await page.goto(`${baseUrl}/demo/sign-in`);
+      await heading(page, 'Allow access?');
+      await page.getByRole('button', { name: 'Allow' }).press('Enter');
+      await heading(page, 'Signed in');
+      await page.goto(`${baseUrl}/demo/sign-in`);
+      await heading(page, 'Signed in');
+    });
+    await thirdParty(false);
+  });
 });

@@ -186,6 +186,13 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     token_hash: hash,
     last_used_at: earlier,
   });
+  await fill('authorize.consent', rows, {
+    tenant_id: tenant,
+    user_id: user,
+    client_id: `'client' || i % ${applications}`,
+    scopes: `'{openid}'`,
+    granted_at: earlier,
+  });
   await fill('authorize.logout_notice', rows, {
     notice_id: `lpad(i::text, 26, '0')`,
     tenant_id: tenant,

@@ -1,0 +1,75 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
+import type { AuthorizeAudit } from '../audit.ts';
+import type { CheckedRequest } from '../authorization/request.ts';
+import type { BrowserCall } from '../browser-call.ts';
+import type { Fields, Step } from '../interaction/step.ts';
+import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
+
+/**
+ * A person's consent to a third-party application: the field `consent`, `allow` or `deny`. It is due if the application asks for more than
+ * the person has allowed it, and for `prompt=consent` (OIDC Core §3.1.2.1). Applications of the company itself never ask.
+ */
+export function createConsentStep(deps: {
+  readonly consents: ConsentStore;
+  readonly directory: Pick<DirectoryClient, 'isActive' | 'user'>;
+  readonly audit: Pick<AuthorizeAudit, 'consentGranted' | 'consentDenied'>;
+}): Step {
+  const { consents, directory, audit } = deps;
+
+  /** What the person has allowed; a consent from before the application was disabled or made anew no longer counts. */
+  async function allowed(request: CheckedRequest, key: ConsentKey): Promise<readonly string[]> {
+    const consent = await consents.find(key);
+    const counts = consent !== undefined && directory.isActive(request.record, consent.grantedAt);
+    return counts ? consent.scopes : [];
+  }
+
+  return {
+    name: 'consent',
+    unaskedError: 'consent_required',
+
+    async isDue(_from, { tenantId, person, done }, { clientId, request }) {
+      if (request?.record.application.thirdParty !== true) return false;
+      if (person === undefined || done.includes('consent')) return false;
+      if (request.prompt.has('consent')) return true;
+      const scopes = await allowed(request, { tenantId, userId: person.userId, clientId });
+      return !askedScopes(request).every((scope) => scopes.includes(scope));
+    },
+
+    async shown({ call }: BrowserCall, { tenantId, person }, { request }): Promise<Fields> {
+      if (request === undefined) return {};
+      const user = person && (await directory.user(tenantId, person.userId, call.onward()));
+      const { name, scopes } = request.record.application;
+      const shown: Record<string, string> = { application: name, account: user?.username ?? '' };
+      for (const scope of askedScopes(request)) {
+        const { description = '', resourceName = '' } = scopes.find((each) => each.name === scope) ?? {};
+        shown[`scope ${scope}`] =
+          description === '' && resourceName !== '' ? `use ${resourceName}` : description;
+      }
+      return shown;
+    },
+
+    async take(from, { tenantId, person }, { clientId, request }, { consent }) {
+      if (request === undefined || person === undefined || (consent !== 'allow' && consent !== 'deny'))
+        return { outcome: 'refused', problem: 'incomplete' };
+      const key = { tenantId, userId: person.userId, clientId };
+      const scopes = askedScopes(request);
+      if (consent === 'deny') {
+        audit.consentDenied(from, key, scopes);
+        return { outcome: 'declined' };
+      }
+      const all = [...new Set([...(await allowed(request, key)), ...scopes])];
+      await consents.save(key, all, audit.consentGranted(from, key, scopes));
+      return { outcome: 'agreed' };
+    },
+  };
+}
+
+/** The scopes of a request, and those whose claims it asks for by name (OIDC Core §5.5). */
+function askedScopes({ scopes, claims }: CheckedRequest): string[] {
+  const named = [...claims.userinfo, ...claims.idToken];
+  const ofClaims = scopesWithClaims.filter((scope) =>
+    claimNamesOf([scope]).some((name) => named.includes(name)),
+  );
+  return [...new Set([...scopes, ...ofClaims])];
+}
