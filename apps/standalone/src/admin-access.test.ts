@@ -164,6 +164,26 @@ describe('an administrator', () => {
     }
   });
 
+  it('is told which field of a request breaks a rule of its proto', async () => {
+    expect(await applications('List', { tenantId: 'acme', pageSize: -1 }, robot)).toEqual({
+      status: 400,
+      body: {
+        code: 'invalid_argument',
+        message: 'pageSize: must be greater than or equal to 0',
+        details: [expect.objectContaining({ type: 'google.rpc.BadRequest' })],
+      },
+    });
+    const lists = on.admin.routes
+      .flatMap(({ service }) => service.methods)
+      .filter(({ input }) => input.fields.some(({ localName }) => localName === 'pageSize'));
+    expect(lists.length).toBeGreaterThan(8);
+    for (const { name, parent } of lists)
+      expect([
+        parent.name,
+        (await on.post(`${parent.typeName}/${name}`, { tenantId: 'acme', pageSize: -1 }, robot)).status,
+      ]).toEqual([parent.name, 400]);
+  });
+
   it('repeats no request of another tenant', async () => {
     const globex = await on.tokenOfClient('globex');
     const make = async (tenantId: string, token: string, user: object) =>

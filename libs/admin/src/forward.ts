@@ -1,3 +1,4 @@
+import type { Message } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -14,6 +15,7 @@ import {
   type Route,
 } from '@tessera/rpc';
 import { carrying, requiringAll } from './access/who-may-give.ts';
+import { requestCheck } from './rules/request-rules.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
@@ -60,13 +62,15 @@ function streamOf(method: DescMethod, send: SendStream) {
 function handlerOf(method: DescMethod, send: Send, read: Send | undefined) {
   const isOfOneTenant = declaredAccess(method).tenantField !== undefined;
   const carry = carrying(method, { send, read });
+  const check = requestCheck(method);
   return async (request: Fields, context: CallContext): Promise<Fields> => {
     const { principal } = context;
     const call = () => onBehalfOf(context.onward(), actorOf(context));
     // Who proves itself by a certificate, or by the credential of the process, operates the installation.
-    if (principal === undefined || principal.kind === 'certificate') return send(request, call());
-    if (!isOfOneTenant) requireEveryTenant(method, principal);
-    return carry(request, principal, call);
+    const administrator = principal?.kind === 'certificate' ? undefined : principal;
+    if (administrator !== undefined && !isOfOneTenant) requireEveryTenant(method, administrator);
+    await check?.(request as Message & Fields);
+    return administrator === undefined ? send(request, call()) : carry(request, administrator, call);
   };
 }
 

@@ -4,6 +4,7 @@
  *
  *     curl, browsers, tessera ══> serve-administration ─┬─> access/ bearer-administrators ──> token, directory
  *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator
+ *     rules/            what the protos say of the fields of requests, checked before anybody is called
  *     complete-impact   what a change would end, in answers of the directory ──> token
  *     who-may-give ─> what-is-given   the table
  *     forward ─> noted-ends ──> authorize, token     sessions that end

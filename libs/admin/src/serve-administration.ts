@@ -9,6 +9,7 @@ import {
 } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import type { AdminConfig } from './config.ts';
+import { loadRequestRules } from './rules/request-rules.ts';
 
 interface Options {
   /** Of operators, who need no access token; default: those of `TESSERA_RPC_AUTH`, if they are set. */
@@ -27,6 +28,7 @@ export async function serveAdministration(
 ): Promise<ConnectServer | undefined> {
   const { TESSERA_ADMIN_HOST: host, TESSERA_ADMIN_PORT: port } = config;
   if (port === undefined) return undefined;
+  await loadRequestRules(admin.routes.map(({ service }) => service));
   const others = besides.flatMap((built) => built.routes.map(forOperators));
   const own = admin.routes.map((route) => {
     const other = others.find(({ service }) => service.typeName === route.service.typeName);

@@ -22,8 +22,7 @@ export function pageRequest({
   readonly pageToken: string;
   readonly search: string;
 }): PageRequest {
-  if (pageSize < 0) throw invalidFields([{ field: 'pageSize', description: 'must not be negative' }]);
-  const size = Math.min(pageSize === 0 ? usualSize : pageSize, largestSize);
+  const size = Math.min(pageSize > 0 ? pageSize : usualSize, largestSize);
   if (pageToken === '') return { after: '', search, size };
   const [after, searched] = decode(pageToken);
   if (after === undefined)

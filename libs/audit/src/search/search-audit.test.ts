@@ -151,7 +151,5 @@ describe.each(engines)('a search of the audit trail on %s', (_engine, open) => {
     const refused = { rawMessage: expect.stringContaining('belongs to another search') as string };
     await expect(search({ tenantId: 'globex', pageToken })).rejects.toMatchObject(refused);
     await expect(search({ pageToken: 'x' })).rejects.toThrow('invalid_argument');
-    await expect(search({ pageSize: -1 })).rejects.toThrow('invalid_argument');
-    await expect(search({ outcome: 'maybe' })).rejects.toThrow('invalid_argument');
   });
 });

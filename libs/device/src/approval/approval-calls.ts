@@ -1,6 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
-import { Code, ConnectError, invalidFields, type Handlers } from '@tessera/rpc';
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { BackchannelAuthentications } from '../backchannel/backchannel-authentication.ts';
 import type { Approvals } from './approval.ts';
 
@@ -14,7 +14,6 @@ export function approvalCalls({
 }): Handlers<typeof ApprovalsService> {
   return {
     async list({ tenantId, userId }, call) {
-      if (userId === '') throw invalidFields([{ field: 'userId', description: 'is required' }]);
       const pending = await backchannels.pendingOf(tenantId, userId, call);
       return {
         approvals: pending.map(({ requestId, clientId, scopes, ipAddress, bindingMessage, expiresAt }) => ({

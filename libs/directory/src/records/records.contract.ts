@@ -351,7 +351,6 @@ tenants:
       expect((await api.users.list({ tenantId, search: 'nobody' }, call())).users).toEqual([]);
       expect(await list({ pageToken, search: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
       expect(await list({ pageToken: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
-      expect(await list({ pageSize: -1 })).toEqual(['InvalidArgument', 'pageSize']);
     });
 
     it('of one tenant are not found by another', async () => {
