@@ -10,5 +10,6 @@ export const applicationTable: RecordTable<ApplicationRecord> = {
   isDated: true,
   selected: selectedOfApplication,
   read: readApplication,
+  isSearchIndexed: false,
   page: pageByKey({ ...place, name: 'name' }),
 };

@@ -10,17 +10,24 @@ export interface RecordTable<R> {
   /** For SELECT, with the names that `read` expects. */
   readonly selected: string;
   read(row: Readonly<Record<string, unknown>>): R;
+  /** Whether an index finds what is searched for; else a search looks at record after record. */
+  readonly isSearchIndexed: boolean;
   /**
    * A page of records and their `position` in the order of pages: $1 the tenant, $2 the position after which it begins, $3 the text that is
    * searched for, empty for all, $4 the most records.
    * @param selected for SELECT
+   * @param end the parameter with the last position that is looked at, unless an index finds what is searched for
    */
-  page(selected: string): string;
+  page(selected: string, end?: string): string;
 }
 
 /** SQL: whether what is searched for, $3, is part of the text in any case. LIKE looks through a large tenant in half the time of position(). */
 export const isFoundIn = (text: string): string =>
   `($3 = '' OR lower(${text}) LIKE (SELECT '%' || regexp_replace(lower($3), '([\\\\%_])', '\\\\\\1', 'g') || '%'))`;
+
+/** SQL: the condition of a page that ends at a position, if it does. */
+export const upTo = (position: string, end: string | undefined): string =>
+  end === undefined ? '' : `AND ${position} <= ${end}`;
 
 /** The order of keys, searched by what they or the names contain. */
 export function pageByKey({
@@ -34,10 +41,11 @@ export function pageByKey({
   readonly key: string;
   /** Of the column that is searched in addition to the key. */
   readonly name: string;
-}): (selected: string) => string {
-  return (selected) => `
-    SELECT ${selected}, ${alias}.${key} AS position FROM ${from}
-     WHERE ${alias}.tenant_id = $1 AND ${alias}.${key} > $2
-       AND ${isFoundIn(`${alias}.${key} || ' ' || ${alias}.${name}`)}
-     ORDER BY ${alias}.${key} LIMIT $4`;
+}): RecordTable<unknown>['page'] {
+  const position = `${alias}.${key}`;
+  return (selected, end) => `
+    SELECT ${selected}, ${position} AS position FROM ${from}
+     WHERE ${alias}.tenant_id = $1 AND ${position} > $2 ${upTo(position, end)}
+       AND ${isFoundIn(`${position} || ' ' || ${alias}.${name}`)}
+     ORDER BY ${position} LIMIT $4`;
 }

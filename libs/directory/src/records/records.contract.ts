@@ -655,6 +655,31 @@ tenants:
       expect(await seen()).toEqual(before);
     });
 
+    it('are searched thousands at once: a page without any may have another one after it', async () => {
+      const { api, tenantId } = await tenant();
+      await database.query({
+        name: 'test.many_roles',
+        text: `INSERT INTO directory.role (tenant_id, name) SELECT $1, 'many-' || i FROM generate_series(10001, 22000) AS i`,
+        values: [tenantId],
+      });
+      const pages = async (search: string, pageSize: number) => {
+        const found: string[][] = [];
+        let pageToken = '';
+        do {
+          const page = await api.roles.list({ tenantId, search, pageSize, pageToken }, call());
+          found.push(page.roles.map(({ name }) => name));
+          pageToken = page.nextPageToken;
+        } while (pageToken !== '');
+        return found;
+      };
+      const rare = await pages('Y-21999', 10);
+      expect(rare).toEqual([[], [], ['many-21999']]);
+      const hundreds = Array.from({ length: 120 }, (_, index) => `many-${10_100 + index * 100}`);
+      expect((await pages('00', 7)).flat().filter((name) => name.endsWith('00'))).toEqual(hundreds);
+      expect((await pages('', 1000)).flat()).toHaveLength(12_002);
+      expect((await pages('clerk', 10)).flat()).toEqual(['clerk']);
+    });
+
     it('stay while others refer to them', async () => {
       const { api, tenantId } = await tenant();
       const audience = `https://api.${tenantId}.example`;

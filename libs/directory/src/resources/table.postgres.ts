@@ -9,5 +9,6 @@ export const resourceTable: RecordTable<ResourceRecord> = {
   isDated: false,
   selected: resourceColumns.selected,
   read: resourceColumns.read,
+  isSearchIndexed: false,
   page: pageByKey({ ...place, name: 'name' }),
 };

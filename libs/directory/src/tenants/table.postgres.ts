@@ -1,4 +1,4 @@
-import { isFoundIn, type RecordTable } from '../records/record-table.ts';
+import { isFoundIn, upTo, type RecordTable } from '../records/record-table.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 /** Tenants, page by page in the order of their identifiers; a page is not that of a tenant. */
@@ -9,9 +9,10 @@ export const tenantTable: RecordTable<TenantRecord> = {
   isDated: true,
   selected: tenantColumns.selected,
   read: tenantColumns.read,
-  page: (selected) => `
+  isSearchIndexed: false,
+  page: (selected, end) => `
     SELECT ${selected}, t.tenant_id AS position FROM directory.tenant t
-     WHERE $1 = '' AND t.tenant_id > $2
+     WHERE $1 = '' AND t.tenant_id > $2 ${upTo('t.tenant_id', end)}
        AND ${isFoundIn(`t.tenant_id || ' ' || t.name`)}
      ORDER BY t.tenant_id LIMIT $4`,
 };

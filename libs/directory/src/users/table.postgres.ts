@@ -12,6 +12,7 @@ export const userTable: RecordTable<UserRecord> = {
   isDated: true,
   selected: userColumns.selected,
   read: userColumns.read,
+  isSearchIndexed: true,
   page: (selected) => `
     SELECT ${selected}, i.identifier AS position
       FROM directory.user_identifier i

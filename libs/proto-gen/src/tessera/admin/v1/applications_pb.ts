@@ -292,7 +292,7 @@ export type ListApplicationsResponse = Message<"tessera.admin.v1.ListApplication
   applications: Application[];
 
   /**
-   * Empty after the last page.
+   * Empty after the last page. A page of a search ends after 5000 applications, so that one before the last may be short or empty.
    *
    * @generated from field: string next_page_token = 2;
    */

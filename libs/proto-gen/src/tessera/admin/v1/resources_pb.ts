@@ -187,7 +187,7 @@ export type ListResourcesResponse = Message<"tessera.admin.v1.ListResourcesRespo
   resources: Resource[];
 
   /**
-   * Empty after the last page.
+   * Empty after the last page. A page of a search ends after 5000 resources, so that one before the last may be short or empty.
    *
    * @generated from field: string next_page_token = 2;
    */

@@ -119,7 +119,7 @@ export type ListRolesResponse = Message<"tessera.admin.v1.ListRolesResponse"> & 
   roles: Role[];
 
   /**
-   * Empty after the last page.
+   * Empty after the last page. A page of a search ends after 5000 roles, so that one before the last may be short or empty.
    *
    * @generated from field: string next_page_token = 2;
    */

@@ -162,7 +162,7 @@ export type ListTenantsResponse = Message<"tessera.admin.v1.ListTenantsResponse"
   tenants: Tenant[];
 
   /**
-   * Empty after the last page.
+   * Empty after the last page. A page of a search ends after 5000 tenants, so that one before the last may be short or empty.
    *
    * @generated from field: string next_page_token = 2;
    */
