@@ -7,7 +7,7 @@
  *                                                         └─> credentials/       compares secrets; hashes passwords, in a queue
  *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans ─> commands of each kind
  *     operator, one record ─> *-calls of its kind ─> records/ ─> a plan of one record ─> commands of its kind
- *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
+ *     each kind: tenants/ resources/ roles/ providers/ users/ applications/ ─> its fields in one table, checks, reads, commands
  *     operator, gateway: links with which people set their passwords ─> links/
  *     operator, TESSERA_BOOTSTRAP_ADMIN_FILE: the first administrator ─> bootstrap/
  *     authorize, operator: authenticator apps and recovery codes ─> second-factors/

@@ -19,6 +19,7 @@ import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { recordRoutes } from './records/record-routes.ts';
+import { createProviderSecrets } from './providers/provider-secrets.ts';
 import { createSecondFactors } from './second-factors/second-factors.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
@@ -78,6 +79,7 @@ export function buildDirectory(
     store: adminStore,
     directoryStore: store,
     secrets,
+    providerSecrets: createProviderSecrets(key),
     pepperCheck,
     passwords,
     passwordMinLength,

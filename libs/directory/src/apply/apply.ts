@@ -8,6 +8,8 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { fileOwner } from '../declared/owner.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { othersIn } from '../declared/surroundings.ts';
+import { keepsSecret, type ProviderSecrets } from '../providers/provider-secrets.ts';
+import { readProviders } from '../providers/read.postgres.ts';
 import {
   jwtAudienceAsClientId,
   jwtAudiencesOf,
@@ -36,6 +38,7 @@ export interface ApplyDeps {
   readonly store: AdminStore;
   readonly secrets: ClientSecrets;
   readonly passwords: Passwords;
+  readonly providerSecrets: ProviderSecrets;
   /** Of declared passwords, in characters. */
   readonly passwordMinLength: number;
   /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
@@ -120,7 +123,7 @@ export async function planDeclaredState(
 
 /** Enough for deletions: no password decides one, and comparing passwords takes long. Throws OwnerConflictError. */
 function plansWithoutPasswords(deps: ApplyDeps, { read, by, states }: Applicable): TenantPlan[] {
-  const options = { ...deps, ...by, passwordHashes: new Map<string, string>() };
+  const options = { ...deps, ...by, passwordHashes: new Map<string, string>(), clientSecrets: new Map() };
   return read.state.tenants.map((tenant) => {
     const current = states.get(tenant.id);
     const plan = planTenant(current, desiredState(tenant, current, options));
@@ -147,11 +150,28 @@ async function readApplicable(
     }
     if (tenant.name === undefined && states.get(tenant.id) === undefined)
       problems.push(unknownTenant(read, index));
+    problems.push(...missingSecrets(read, index, states.get(tenant.id)));
     const taken = await deps.store.takenValues(tenant.id, uniqueValues(applicable, tenant));
     problems.push(...takenProblems(read, tenant, taken));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
   return applicable;
+}
+
+/** No secret is sent to an issuer for which it was not declared. */
+function missingSecrets(read: ReadState, index: number, state: TenantState | undefined): Problem[] {
+  const present = new Map(state?.providers.map((record) => [record.name, record]));
+  const declared = read.state.tenants[index]?.providers ?? [];
+  return declared.flatMap((provider, place) =>
+    provider.clientSecret !== undefined || keepsSecret(provider, present.get(provider.name))
+      ? []
+      : [
+          read.problem(
+            ['tenants', index, 'providers', place, 'clientSecret'],
+            'is required for a new provider, and if issuer or clientId change',
+          ),
+        ],
+  );
 }
 
 /** An entry without a name refers to a tenant that exists. */
@@ -205,11 +225,16 @@ async function prepare(
 ): Promise<(current: TenantState | undefined) => TenantPlan | undefined> {
   const stored = await deps.store.passwordHashes(tenant.id);
   const passwordHashes = await hashesOf(deps.passwords, tenant, stored, signal);
+  const present = await readProviders(deps.database, tenant.id);
+  const clientSecrets = await deps.providerSecrets.sealed(tenant.id, tenant.providers, present);
   return (current) => {
     if (!isPreparedFor(tenant, stored, current)) return undefined;
     if (tenant.name === undefined && current === undefined)
       throw new DeclaredStateError([unknownTenant(read, read.state.tenants.indexOf(tenant))]);
-    const plan = planTenant(current, desiredState(tenant, current, { ...deps, ...by, passwordHashes }));
+    const plan = planTenant(
+      current,
+      desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),
+    );
     refuseConflicts(plan, by.owner);
     return plan;
   };

@@ -3,6 +3,7 @@ import {
   putApplications,
   restoreApplications,
 } from '../applications/commands.postgres.ts';
+import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import type { Command } from '../store/command.ts';
@@ -19,6 +20,7 @@ export function commandsOf({
   tenant,
   resources,
   roles,
+  providers,
   users,
   applications,
   restores,
@@ -28,6 +30,11 @@ export function commandsOf({
   return [
     ...(tenant === 'created' || tenant === 'updated' ? [putTenant(desired.tenant)] : []),
     ...ifAny(putRoles, putOf(roles)),
+    ...ifAny(
+      deleteProviders,
+      providers.deleted.map(({ name }) => name),
+    ),
+    ...ifAny(putProviders, putOf(providers)),
     ...ifAny(putResources, putOf(resources)),
     ...ifAny(
       deleteResources,

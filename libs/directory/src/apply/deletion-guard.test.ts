@@ -12,6 +12,7 @@ import { applyAtStart, buildDirectory, directoryConfig, migrations } from '../in
 import { ClientSecrets } from '../credentials/client-secrets.ts';
 import { HashQueue } from '../credentials/hash-queue.ts';
 import { Passwords } from '../credentials/passwords.ts';
+import { createProviderSecrets } from '../providers/provider-secrets.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import { applyDeclaredState, type ApplyDeps } from './apply.ts';
 
@@ -115,6 +116,7 @@ describe('a file that leaves out people or applications', () => {
         },
       },
       secrets: new ClientSecrets(createSecretKey(Buffer.alloc(32))),
+      providerSecrets: createProviderSecrets(createSecretKey(Buffer.alloc(32))),
       passwords: new Passwords({
         hashQueue: new HashQueue({ concurrency: 1, queue: 1, perAccount: 1 }),
         random: runtime().random,

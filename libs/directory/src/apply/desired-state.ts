@@ -2,6 +2,7 @@ import { desiredApplication } from '../applications/desired.ts';
 import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
+import { desiredProvider } from '../providers/desired.ts';
 import type { TenantState } from '../store/records.ts';
 import { tenantFields, type TenantRecord } from '../tenants/fields.ts';
 import { desiredUser } from '../users/desired.ts';
@@ -11,6 +12,8 @@ export interface DesiredOptions {
   readonly secrets: ClientSecrets;
   /** By normalized user name, for users with a declared password or hash. */
   readonly passwordHashes: ReadonlyMap<string, string>;
+  /** Sealed, by the names of providers with a declared secret. */
+  readonly clientSecrets: ReadonlyMap<string, string>;
   readonly newUserId: () => string;
   /** Who declares it. */
   readonly owner: string;
@@ -25,7 +28,7 @@ export interface DesiredOptions {
 export function desiredState(
   declared: DeclaredTenant,
   current: TenantState | undefined,
-  { secrets, passwordHashes, newUserId, ...by }: DesiredOptions,
+  { secrets, passwordHashes, clientSecrets, newUserId, ...by }: DesiredOptions,
 ): TenantState {
   return {
     tenant: desiredTenant(declared, current?.tenant, by),
@@ -41,6 +44,16 @@ export function desiredState(
       current?.roles,
       ({ name }: { readonly name: string }) => name,
       ({ name }, _, owner) => ({ name, owner }),
+      by,
+    ),
+    providers: besidesOthers(
+      declared.providers,
+      current?.providers,
+      ({ name }: { readonly name: string }) => name,
+      (provider, present, owner) => {
+        const sealedSecret = clientSecrets.get(provider.name);
+        return desiredProvider(provider, present, { owner, sealedSecret });
+      },
       by,
     ),
     users: besidesOthers(

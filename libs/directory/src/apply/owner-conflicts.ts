@@ -1,6 +1,7 @@
 import { checkApplication } from '../applications/checks.ts';
 import { keyOf } from '../declared/positions.ts';
 import type { Report } from '../fields/field-checks.ts';
+import { checkProviders } from '../providers/checks.ts';
 import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
 import type { TenantState } from '../store/records.ts';
 import { checkUsers } from '../users/checks.ts';
@@ -18,7 +19,7 @@ interface Owned {
 
 /** Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are. */
 export function refuseConflicts(plan: TenantPlan, owner: string): void {
-  const { current, desired, resources, roles, users, applications } = plan;
+  const { current, desired, resources, roles, providers, users, applications } = plan;
   const { tenantId } = desired.tenant;
   const changed = [
     ...(plan.tenant === 'updated' && desired.tenant.owner !== owner
@@ -26,6 +27,7 @@ export function refuseConflicts(plan: TenantPlan, owner: string): void {
       : []),
     ...changedByOthers('resource', resources, ({ audience }) => audience, owner),
     ...changedByOthers('role', roles, ({ name }) => name, owner),
+    ...changedByOthers('provider', providers, ({ name }) => name, owner),
     ...changedByOthers('user', users, ({ username }) => username, owner),
     ...changedByOthers('application', applications, ({ clientId }) => clientId, owner),
   ];
@@ -57,12 +59,21 @@ function changedByOthers<R extends Owned>(
 
 function hasOthers(state: TenantState | undefined, owner: string): boolean {
   if (state === undefined) return false;
-  const { resources, roles, users, applications } = state;
-  return [...resources, ...roles, ...users, ...applications].some((record) => record.owner !== owner);
+  const { resources, roles, providers, users, applications } = state;
+  return [...resources, ...roles, ...providers, ...users, ...applications].some(
+    (record) => record.owner !== owner,
+  );
 }
 
 /** The records of a tenant that refer to something that it lacks, or share what must be unique. */
-function brokenRecords({ resources, roles: allRoles, users, applications }: TenantState): string[] {
+function brokenRecords({
+  tenant,
+  resources,
+  roles: allRoles,
+  providers,
+  users,
+  applications,
+}: TenantState): string[] {
   const broken: string[] = [];
   const reportOf =
     <R extends Owned>(kind: string, records: readonly R[], nameOf: (record: R) => string): Report =>
@@ -75,6 +86,10 @@ function brokenRecords({ resources, roles: allRoles, users, applications }: Tena
   checkResources(
     { resources },
     reportOf('resource', resources, ({ audience }) => audience),
+  );
+  checkProviders(
+    { issuer: tenant.issuer, providers },
+    reportOf('provider', providers, ({ name }) => name),
   );
   const people = users.map(({ standardClaims, passwordHash: _, ...user }) => ({
     ...user,

@@ -2,7 +2,7 @@ import { changedFields, type Difference, type TenantPlan } from './plan.ts';
 
 /** A record that a plan changes, by its name in the declared state and without its values. */
 export interface RecordDifference {
-  readonly kind: 'tenant' | 'resource' | 'role' | 'user' | 'application';
+  readonly kind: 'tenant' | 'resource' | 'role' | 'provider' | 'user' | 'application';
   readonly name: string;
   readonly change: 'created' | 'updated' | 'deleted';
   /** Keys of the declared state; empty unless it is updated. */
@@ -33,6 +33,7 @@ export function differencesOf(
     ...tenantDifference(plan.tenant, current?.tenant, desired.tenant),
     ...named('resource', plan.resources, current?.resources, ({ audience }) => audience),
     ...named('role', plan.roles, current?.roles, ({ name }) => name),
+    ...named('provider', plan.providers, current?.providers, ({ name }) => name),
     ...users.map((user) => ({
       ...user,
       wasDeleted: user.change === 'created' && deletedBefore.has(user.name),
@@ -77,10 +78,9 @@ function named<T>(
   ];
 }
 
-/** Records have the keys of the declared state, except that passwords are hashes. */
 function keysThatDiffer(before: unknown, after: unknown): string[] {
   if (!isRecord(before) || !isRecord(after)) return [];
-  return changedFields(before, after).map((field) => (field === 'passwordHash' ? 'password' : field));
+  return changedFields(before, after);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

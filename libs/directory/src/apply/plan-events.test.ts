@@ -71,6 +71,7 @@ const state: TenantState = {
     },
   ],
   roles: [{ name: 'clerk', owner: 'file' }],
+  providers: [],
   users: [user],
   applications: [application],
 };

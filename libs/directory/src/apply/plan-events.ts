@@ -3,6 +3,7 @@ import type { AuditEvent, EventBase } from '@tessera/audit';
 import { fileOwner } from '../declared/owner.ts';
 import { changedFields, isEmpty, touched, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
+import type { ProviderRecord } from '../providers/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
 
@@ -18,6 +19,7 @@ export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
         : tenantEvents(plan.current?.tenant, plan.desired.tenant),
     ),
     ...configurationEvents(plan),
+    ...providerEvents(plan),
     ...applicationEvents(plan),
     ...userEvents(plan),
   ];
@@ -45,6 +47,19 @@ function configurationEvents({ resources, roles }: TenantPlan): readonly Draft[]
   const details = { resources: summary(resources), roles: summary(roles) };
   const [first] = [...touched(resources), ...touched(roles)];
   return ownedBy(first, [{ event: 'config.changed', details }]);
+}
+
+/** Who decides how people sign in. */
+function providerEvents({ providers: { created, updated, deleted } }: TenantPlan): Draft[] {
+  const happened = (record: ProviderRecord, event: string, details: Draft['details'] = {}) =>
+    ownedBy(record, [{ event, details: { provider: record.name, ...details } }]);
+  return [
+    ...created.flatMap((record) => happened(record, 'provider.created', { issuer: record.issuer })),
+    ...updated.flatMap(({ before, after }) =>
+      happened(after, 'provider.updated', changed(before, after).details),
+    ),
+    ...deleted.flatMap((record) => happened(record, 'provider.deleted')),
+  ];
 }
 
 function summary<T>({ created, updated, deleted }: Difference<T>): string {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApplicationRecord } from '../applications/fields.ts';
+import type { ProviderRecord } from '../providers/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import type { Change, TenantState } from '../store/records.ts';
@@ -19,6 +20,7 @@ export interface TenantPlan {
   readonly tenant: 'created' | 'updated' | 'unchanged' | 'deleted';
   readonly resources: Difference<ResourceRecord>;
   readonly roles: Difference<RoleRecord>;
+  readonly providers: Difference<ProviderRecord>;
   readonly users: Difference<UserRecord>;
   readonly applications: Difference<ApplicationRecord>;
   /** What it creates was deleted before, and is restored. */
@@ -43,6 +45,7 @@ export function planTenant(current: TenantState | undefined, desired: TenantStat
           : 'updated',
     resources: compare(current?.resources, desired.resources, (resource) => resource.audience),
     roles: compare(current?.roles, desired.roles, (role) => role.name),
+    providers: compare(current?.providers, desired.providers, (provider) => provider.name),
     users: compare(current?.users, desired.users, (user) => user.userId),
     applications: compare(current?.applications, desired.applications, (application) => application.clientId),
   };
@@ -65,9 +68,9 @@ function compare<T>(
   return { created, updated, deleted: before.filter((item) => !kept.has(keyOf(item))) };
 }
 
-/** Every tenant, API resource, role, user and application that changes counts once. */
+/** Every tenant, API resource, role, provider, user and application that changes counts once. */
 export function countPlan(plan: TenantPlan): PlanCounts {
-  const differences = [plan.resources, plan.roles, plan.users, plan.applications];
+  const differences = [plan.resources, plan.roles, plan.providers, plan.users, plan.applications];
   const sum = (kind: keyof Difference<unknown>) =>
     differences.reduce((total, difference) => total + difference[kind].length, 0);
   return {
@@ -82,7 +85,7 @@ export function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolea
 }
 
 /**
- * The changes for watchers. A change of the tenant itself, its resources or roles stands for everything in it, except for
+ * The changes for watchers. A change of the tenant itself, its resources, roles or providers stands for everything in it, except for
  * what ended, which is named.
  */
 export function changesOf(plan: TenantPlan): Change[] {
@@ -100,7 +103,8 @@ export function changesOf(plan: TenantPlan): Change[] {
   );
   const userChange = (record: UserRecord): Change =>
     repassworded.has(record) ? { ...user(record), endsAll: true } : user(record);
-  if (plan.tenant === 'unchanged' && isEmpty(plan.resources) && isEmpty(plan.roles)) {
+  const isConfiguredAsBefore = isEmpty(plan.resources) && isEmpty(plan.roles) && isEmpty(plan.providers);
+  if (plan.tenant === 'unchanged' && isConfiguredAsBefore) {
     return [...touched(plan.applications).map(application), ...touched(plan.users).map(userChange)];
   }
   const users = new Set([...ended(plan.users), ...repassworded]);
@@ -123,11 +127,21 @@ export function touched<T>(difference: Difference<T>): T[] {
   return [...putOf(difference), ...difference.deleted];
 }
 
-/** The names of the fields that differ, never their values. Standard claims of a user are fields of their own. */
+/** What records have in the place of keys of the declared state. */
+const declaredKeys: Readonly<Record<string, string>> = {
+  passwordHash: 'password',
+  sealedSecret: 'clientSecret',
+};
+
+/**
+ * The names of the fields that differ, as in the declared state, never their values. Standard claims of a user are fields of their own.
+ */
 export function changedFields(before: object, after: object): string[] {
   const fields = { before: fieldsOf(before), after: fieldsOf(after) };
   const names = new Set([...fields.after.keys(), ...fields.before.keys()]);
-  return [...names].filter((name) => !isDeepStrictEqual(fields.before.get(name), fields.after.get(name)));
+  return [...names]
+    .filter((name) => !isDeepStrictEqual(fields.before.get(name), fields.after.get(name)))
+    .map((name) => declaredKeys[name] ?? name);
 }
 
 function fieldsOf({ standardClaims = {}, ...record }: { readonly standardClaims?: object }) {

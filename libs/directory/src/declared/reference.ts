@@ -1,5 +1,6 @@
 import { applicationReference } from '../applications/fields.ts';
 import type { ReferenceRow } from '../fields/field.ts';
+import { providerReference } from '../providers/fields.ts';
 import { resourceReference } from '../resources/fields.ts';
 import { userReference } from '../users/fields.ts';
 import { tenantReference } from './schema.ts';
@@ -8,6 +9,7 @@ import { tenantReference } from './schema.ts';
 export const reference: Readonly<Record<string, readonly ReferenceRow[]>> = {
   tenants: tenantReference,
   resources: resourceReference,
+  providers: providerReference,
   users: userReference,
   applications: applicationReference,
 };

@@ -50,6 +50,16 @@ describe('references in a declared state', () => {
     );
   });
 
+  it('stand in a provider too', async () => {
+    const provider = (key: string) => `tenants:\n  - id: acme\n    providers:\n      - ${key}\n`;
+    expect(await resolve(provider('clientSecretFromEnv: SECRET'))).toBe(
+      provider('clientSecret: "from-the-environment"'),
+    );
+    expect(await resolve(provider('clientSecretFromFile: secrets/ada'))).toBe(
+      provider('clientSecret: "of the file"'),
+    );
+  });
+
   it('resolve files relative to the declared file and drop a trailing newline', async () => {
     const after = await resolve(state("passwordFromFile: 'secrets/ada'", 'value: x'));
     expect(after).toContain('password: "of the file"');

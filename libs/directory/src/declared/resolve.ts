@@ -15,6 +15,8 @@ const references: Readonly<Record<string, { readonly from: 'environment' | 'file
   {
     passwordFromEnv: { from: 'environment', key: 'password' },
     passwordFromFile: { from: 'file', key: 'password' },
+    clientSecretFromEnv: { from: 'environment', key: 'clientSecret' },
+    clientSecretFromFile: { from: 'file', key: 'clientSecret' },
     fromEnv: { from: 'environment', key: 'value' },
     fromFile: { from: 'file', key: 'value' },
   };
@@ -98,10 +100,10 @@ function findReferences({ document }: DeclaredText): Reference[] {
   return found.sort((left, right) => left.range[0] - right.range[0]);
 }
 
-/** A user, or a secret of an application. */
+/** A user, a provider, or a secret of an application. */
 function isReferencePlace(path: Path): boolean {
   const shape = path.filter((step) => typeof step === 'string').join('.');
-  return shape === 'tenants.users' || shape === 'tenants.applications.secrets';
+  return ['tenants.users', 'tenants.providers', 'tenants.applications.secrets'].includes(shape);
 }
 
 /** JSON strings are YAML strings; the line separators that JSON leaves as they are would end a YAML 1.1 line. */

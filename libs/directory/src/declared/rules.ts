@@ -1,5 +1,6 @@
 import { checkApplication, checkSecrets } from '../applications/checks.ts';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
+import { checkProviders } from '../providers/checks.ts';
 import {
   checkAudiences,
   checkResources,
@@ -34,6 +35,7 @@ export function checkRules(
     checkReference(tenant, inTenant);
     checkResources(tenant, inTenant, others.resources);
     refuseRepeated(tenant.roles, (index) => inTenant(['roles', index], 'is declared twice'));
+    checkProviders(tenant, inTenant, others.providers);
     const roles = [...tenant.roles, ...others.roles];
     checkUsers({ users: tenant.users, roles }, inTenant, others.identifiers);
     const known = { resources: [...tenant.resources, ...others.resources], roles };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { application } from '../applications/fields.ts';
 import { referenceOf, shapeOf } from '../fields/field.ts';
+import { provider } from '../providers/fields.ts';
 import { resource } from '../resources/fields.ts';
 import { role } from '../roles/fields.ts';
 import { line } from '../fields/values.ts';
@@ -18,6 +19,7 @@ const tenantKeys = {
   },
   resources: { schema: z.array(resource).default([]), reference: 'list' },
   roles: { schema: z.array(role).default([]), reference: 'list of names' },
+  providers: { schema: z.array(provider).max(50).default([]), reference: 'list' },
   users: { schema: z.array(user).default([]), reference: 'list' },
   applications: { schema: z.array(application).default([]), reference: 'list' },
 };

@@ -11,6 +11,7 @@ export interface Surroundings {
     readonly tokenType: string;
   }[];
   readonly roles: readonly string[];
+  readonly providers: readonly { readonly domains: readonly string[] }[];
   /** Of people, normalized. */
   readonly identifiers: readonly string[];
 }
@@ -35,6 +36,11 @@ export function othersIn(
   return {
     resources: kept(state.resources, ({ audience }) => audience, audiences),
     roles: kept(state.roles, ({ name }) => name, declared.roles).map(({ name }) => name),
+    providers: kept(
+      state.providers,
+      ({ name }) => name,
+      declared.providers.map(({ name }) => name),
+    ),
     identifiers: kept(state.users, ({ username }) => normalizeIdentifier(username), usernames).flatMap(
       identifiersOf,
     ),
@@ -43,7 +49,7 @@ export function othersIn(
 
 /** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
 export function assumedFor({ name, users, applications }: DeclaredTenant): Surroundings {
-  if (name !== undefined) return { resources: [], roles: [], identifiers: [] };
+  if (name !== undefined) return { resources: [], roles: [], providers: [], identifiers: [] };
   const scopes = applications.flatMap((application) => application.scopes);
   const audiences = applications.flatMap(({ introspectAudiences }) => introspectAudiences);
   const others = scopes.filter((scope) => !isBuiltInScope(scope)).map((scope) => ({ name: scope }));
@@ -56,6 +62,7 @@ export function assumedFor({ name, users, applications }: DeclaredTenant): Surro
       ...users.flatMap(({ roles }) => roles),
       ...applications.flatMap(({ allowedRoles }) => allowedRoles),
     ],
+    providers: [],
     identifiers: [],
   };
 }

@@ -9,7 +9,7 @@ const lists = {
   role: 'roles',
   tenant: 'tenant',
 } as const satisfies Record<RecordKind, keyof TenantState>;
-const nothing = { resources: [], roles: [], users: [], applications: [] };
+const nothing = { resources: [], roles: [], providers: [], users: [], applications: [] };
 
 /** The plan that turns one record into another. Undefined: it does not exist. */
 export function planRecord<K extends RecordKind>(

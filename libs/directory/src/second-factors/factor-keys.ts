@@ -1,6 +1,5 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { CompactEncrypt, compactDecrypt } from 'jose';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { createHmac, type KeyObject } from 'node:crypto';
+import { createSealing, derivedKey } from '../credentials/sealing.ts';
 import { totpSecretLength } from './totp.ts';
 
 /** A person of a tenant. */
@@ -9,11 +8,11 @@ export interface PersonId {
   readonly userId: string;
 }
 
-/** What protects second factors at rest. All keys come from the pepper of the directory (RFC 5869). */
+/** What protects second factors at rest. */
 export interface FactorKeys {
   /** The secret that a person may enrol from a page; the same for the same seed, so that none is stored before it is enrolled. */
   proposed(person: PersonId, seed: string): Buffer;
-  /** A secret, encrypted for this person (RFC 7516, A256GCM). */
+  /** A secret, encrypted for this person. */
   seal(person: PersonId, secret: Buffer): Promise<string>;
   /** Throws `temporarily_unavailable` for what was sealed for another person or under another pepper. */
   open(person: PersonId, sealed: string): Promise<Buffer>;
@@ -22,36 +21,16 @@ export interface FactorKeys {
 }
 
 export function createFactorKeys(pepper: KeyObject): FactorKeys {
-  const derived = (use: string) =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', pepper, '', `tessera.second-factors.${use}.v1`, 32)));
-  const sealing = derived('sealing');
-  const proposals = derived('proposals');
-  const codes = derived('recovery-codes');
+  const sealing = createSealing(pepper, 'second-factors.sealing');
+  const proposals = derivedKey(pepper, 'second-factors.proposals');
+  const codes = derivedKey(pepper, 'second-factors.recovery-codes');
   const mac = (key: KeyObject, { tenantId, userId }: PersonId, value: string) =>
     createHmac('sha256', key).update(`${tenantId}\0${userId}\0${value}`).digest();
 
   return {
     proposed: (person, seed) => mac(proposals, person, seed).subarray(0, totpSecretLength),
-
-    seal: async (person, secret) =>
-      new CompactEncrypt(secret)
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', sub: subjectOf(person) })
-        .encrypt(sealing),
-
-    async open(person, sealed) {
-      try {
-        const { plaintext, protectedHeader } = await compactDecrypt(sealed, sealing);
-        if (protectedHeader['sub'] !== subjectOf(person))
-          throw new Error('It was sealed for another person.');
-        return Buffer.from(plaintext);
-      } catch (error) {
-        const cause = new Error('A second factor cannot be read with this TESSERA_DIRECTORY_PEPPER.', {
-          cause: error,
-        });
-        throw temporarilyUnavailable(cause);
-      }
-    },
-
+    seal: (person, secret) => sealing.seal(subjectOf(person), secret),
+    open: (person, sealed) => sealing.open(subjectOf(person), sealed),
     digest: (person, code) => mac(codes, person, code),
   };
 }

@@ -1,4 +1,5 @@
 import type { ApplicationRecord } from '../applications/fields.ts';
+import type { ProviderRecord } from '../providers/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
@@ -9,6 +10,7 @@ export interface TenantState {
   readonly tenant: TenantRecord;
   readonly resources: readonly ResourceRecord[];
   readonly roles: readonly RoleRecord[];
+  readonly providers: readonly ProviderRecord[];
   readonly users: readonly UserRecord[];
   readonly applications: readonly ApplicationRecord[];
 }

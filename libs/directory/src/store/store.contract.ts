@@ -118,6 +118,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
       },
     ],
     roles: testRoles('manager', 'clerk'),
+    providers: [],
     users: [
       testUser('ada', {
         roles: ['manager', 'clerk'],

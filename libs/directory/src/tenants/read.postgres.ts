@@ -1,6 +1,7 @@
 import type { Queryable } from '@tessera/stores';
 import { mostNames, type Everybody } from '../apply/impact.ts';
 import { readApplications } from '../applications/read.postgres.ts';
+import { readProviders } from '../providers/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles, roleRecords } from '../roles/read.postgres.ts';
 import type { TenantState } from '../store/records.ts';
@@ -34,6 +35,7 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
     tenant,
     resources: await readResources(tx, tenantId),
     roles: await readRoles(tx, tenantId),
+    providers: await readProviders(tx, tenantId),
     users: await readUsers(tx, tenantId),
     applications: await readApplications(tx, tenantId),
   };
@@ -45,6 +47,7 @@ export async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean>
     name: 'directory.tenant_is_empty',
     text: `SELECT NOT EXISTS (SELECT FROM directory.api_resource WHERE tenant_id = $1)
               AND NOT EXISTS (SELECT FROM ${roleRecords} ro WHERE ro.tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.provider WHERE tenant_id = $1)
               AND NOT EXISTS (SELECT FROM directory.user_account WHERE tenant_id = $1)
               AND NOT EXISTS (SELECT FROM directory.application WHERE tenant_id = $1) AS is_empty`,
     values: [tenantId],

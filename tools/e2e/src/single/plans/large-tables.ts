@@ -45,6 +45,20 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     position: '0',
   });
   await fill('directory.role', tenants * 3, { tenant_id: tenant, name: `'role' || i / ${tenants}` });
+  await fill('directory.provider', tenants, {
+    tenant_id: `'t' || i`,
+    name: `'okta'`,
+    preset: `'none'`,
+    issuer: `'https://login.example'`,
+    client_id: `'tessera'`,
+    sealed_secret: `''`,
+    display_name: `'Work'`,
+    scopes: `'{openid}'`,
+    domains: `'{}'`,
+    linking: `'never'`,
+    creates_accounts: 'false',
+    owner: `'file'`,
+  });
   await fill('directory.application', applications, {
     tenant_id: tenant,
     client_id: `'client' || i`,

@@ -1294,7 +1294,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
   fileName: string;
 
   /**
-   * Allows deletions of users and applications, and of more than a tenth of a tenant's resources or roles.
+   * Allows deletions of users and applications, and of more than a tenth of a tenant's resources, roles or providers.
    *
    * @generated from field: bool allow_delete = 3;
    */
@@ -1442,7 +1442,7 @@ export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
  */
 export type Difference = Message<"tessera.directory.v1.Difference"> & {
   /**
-   * "tenant", "resource", "role", "user" or "application".
+   * "tenant", "resource", "role", "provider", "user" or "application".
    *
    * @generated from field: string kind = 1;
    */
