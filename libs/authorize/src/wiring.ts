@@ -121,6 +121,7 @@ export function buildAuthorize(
     directoryService: peers.directory,
     directory,
     limitGuesses,
+    random,
     consents: createConsentStore(database),
     audit,
   });

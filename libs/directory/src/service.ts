@@ -12,6 +12,8 @@ import type { PepperCheck } from './credentials/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
 import { secondFactorCalls } from './second-factors/second-factor-calls.ts';
 import type { SecondFactors } from './second-factors/second-factors.ts';
+import { passkeyCalls } from './passkeys/passkey-calls.ts';
+import type { Passkeys } from './passkeys/passkeys.ts';
 import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
@@ -28,6 +30,7 @@ export interface DirectoryDeps {
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
   readonly secondFactors: SecondFactors;
+  readonly passkeys: Passkeys;
 }
 
 /** That one call reads. */
@@ -112,6 +115,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
 
     ...openedLinkCalls(deps),
     ...secondFactorCalls(deps.secondFactors),
+    ...passkeyCalls(deps.passkeys),
 
     async *watchChanges({ afterSequence, since }, { signal }) {
       for await (const item of feed.watch(await startOf(afterSequence, since), signal)) {

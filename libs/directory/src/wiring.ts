@@ -19,6 +19,7 @@ import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { recordRoutes } from './records/record-routes.ts';
+import { createPasskeys } from './passkeys/passkeys.ts';
 import { createProviderSecrets } from './providers/provider-secrets.ts';
 import { createSecondFactors } from './second-factors/second-factors.ts';
 import { directoryHandlers } from './service.ts';
@@ -71,6 +72,8 @@ export function buildDirectory(
   const links = createPasswordLinks(setting);
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
+  const passkeys = createPasskeys({ ...setting, store, pepper: key });
+  const challengePurge = startPurge(passkeys, { what: 'used challenges', log });
   const linkPurge = startPurge(links, { what: 'password links', log });
   const adminDeps = {
     database,
@@ -106,6 +109,7 @@ export function buildDirectory(
           links,
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
           secondFactors,
+          passkeys,
         }),
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
@@ -123,6 +127,7 @@ export function buildDirectory(
       await purge.close();
       await feed.close();
       await linkPurge.close();
+      await challengePurge.close();
       await signIns.close();
       await secretUses.close();
     },

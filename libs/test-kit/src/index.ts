@@ -15,6 +15,7 @@ export * from './network/receiver.ts';
 export * from './fakes/silent-log.ts';
 export * from './stores.ts';
 export * from './fakes/traces.ts';
+export * from './fakes/software-authenticator.ts';
 export * from './browser/chromium.ts';
 export * from './certificates/authority.ts';
 export * from './browser/html.ts';

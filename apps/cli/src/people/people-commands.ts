@@ -60,7 +60,9 @@ password it may be repeated, which ends the link before.`,
     });
   group
     .command('reset-factors')
-    .description('remove the authenticator app and recovery codes of a person who has lost the device')
+    .description(
+      'remove the authenticator app, recovery codes and passkeys of a person who has lost the device',
+    )
     .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
     .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
     .option('--user-id <id>', 'in place of --username', nonEmpty)

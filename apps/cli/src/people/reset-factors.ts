@@ -6,6 +6,8 @@ export interface ResetFactorsOptions extends PersonOptions {
   readonly validateOnly: boolean;
 }
 
+const names: Readonly<Record<string, string>> = { totp: 'the authenticator app', passkey: 'the passkeys' };
+
 /** Removes the second factors of a person. Throws CommandError. */
 export async function resetFactors(options: ResetFactorsOptions, terminal: Terminal): Promise<void> {
   const { validateOnly } = options;
@@ -18,7 +20,7 @@ export async function resetFactors(options: ResetFactorsOptions, terminal: Termi
   );
   const { removed } = result;
   if (removed.length === 0) return terminal.say(`${called} has no second factor. Nothing has changed.\n`);
-  if (validateOnly)
-    return terminal.say(`This removes the authenticator app of ${called} and ends all sign-ins.\n`);
-  terminal.say(`The authenticator app of ${called} is removed, and all sign-ins have ended.\n`);
+  const what = removed.map((factor) => names[factor] ?? factor).join(' and ');
+  if (validateOnly) return terminal.say(`This removes ${what} of ${called} and ends all sign-ins.\n`);
+  terminal.say(`Removed of ${called}: ${what}. All sign-ins have ended.\n`);
 }

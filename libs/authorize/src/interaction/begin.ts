@@ -80,6 +80,6 @@ export function createBegin(deps: {
     const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
     if (request.prompt.has('none')) return refuseToAsk(from, policy, visit, due);
-    return nextPage(due, { from, visit, policy, interactionId: await save(visit) });
+    return nextPage(due, { steps, from, visit, policy, interactionId: await save(visit) });
   };
 }

@@ -6,7 +6,7 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Continued, Submitted, VisitsToPages } from './next.ts';
 import type { Policies } from './policies.ts';
-import { nextStep, requireFactors } from './step.ts';
+import { nextStep, requireFactors, stepOfForm } from './step.ts';
 import type { Step } from './step.ts';
 import { advance, withoutLostSession } from './visit.ts';
 import { describeInteraction, invalidContext } from './visits.ts';
@@ -59,18 +59,21 @@ export function createContinue(deps: {
     };
     // As when the answer to the last form was lost, and its step remembers for good what the person agreed to.
     if (due === undefined) return end(visit);
-    const at = { from, visit, policy, interactionId };
-    if (due.name !== submitted.step) return { next: await nextPage(due, at) };
+    const at = { steps, from, visit, policy, interactionId };
+    const taken = stepOfForm(steps, due, submitted.step);
+    if (taken === undefined) return { next: await nextPage(due, at) };
     await policies.requirePerson(from, policy, visit);
-    const result = await due.take(from, visit, policy, submitted.fields);
+    const result = await taken.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'declined') return end(visit, undefined, true);
-    const advanced = advance(visit, due.name, result);
+    const advanced = advance(visit, taken.name, result);
     const following = await nextStep(steps, from, advanced, policy);
     if (following !== undefined) {
       const saved = await save(from, advanced, interactionId);
-      return { next: await nextPage(following, { from, visit: advanced, policy, interactionId: saved }) };
+      return {
+        next: await nextPage(following, { steps, from, visit: advanced, policy, interactionId: saved }),
+      };
     }
     // Who was known before this form may have been disabled meanwhile, or have changed the password.
     const isFirst = visit.person === undefined && result.outcome === 'verified';

@@ -60,7 +60,7 @@ export function createDispatcher(deps: {
     const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw invalidContext('no step is due');
     await policies.requirePerson(from, policy, visit);
-    return nextPage(due, { from, visit, policy, interactionId });
+    return nextPage(due, { steps, from, visit, policy, interactionId });
   }
 
   return {

@@ -47,10 +47,11 @@ export interface Continued {
 /** A new visit to a page of ours. */
 export type VisitsToPages = (from: BrowserCall, page: OwnPage) => Promise<Visit>;
 
-/** The page of a step. `interactionId` is empty for a visit that is not stored. */
+/** The page of a step, with what those that may be taken in its place need. `interactionId` is empty for a visit that is not stored. */
 export async function nextPage(
   step: Step,
   at: {
+    readonly steps: readonly Step[];
     readonly from: BrowserCall;
     readonly visit: Visit;
     readonly policy: Policy;
@@ -58,9 +59,11 @@ export async function nextPage(
   },
   answer: { readonly problem?: string; readonly shown?: Fields } = {},
 ): Promise<Next> {
-  const { from, visit, policy, interactionId } = at;
+  const { steps, from, visit, policy, interactionId } = at;
   const { problem = '', shown } = answer;
   const interaction = describeInteraction(interactionId, policy);
   const page = { next: 'step', step: step.name, problem, interaction } as const;
-  return { ...page, shown: { ...(await step.shown(from, visit, policy)), ...shown } };
+  const others = steps.filter(({ insteadOf }) => insteadOf?.includes(step.name) === true);
+  const fields = await Promise.all([...others, step].map(async (one) => one.shown(from, visit, policy)));
+  return { ...page, shown: Object.assign({}, ...fields, shown) as Fields };
 }

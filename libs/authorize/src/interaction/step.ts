@@ -38,6 +38,8 @@ export interface Verified {
   readonly signedInAt: number | undefined;
   /** How: values of the `amr` claim (RFC 8176 §2). */
   readonly methods: readonly string[];
+  /** What the visit also remembers. */
+  readonly learned?: Pick<Visit, 'makesPasskeys'>;
 }
 
 /** One page of a visit. */
@@ -48,6 +50,8 @@ export interface Step {
   readonly needsFreshSignIn?: boolean;
   /** The error for a request that lets us show nothing (OIDC Core §3.1.2.6); by default the person must interact. */
   readonly unaskedError?: 'consent_required';
+  /** Names of the steps in whose place a person may take it, on their pages. */
+  readonly insteadOf?: readonly string[];
   /** Whether the person must take it before the visit can end. */
   isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
   /** What its page shows in addition to the visit. */
@@ -65,6 +69,13 @@ export async function nextStep(
 ): Promise<Step | undefined> {
   for (const step of steps) if (await step.isDue(from, visit, policy)) return step;
   return undefined;
+}
+
+/** The step that a form is for: the one that is due, or one that may be taken in its place; undefined for any other. */
+export function stepOfForm(steps: readonly Step[], due: Step, name: string): Step | undefined {
+  return [due, ...steps.filter(({ insteadOf }) => insteadOf?.includes(due.name) === true)].find(
+    (step) => step.name === name,
+  );
 }
 
 /** Throws `temporarily_unavailable` if the steps let a person pass with fewer factors than are needed, as records may be out of date. */

@@ -47,7 +47,7 @@ export function advance(
 ): Visit {
   const done = [...visit.done, step];
   if (result.outcome === 'agreed') return { ...visit, done };
-  return { ...visit, done, person: identified(visit.person, result) };
+  return { ...visit, ...result.learned, done, person: identified(visit.person, result) };
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { Step } from '../interaction/step.ts';
 import { createConsentStep } from '../consent/consent.ts';
 import { createPasswordStep } from './password/password.ts';
+import { createPasskeyEnrolmentStep } from './passkey/passkey-enrolment.ts';
+import { createPasskeyStep } from './passkey/passkey.ts';
 import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
 import { createTotpEnrolmentStep } from './totp/totp-enrolment.ts';
 import { createTotpStep } from './totp/one-time-code.ts';
@@ -8,6 +10,7 @@ import { createTotpStep } from './totp/one-time-code.ts';
 /** What the steps work with. */
 type StepDeps = Parameters<typeof createPasswordStep>[0] &
   Parameters<typeof createTotpStep>[0] &
+  Parameters<typeof createPasskeyStep>[0] &
   Parameters<typeof createConsentStep>[0];
 
 /** The steps of a visit, in the order in which a person takes those that are due. */
@@ -15,8 +18,10 @@ export function createSteps(deps: StepDeps): readonly Step[] {
   return [
     createPasswordStep(deps),
     createTotpStep(deps),
+    createPasskeyStep(deps),
     createTotpEnrolmentStep(deps),
     createRecoveryCodesStep(deps),
+    createPasskeyEnrolmentStep(deps),
     createConsentStep(deps),
   ];
 }

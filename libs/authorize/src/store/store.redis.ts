@@ -19,6 +19,7 @@ const storedVisit = z.object({
   parameters: z.record(z.string(), z.string()),
   hintedUserId: z.string().default(''),
   seed: z.string().optional(),
+  makesPasskeys: z.boolean().optional(),
   person: z
     .object({
       userId: z.string(),

@@ -34,6 +34,8 @@ export interface Visit {
   readonly person?: KnownPerson | undefined;
   /** Random, and known to this visit alone; absent from a visit of version 0.1. */
   readonly seed?: string | undefined;
+  /** Whether the browser has said that it can make passkeys, and that the person has not put it off. */
+  readonly makesPasskeys?: boolean | undefined;
   /** Names of the steps that the person has taken. */
   readonly done: readonly string[];
 }

@@ -73,6 +73,8 @@ export interface FakeUser {
   password: string;
   /** The code that the person's authenticator app shows, each time; absent for a person without one. */
   totpCode?: string;
+  /** Whether the person has a passkey: it answers with `passkeyAnswer`. */
+  hasPasskey?: boolean;
   status: Status;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
@@ -91,6 +93,10 @@ type Edit<T> = Partial<T> | ((record: T) => void);
 
 /** The code with which anybody sets up an authenticator app. */
 export const enrolmentCode = '123456';
+
+/** What a browser answers with the passkey of a person, or with a new one. */
+export const passkeyAnswer = (userId: string, challenge: string): string =>
+  JSON.stringify({ id: userId, challenge });
 
 /** The secret of an application that was added without one. */
 export const secretOf = (clientId: string): string => `${clientId}-secret-0123456789-0123456789`;
@@ -120,6 +126,7 @@ export class FakeDirectory {
   readonly client: Client<typeof DirectoryService>;
   /** Refuses all calls. Open streams stay open. */
   unavailable = false;
+  readonly #usedChallenges = new Set<string>();
   /** Every response waits for this after its record was read, so it may be stale when it arrives. */
   hold: Promise<unknown> | undefined;
   /**
@@ -289,6 +296,22 @@ export class FakeDirectory {
         if (user?.totpCode !== code || user.status !== Status.ACTIVE) return {};
         return { user: withoutPassword(user) };
       },
+      proposePasskey: ({ ceremony }) => ({ options: JSON.stringify({ challenge: ceremony?.challenge }) }),
+      enrolPasskey: async ({ tenantId, userId, ceremony, response }) => {
+        const user = this.users.get(`${tenantId} ${userId}`);
+        if (user === undefined || !this.#isNewAnswer(userId, ceremony?.challenge, response)) return {};
+        await this.changeUser(userId, { hasPasskey: true });
+        return { user: withoutPassword(found(this.users.get(`${tenantId} ${userId}`))), synced: true };
+      },
+      verifyPasskey: ({ tenantId, userId, ceremony, response }) => {
+        const { id = '' } = JSON.parse(response) as { id?: string };
+        const user = this.users.get(`${tenantId} ${id}`);
+        if (user?.hasPasskey !== true || user.status !== Status.ACTIVE) return {};
+        if (userId !== '' && userId !== id) return {};
+        if (!this.#isNewAnswer(id, ceremony?.challenge, response)) return {};
+        const signedInAtMs = BigInt(Math.max(Date.now(), Number(user.validFrom) * 1000));
+        return { user: withoutPassword(user), signedInAtMs, synced: false };
+      },
       replaceRecoveryCodes: () => ({ codes: ['00000-00000', '11111-11111'] }),
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
@@ -298,6 +321,13 @@ export class FakeDirectory {
         return this.changes.watch(afterSequence, since, signal);
       },
     };
+  }
+
+  /** Each challenge is answered once. */
+  #isNewAnswer(userId: string, challenge = '', response = ''): boolean {
+    if (this.#usedChallenges.has(challenge) || response !== passkeyAnswer(userId, challenge)) return false;
+    this.#usedChallenges.add(challenge);
+    return true;
   }
 
   #userNamed(tenantId: string, identifier: string): FakeUser | undefined {
@@ -331,6 +361,10 @@ function edited<T>(record: T | undefined, edit: Edit<T>): T {
   return copy;
 }
 
-function withoutPassword({ password: _password, totpCode, ...user }: FakeUser) {
-  return { ...structuredClone(user), secondFactors: totpCode === undefined ? [] : ['totp'] };
+function withoutPassword({ password: _password, totpCode, hasPasskey, ...user }: FakeUser) {
+  const secondFactors = [
+    ...(totpCode === undefined ? [] : ['totp']),
+    ...(hasPasskey === true ? ['passkey'] : []),
+  ];
+  return { ...structuredClone(user), secondFactors };
 }

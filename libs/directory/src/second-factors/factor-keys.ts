@@ -18,12 +18,15 @@ export interface FactorKeys {
   open(person: PersonId, sealed: string): Promise<Buffer>;
   /** The digest of a recovery code, which has too few bits for one without a key. */
   digest(person: PersonId, code: string): Buffer;
+  /** How authenticators know a person, base64url: says nothing to whoever has no key (WebAuthn L3 §14.6.1). */
+  userHandle(person: PersonId): string;
 }
 
 export function createFactorKeys(pepper: KeyObject): FactorKeys {
   const sealing = createSealing(pepper, 'second-factors.sealing');
   const proposals = derivedKey(pepper, 'second-factors.proposals');
   const codes = derivedKey(pepper, 'second-factors.recovery-codes');
+  const handles = derivedKey(pepper, 'second-factors.user-handles');
   const mac = (key: KeyObject, { tenantId, userId }: PersonId, value: string) =>
     createHmac('sha256', key).update(`${tenantId}\0${userId}\0${value}`).digest();
 
@@ -32,6 +35,8 @@ export function createFactorKeys(pepper: KeyObject): FactorKeys {
     seal: (person, secret) => sealing.seal(subjectOf(person), secret),
     open: (person, sealed) => sealing.open(subjectOf(person), sealed),
     digest: (person, code) => mac(codes, person, code),
+
+    userHandle: (person) => mac(handles, person, '').toString('base64url'),
   };
 }
 

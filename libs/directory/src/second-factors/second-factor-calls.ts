@@ -40,7 +40,7 @@ export function factorResetCalls(
 ): Pick<Handlers<typeof UsersService>, 'resetSecondFactors'> {
   return {
     async resetSecondFactors(request, context) {
-      return { removed: (await factors.reset(request, context)) ? ['totp'] : [] };
+      return { removed: await factors.reset(request, context) };
     },
   };
 }

@@ -8,7 +8,8 @@ import type { PersonId } from './factor-keys.ts';
 
 /** SQL: the second factors of the user `u`. */
 export const secondFactorsOfUser = `
-  ARRAY(SELECT 'totp' FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id) AS second_factors`;
+  ARRAY(SELECT 'totp' FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id UNION ALL
+        (SELECT 'passkey' FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id LIMIT 1)) AS second_factors`;
 
 /** Where a person is, and the request. */
 export interface Origin {
@@ -111,41 +112,57 @@ export async function useRecoveryCode(
   });
 }
 
+/** Which of the second factors a person has: `totp`, `passkey`. */
+export async function factorsOfUser(database: Queryable, { tenantId, userId }: PersonId): Promise<string[]> {
+  const { rows } = await database.query<{ second_factors: string[] }>({
+    name: 'directory.factors_of_user',
+    text: `SELECT ${secondFactorsOfUser} FROM directory.user_account u WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    values: [tenantId, userId],
+  });
+  return rows[0]?.second_factors ?? [];
+}
+
 /**
- * Removes all second factors of a person, and ends what was issued to them before. Call it with the lock on the row of the person; false if
- * there are none.
+ * Removes all second factors of a person, and ends what was issued to them before. Call it with the lock on the row of the person. Returns
+ * which they had; if none, nothing has ended.
  */
 export async function removeFactors(
   tx: Queryable,
   runtime: AuditRuntime,
   person: PersonId,
   origin: Pick<AuditEvent, 'actor' | 'requestId'>,
-): Promise<boolean> {
+): Promise<string[]> {
   const { tenantId, userId } = person;
-  const { rowCount } = await tx.query({
-    name: 'directory.remove_totp',
-    text: 'DELETE FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
-    values: [tenantId, userId],
-  });
-  if (rowCount !== 1) return false;
-  await forgetRecoveryCodes(tx, person);
+  const removed = await factorsOfUser(tx, person);
+  if (removed.length === 0) return removed;
+  await forgetFactors(tx, [person]);
   await tx.query({
     name: 'directory.end_sign_ins',
     text: `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
             WHERE tenant_id = $1 AND user_id = $2`,
     values: [tenantId, userId],
   });
-  const event = { event: 'auth.factor.removed', outcome: 'success', details: { factor: 'totp' } } as const;
-  await insertAuditRows(tx, [{ ...origin, ...event, tenantId, subject: userId }], runtime);
+  const event = {
+    ...origin,
+    event: 'auth.factor.removed',
+    outcome: 'success',
+    tenantId,
+    subject: userId,
+  } as const;
+  await insertAuditRows(
+    tx,
+    removed.map((factor) => ({ ...event, details: { factor } })),
+    runtime,
+  );
   await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
-  return true;
+  return removed;
 }
 
 /** Removes what people who are gone for good had. */
 export async function forgetFactors(database: Queryable, people: readonly PersonId[]): Promise<void> {
   if (people.length === 0) return;
   const values = [people.map(({ tenantId }) => tenantId), people.map(({ userId }) => userId)];
-  for (const table of ['totp', 'recovery_code'] as const)
+  for (const table of ['totp', 'recovery_code', 'passkey'] as const)
     await database.query({
       name: `directory.forget_${table}`,
       text: `DELETE FROM directory.${table} WHERE (tenant_id, user_id) IN (
@@ -163,7 +180,7 @@ async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId
 }
 
 /** Locks the row of a person; whether they may sign in. */
-async function lockActive(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
+export async function lockActive(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
   const { rows } = await tx.query({
     name: 'directory.lock_active_user',
     text: `SELECT u.user_id FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
@@ -173,7 +190,8 @@ async function lockActive(tx: Queryable, { tenantId, userId }: PersonId): Promis
   return rows.length === 1;
 }
 
-function eventOf(
+/** What a person did to a factor of theirs. */
+export function eventOf(
   { tenantId, userId }: PersonId,
   origin: Origin,
   event: string,

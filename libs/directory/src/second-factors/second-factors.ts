@@ -11,6 +11,7 @@ import type { DirectoryStore, FoundUser } from '../store/store.ts';
 import { createFactorKeys, type PersonId } from './factor-keys.ts';
 import { newRecoveryCodes, normalizedRecoveryCode } from './recovery-codes.ts';
 import {
+  factorsOfUser,
   findTotp,
   putTotp,
   removeFactors,
@@ -47,8 +48,8 @@ export interface SecondFactors {
   verify(presented: Presented): Promise<FoundUser | undefined>;
   /** New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without an app. */
   replaceRecoveryCodes(person: PersonId & Origin): Promise<string[]>;
-  /** Removes the app and the codes, and ends what was issued before; false if there are none. Throws NotFound. */
-  reset(person: PersonId & { readonly validateOnly: boolean }, context: CallContext): Promise<boolean>;
+  /** Removes the app, the codes and the passkeys, and ends what was issued before. Returns what there was. Throws NotFound. */
+  reset(person: PersonId & { readonly validateOnly: boolean }, context: CallContext): Promise<string[]>;
 }
 
 export function createSecondFactors({
@@ -117,15 +118,15 @@ export function createSecondFactors({
     async reset({ validateOnly, ...person }, context) {
       const { tenantId, userId } = person;
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
-      const removes = await database.transaction(async (tx) => {
+      const removed = await database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
         if ((await lockRecord(tx, 'user', tenantId, userId)) === undefined) throw notFound('The user');
         return validateOnly
-          ? (await findTotp(tx, person)) !== undefined
+          ? factorsOfUser(tx, person)
           : removeFactors(tx, runtime, person, eventBase(context));
       });
       if (!validateOnly) onChange();
-      return removes;
+      return removed;
     },
   };
 }

@@ -51,7 +51,7 @@ export interface FoundUser {
   readonly tenant: TenantRecord;
   /** Earlier sign-ins are invalid, because of the user or the tenant; seconds since the Unix epoch. */
   readonly validFrom: number;
-  /** How the person signs in beyond the password: `totp`. */
+  /** How the person signs in beyond the password: `totp`, `passkey`. */
   readonly secondFactors: readonly string[];
 }
 

@@ -38,6 +38,8 @@ const pages = [
   'tenant-form',
   'form-post',
   'new-password',
+  'passkey',
+  'passkey_enrolment',
   'notice',
 ];
 
@@ -65,6 +67,7 @@ describe.each(pages)('the page %s', (page) => {
       advice: value,
       userCode: value,
       notice: value,
+      passkey: { options: value, nonce: value },
       person: { name: value, tenantId: value },
       request: request(value),
       requests: [request(value), request(value)],

@@ -26,15 +26,17 @@ export function loadTemplates(): Templates {
   const icon = asset('tessera.svg', 'image/svg+xml');
   const approvals = asset('approvals.js', 'text/javascript; charset=utf-8');
   const formPost = asset('form-post.js', 'text/javascript; charset=utf-8');
+  const passkey = asset('passkey.js', 'text/javascript; charset=utf-8');
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
-    assets: [style, icon, approvals, formPost],
+    assets: [style, icon, approvals, formPost, passkey],
     render: (template, data) =>
       eta.render(`./${template}`, {
         style: style.href,
         icon: icon.href,
         approvalsScript: approvals.href,
         formPostScript: formPost.href,
+        passkeyScript: passkey.href,
         ...data,
       }),
   };

@@ -11,8 +11,8 @@ import type { Guess, LimitGuesses } from '../guess-limits.ts';
 export const longestPassword = 1024;
 
 /**
- * User name, e-mail address or phone number, and password: the fields `identifier` and `password`. Unknown, wrong, locked and disabled
- * get the same answer.
+ * User name, e-mail address or phone number, and password: the fields `identifier` and `password`, and `passkeys`, which is `make` from a
+ * browser in which the person may make one. Unknown, wrong, locked and disabled get the same answer.
  */
 export function createPasswordStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -53,14 +53,15 @@ export function createPasswordStep(deps: {
     name: 'password',
     isDue: (_from, { person }) => person === undefined,
     shown: (_from, _visit, { request }) => ({ identifier: request?.form.loginHint ?? '' }),
-    async take(from, _visit, { tenantId, clientId }, { identifier = '', password = '' }) {
+    async take(from, _visit, { tenantId, clientId }, { identifier = '', password = '', passkeys = '' }) {
       if (identifier === '' || password === '') return { outcome: 'refused', problem: 'incomplete' };
       const guess = { tenantId, clientId, identifier };
       const verified = await limitGuesses(from, guess, {
         whose: () => resolve(from, guess),
         check: () => verify(from, guess, password),
       });
-      return verified ?? { outcome: 'refused', problem: 'wrong_credentials' };
+      if (verified === undefined) return { outcome: 'refused', problem: 'wrong_credentials' };
+      return passkeys === 'make' ? { ...verified, learned: { makesPasskeys: true } } : verified;
     },
   };
 }

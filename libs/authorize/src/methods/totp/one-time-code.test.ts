@@ -105,10 +105,10 @@ describe('a person with an authenticator app', () => {
     const about = { tenantId: 'acme', subject: `acme-${identifier}`, details: { factor: 'totp' } };
     const audited = async (event: string) =>
       (await world.audited(event)).filter(({ subject }) => subject === about.subject);
-    expect(await audited('auth.login.failed')).toMatchObject(
-      Array.from({ length: limit }, () => ({ ...about, reason: 'wrong_factor' })),
-    );
-    expect(await audited('ratelimit.exceeded')).toMatchObject([about]);
+    await expect
+      .poll(async () => audited('auth.login.failed'))
+      .toMatchObject(Array.from({ length: limit }, () => ({ ...about, reason: 'wrong_factor' })));
+    await expect.poll(async () => audited('ratelimit.exceeded')).toMatchObject([about]);
   });
 
   it('is asked for the code alone in a session that knows the password alone', async () => {

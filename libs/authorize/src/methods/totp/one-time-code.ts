@@ -7,7 +7,7 @@ import type { LimitGuesses } from '../guess-limits.ts';
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
 export const otpMethods = ['otp', 'mfa'] as const;
 
-/** A code of the authenticator app (RFC 6238), or a recovery code: the field `totp_code`. Due for everybody who has an app. */
+/** A code of the authenticator app (RFC 6238), or a recovery code: the field `totp_code`. Due for everybody who has an app, unless they have used a passkey. */
 export function createTotpStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user'>;
@@ -19,7 +19,7 @@ export function createTotpStep(deps: {
     name: 'totp',
 
     async isDue({ call }, { tenantId, person }) {
-      if (person === undefined || person.methods.includes('otp')) return false;
+      if (person === undefined || person.methods.includes('mfa')) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
       return user === undefined || user.secondFactors.includes('totp');
     },

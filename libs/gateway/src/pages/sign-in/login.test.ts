@@ -207,8 +207,8 @@ describe('POST /login', () => {
     const nothing = { interaction: 'ti_abc', csrf };
     expect((await send(gateway, nothing)).statusCode).toBe(400);
     expect(gateway.requests('continue').map((request) => request.fields)).toEqual([
-      { identifier: 'ada', password: '' },
-      { identifier: '', password: '' },
+      { identifier: 'ada', password: '', passkeys: '' },
+      { identifier: '', password: '', passkeys: '' },
     ]);
   });
 

@@ -4,7 +4,7 @@ import type { StepPage } from './step-page.ts';
 /** User name, e-mail address or phone number, and password. */
 export const passwordPage: StepPage = {
   name: 'password',
-  fields: ['password', 'identifier'],
+  fields: ['password', 'identifier', 'passkeys'],
   title: ({ person }) => (person === undefined ? 'Sign in' : 'Confirm that it is you'),
   data({ shown, form, person }) {
     const identifier = form?.get('identifier') ?? person?.session.username ?? shown['identifier'] ?? '';

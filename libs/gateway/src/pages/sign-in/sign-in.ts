@@ -11,6 +11,7 @@ import { sendPage, sendPageError, type Page } from '../page.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { giveSession } from '../session.ts';
 import { sendToClient } from './to-client.ts';
+import { passkeyAsked, passkeyPage } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
 import { pageOfForm, pageOfStep } from './step-pages.ts';
 
@@ -158,7 +159,9 @@ export function sendStep(
   const step = pageOfStep(name);
   if (step === undefined || interaction === undefined)
     throw new OAuthError('server_error', 'The sign-in could not be continued.', { cause: `step ${name}` });
-  const refused = problem === '' ? undefined : step.problems[problem];
+  // A passkey may have been sent in place of what the page asks for.
+  const refused = problem === '' ? undefined : (step.problems[problem] ?? passkeyPage.problems[problem]);
+  const passkey = passkeyAsked(shown);
   const { person, error } = to;
   const view = { shown, person, form: refused && to.form };
   const [lead, leadName] = place.lead(interaction);
@@ -169,12 +172,14 @@ export function sendStep(
     title: step.title(view),
     message: place.message(interaction),
     formTarget: place.formTarget,
+    script: passkey !== undefined,
     tenant: { id: place.page?.tenantId ?? interaction.tenantId, name: interaction.tenantName },
     data: {
       path: place.path,
       lead,
       leadName,
       problem: refused?.message ?? error?.message,
+      passkey,
       ...step.data(view),
       fields: [
         { name: antiForgeryField, value: token },

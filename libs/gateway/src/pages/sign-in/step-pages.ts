@@ -1,4 +1,5 @@
 import { consentPage } from './consent-page.ts';
+import { passkeyEnrolmentPage, passkeyPage } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
 import { recoveryCodesPage, totpEnrolmentPage, totpPage } from './totp-pages.ts';
 import type { StepPage } from './step-page.ts';
@@ -7,8 +8,10 @@ import type { StepPage } from './step-page.ts';
 const stepPages: readonly StepPage[] = [
   passwordPage,
   totpPage,
+  passkeyPage,
   totpEnrolmentPage,
   recoveryCodesPage,
+  passkeyEnrolmentPage,
   consentPage,
 ];
 

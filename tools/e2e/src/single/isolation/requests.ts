@@ -362,6 +362,19 @@ const directoryCalls: readonly GoodRequest[] = [
     },
   },
   {
+    method: 'DirectoryService.ProposePasskey',
+    request: async (tenant) => (await tenant.newPasskey()).proposal,
+  },
+  {
+    method: 'DirectoryService.EnrolPasskey',
+    request: async (tenant) => (await tenant.newPasskey()).enrolment,
+    known: { 'ceremony.challenge': 'authorize makes it of the visit, and says that the answer is one to it' },
+  },
+  {
+    method: 'DirectoryService.VerifyPasskey',
+    request: async (tenant) => tenant.signedByPasskey(),
+  },
+  {
     method: 'admin.UsersService.ResetSecondFactors',
     async request(tenant) {
       const { tenantId, userId } = await tenant.secondFactor();

@@ -2,6 +2,7 @@ import { getOption, type JsonObject } from '@bufbuild/protobuf';
 import { URI, type TOTP } from 'otpauth';
 import { randomBytes, randomInt } from 'node:crypto';
 import { access } from '@tessera/proto-gen/access';
+import { SoftwareAuthenticator } from '@tessera/test-kit';
 import { newPkce } from '@tessera/test-client';
 import { redirectUri } from '../../harness/declared-state.ts';
 import { textAt } from './crossings.ts';
@@ -303,6 +304,26 @@ export class Tenant {
     await this.#calls.get('DirectoryService.EnrolTotp', { ...proposal, code });
     const { tenantId, userId } = proposal;
     return { tenantId, userId, code: next };
+  }
+
+  /** A passkey that a new person may enrol, as the browser has made it. */
+  async newPasskey() {
+    const person = await this.record('User', { username: this.newName() });
+    const { origin, hostname: rpId } = new URL(this.issuer);
+    const key = new SoftwareAuthenticator(origin, true);
+    const asked = () => ({ rpId, origin, challenge: randomBytes(32).toString('base64url') });
+    const proposal = { tenantId: this.id, userId: textAt(person, 'userId'), ceremony: asked() };
+    const proposed = await this.#calls.get('DirectoryService.ProposePasskey', proposal);
+    const response = key.create(textAt(proposed, 'options'));
+    return { key, asked, proposal, enrolment: { ...proposal, response } };
+  }
+
+  /** What a passkey has signed that a new person has enrolled. */
+  async signedByPasskey() {
+    const { key, asked, enrolment } = await this.newPasskey();
+    await this.#calls.get('DirectoryService.EnrolPasskey', enrolment);
+    const ceremony = asked();
+    return { tenantId: this.id, ceremony, response: key.get(ceremony) };
   }
 
   /** Of its key that signs. */

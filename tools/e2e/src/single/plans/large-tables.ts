@@ -137,6 +137,20 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     last_step: '0',
   });
   await fill('directory.recovery_code', rows, { tenant_id: tenant, user_id: user, digest: hash });
+  await fill('directory.passkey', rows, {
+    tenant_id: tenant,
+    credential_id: `md5(i::text)`,
+    user_id: user,
+    user_handle: `md5(i::text)`,
+    rp_id: `'id.example'`,
+    public_key: hash,
+    sign_count: '0',
+    transports: `'{internal}'`,
+    synced: 'true',
+    backed_up: 'true',
+    name: `'Passkey'`,
+  });
+  await fill('directory.used_challenge', rows, { tenant_id: tenant, digest: hash, used_at: earlier });
   await fill('directory.change', rows, {
     recorded_at: earlier,
     kind: `'user'`,

@@ -614,7 +614,7 @@ export const ResetSecondFactorsRequestSchema: GenMessage<ResetSecondFactorsReque
  */
 export type ResetSecondFactorsResponse = Message<"tessera.admin.v1.ResetSecondFactorsResponse"> & {
   /**
-   * What the person had: "totp". Empty if there was nothing to remove, and nothing has ended.
+   * What the person had: "totp", "passkey". Empty if there was nothing to remove, and nothing has ended.
    *
    * @generated from field: repeated string removed = 1;
    */
@@ -802,7 +802,8 @@ export const UsersService: GenService<{
     output: typeof CreatePasswordLinkResponseSchema;
   },
   /**
-   * ResetSecondFactors removes a person's authenticator app and recovery codes, as when the device is lost, and ends what was issued before.
+   * ResetSecondFactors removes a person's authenticator app, recovery codes and passkeys, as when the device is lost, and ends what was
+   * issued before.
    *
    * @generated from rpc tessera.admin.v1.UsersService.ResetSecondFactors
    */

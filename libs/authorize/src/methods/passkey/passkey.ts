@@ -1,0 +1,82 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { Random } from '@tessera/kit';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { Client } from '@tessera/rpc';
+import type { Step, Verified } from '../../interaction/step.ts';
+import type { LimitGuesses } from '../guess-limits.ts';
+import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
+
+/**
+ * A passkey (WebAuthn Level 3), in place of the password or of a code: the fields `passkey`, which is what the browser answered, and
+ * `passkey_nonce`. Its page names nobody, as the authenticator finds the passkey, so it is the same for everybody. Due by itself for who
+ * must use a second factor and has no other.
+ */
+export function createPasskeyStep(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'user' | 'isActive'>;
+  readonly limitGuesses: LimitGuesses;
+  readonly random: Random;
+}): Step {
+  const { directoryService, directory, limitGuesses, random } = deps;
+
+  return {
+    name: 'passkey',
+    insteadOf: ['password', 'totp'],
+
+    async isDue({ call }, { tenantId, person }, { needsTwoFactors }) {
+      if (!needsTwoFactors || person === undefined || person.methods.includes('mfa')) return false;
+      const user = await directory.user(tenantId, person.userId, call.onward());
+      return user?.secondFactors.includes('passkey') === true && !user.secondFactors.includes('totp');
+    },
+
+    async shown({ call }, visit) {
+      const { tenantId, person, purpose } = visit;
+      // The first form at a page of ours begins its visit, so that no page before it can ask for anything.
+      if (person === undefined && purpose !== 'code') return {};
+      const user = person && (await directory.user(tenantId, person.userId, call.onward()));
+      if (person !== undefined && user?.secondFactors.includes('passkey') !== true) return {};
+      const ceremony = newCeremony(visit, 'get', random);
+      if (ceremony === undefined) return {};
+      const { challenge, rpId, nonce } = ceremony;
+      const options = { challenge, rpId, userVerification: 'required', allowCredentials: [] };
+      return { passkey_options: JSON.stringify(options), passkey_nonce: nonce };
+    },
+
+    async take(from, visit, { clientId }, { passkey: response = '', passkey_nonce: nonce = '' }) {
+      const { tenantId, person } = visit;
+      const ceremony = ceremonyOf(visit, 'get', nonce);
+      if (ceremony === undefined || response === '') return { outcome: 'refused', problem: 'wrong_passkey' };
+      const userId = person?.userId ?? '';
+      const presented = { tenantId, userId, ceremony, response, ipAddress: from.browser.ipAddress };
+
+      async function check(): Promise<Verified | undefined> {
+        const { user, signedInAtMs, synced } = await directoryService.verifyPasskey(
+          presented,
+          from.call.onward(),
+        );
+        if (user?.tenantId !== tenantId || !directory.isActive(user)) return undefined;
+        if (userId !== '' && user.userId !== userId) return undefined;
+        return {
+          outcome: 'verified',
+          user,
+          signedInAt: Number(signedInAtMs),
+          methods: passkeyMethods(synced),
+        };
+      }
+
+      // Nobody guesses a passkey; the limits keep an address from having signatures checked without end.
+      const guess =
+        userId === ''
+          ? { tenantId, clientId, identifier: credentialOf(response) }
+          : { tenantId, clientId, identifier: userId, factor: 'passkey' };
+      const whose = async () => (userId === '' ? undefined : userId);
+      const verified = await limitGuesses(from, guess, { whose, check });
+      return verified ?? { outcome: 'refused', problem: 'wrong_passkey' };
+    },
+  };
+}
+
+/** The identifier of the passkey that a response is of. */
+function credentialOf(response: string): string {
+  return /"id":"([\w-]+)"/.exec(response)?.[1] ?? '';
+}

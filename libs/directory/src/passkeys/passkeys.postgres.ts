@@ -1,0 +1,177 @@
+import { hash } from 'node:crypto';
+import type { Database, Queryable } from '@tessera/stores';
+import { appendChanges } from '../feed/append-changes.postgres.ts';
+import type { PersonId } from '../second-factors/factor-keys.ts';
+import { eventOf, lockActive, type Origin } from '../second-factors/second-factors.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { lockTenant } from '../store/locks.postgres.ts';
+import type { NewPasskey } from './webauthn.ts';
+
+/** A passkey on record. */
+export interface StoredPasskey extends Pick<NewPasskey, 'credentialId' | 'publicKey' | 'synced'>, PersonId {
+  readonly userHandle: string;
+  readonly rpId: string;
+}
+
+/** More are of no use to a person, and fill the table. */
+const mostPasskeys = 20;
+
+export async function findPasskey(
+  database: Queryable,
+  tenantId: string,
+  credentialId: string,
+): Promise<StoredPasskey | undefined> {
+  const { rows } = await database.query<PasskeyRow>({
+    name: 'directory.find_passkey',
+    text: `SELECT tenant_id, credential_id, user_id, user_handle, rp_id, public_key, synced
+             FROM directory.passkey WHERE tenant_id = $1 AND credential_id = $2`,
+    values: [tenantId, credentialId],
+  });
+  const [row] = rows;
+  return (
+    row && {
+      tenantId: row.tenant_id,
+      credentialId: row.credential_id,
+      userId: row.user_id,
+      userHandle: row.user_handle,
+      rpId: row.rp_id,
+      publicKey: Buffer.from(row.public_key),
+      synced: row.synced,
+    }
+  );
+}
+
+interface PasskeyRow {
+  readonly tenant_id: string;
+  readonly credential_id: string;
+  readonly user_id: string;
+  readonly user_handle: string;
+  readonly rp_id: string;
+  readonly public_key: Uint8Array;
+  readonly synced: boolean;
+}
+
+/** The passkeys of a person, as browsers are told of them; the oldest first. */
+export async function passkeysOfUser(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+): Promise<{ credentialId: string; userHandle: string; transports: string[] }[]> {
+  const { rows } = await database.query<{
+    credential_id: string;
+    user_handle: string;
+    transports: string[];
+  }>({
+    name: 'directory.passkeys_of_user',
+    text: `SELECT credential_id, user_handle, transports FROM directory.passkey
+            WHERE tenant_id = $1 AND user_id = $2 ORDER BY created_at LIMIT $3`,
+    values: [tenantId, userId, mostPasskeys],
+  });
+  return rows.map(({ credential_id: credentialId, user_handle: userHandle, transports }) => ({
+    credentialId,
+    userHandle,
+    transports,
+  }));
+}
+
+/** Enrols a passkey, and uses its challenge up; false if that was used, or the tenant has the passkey, or the person may not have one. */
+export async function putPasskey(
+  database: Database,
+  runtime: AuditRuntime,
+  person: PersonId,
+  enrolled: NewPasskey & Origin & Pick<StoredPasskey, 'userHandle' | 'rpId'> & { readonly challenge: string },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  const { challenge, ipAddress, requestId, ...passkey } = enrolled;
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, tenantId, 'together');
+    if (!(await lockActive(tx, person)) || (await passkeysOfUser(tx, person)).length >= mostPasskeys)
+      return false;
+    if (!(await useChallenge(tx, tenantId, challenge))) return false;
+    const { rowCount } = await tx.query({
+      name: 'directory.put_passkey',
+      text: `INSERT INTO directory.passkey
+               (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count, transports, synced, backed_up, name)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                     'Passkey ' || to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+             ON CONFLICT (tenant_id, credential_id) DO NOTHING`,
+      values: [
+        tenantId,
+        passkey.credentialId,
+        userId,
+        passkey.userHandle,
+        passkey.rpId,
+        passkey.publicKey,
+        passkey.signCount,
+        passkey.transports,
+        passkey.synced,
+        passkey.backedUp,
+      ],
+    });
+    if (rowCount !== 1) return false;
+    const event = eventOf(person, { ipAddress, requestId }, 'auth.factor.added', { factor: 'passkey' });
+    await insertAuditRows(tx, [event], runtime);
+    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
+    return true;
+  });
+}
+
+/**
+ * Uses a challenge up and stores the counter of the passkey that answered it. Returns the time of the sign-in, as `confirmSignIn` does:
+ * undefined for a challenge that was used, a person who may not sign in, and a counter that did not grow, which is a sign of a copied
+ * authenticator (WebAuthn L3 §6.1.1) and has an audit row.
+ */
+export async function usePasskey(
+  database: Database,
+  runtime: AuditRuntime,
+  { tenantId, userId, credentialId }: StoredPasskey,
+  used: Origin & Pick<NewPasskey, 'signCount' | 'backedUp'> & { readonly challenge: string },
+): Promise<number | undefined> {
+  const { challenge, signCount, backedUp, ...origin } = used;
+  return database.transaction(async (tx) => {
+    const { rows } = await tx.query<{ signed_in_at: number }>({
+      name: 'directory.confirm_passkey_sign_in',
+      text: `SELECT greatest(u.valid_from * 1000, t.valid_from * 1000,
+                             floor(extract(epoch FROM clock_timestamp()) * 1000))::float8 AS signed_in_at
+               FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+              WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'
+                FOR SHARE`,
+      values: [tenantId, userId],
+    });
+    const [confirmed] = rows;
+    if (confirmed === undefined || !(await useChallenge(tx, tenantId, challenge))) return undefined;
+    const { rowCount } = await tx.query({
+      name: 'directory.use_passkey',
+      text: `UPDATE directory.passkey SET sign_count = $3, backed_up = $4, last_used_at = clock_timestamp()
+              WHERE tenant_id = $1 AND credential_id = $2 AND (sign_count < $3 OR (sign_count = 0 AND $3 = 0))`,
+      values: [tenantId, credentialId, signCount, backedUp],
+    });
+    if (rowCount === 1) return confirmed.signed_in_at;
+    if ((await findPasskey(tx, tenantId, credentialId)) === undefined) return undefined;
+    const event = eventOf({ tenantId, userId }, origin, 'auth.factor.refused', { factor: 'passkey' });
+    await insertAuditRows(tx, [{ ...event, outcome: 'failure', reason: 'counter' }], runtime);
+    return undefined;
+  });
+}
+
+/** True for exactly one of any number of callers. */
+async function useChallenge(tx: Queryable, tenantId: string, challenge: string): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'directory.use_challenge',
+    text: `INSERT INTO directory.used_challenge (tenant_id, digest) VALUES ($1, $2)
+           ON CONFLICT (tenant_id, digest) DO NOTHING`,
+    values: [tenantId, hash('sha256', challenge, 'buffer')],
+  });
+  return rowCount === 1;
+}
+
+/** Removes up to `limit` challenges that no visit can still ask for: none lasts for two days. Returns how many it removed. */
+export async function purgeChallenges(database: Queryable, limit: number): Promise<number> {
+  const { rowCount } = await database.query({
+    name: 'directory.purge_used_challenges',
+    text: `DELETE FROM directory.used_challenge WHERE (tenant_id, digest) IN (
+             SELECT tenant_id, digest FROM directory.used_challenge
+              WHERE used_at <= statement_timestamp() - interval '2 days' ORDER BY used_at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
+    values: [limit],
+  });
+  return rowCount;
+}

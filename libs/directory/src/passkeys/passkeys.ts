@@ -1,0 +1,117 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock, Random } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import { maySignIn, type SignedIn } from '../credentials/password-sign-in.ts';
+import { notFound } from '../messages.ts';
+import { createFactorKeys, type PersonId } from '../second-factors/factor-keys.ts';
+import type { Origin } from '../second-factors/second-factors.postgres.ts';
+import type { DirectoryStore, FoundUser } from '../store/store.ts';
+import { findPasskey, passkeysOfUser, purgeChallenges, putPasskey, usePasskey } from './passkeys.postgres.ts';
+import { algorithms, readAssertion, verifyAssertion, verifyRegistration, type Ceremony } from './webauthn.ts';
+
+export interface PasskeysDeps {
+  readonly database: Database;
+  readonly store: Pick<DirectoryStore, 'findUser'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Pepper of the directory. */
+  readonly pepper: KeyObject;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+/** What a browser answered in a ceremony, as JSON. */
+interface Answered extends PersonId, Origin {
+  readonly ceremony: Ceremony;
+  readonly response: string;
+}
+
+/** Passkeys of people (WebAuthn Level 3): of one tenant and one domain each, used with user verification, found by the authenticator. */
+export interface Passkeys {
+  /** PublicKeyCredentialCreationOptionsJSON (§5.4). Throws NotFound for a person who may not sign in. */
+  propose(person: PersonId & { readonly ceremony: Ceremony }): Promise<string>;
+  /** Enrols a passkey (§7.1). Undefined for a response that is not good, and for a person who may not sign in. */
+  enrol(answered: Answered): Promise<{ readonly found: FoundUser; readonly synced: boolean } | undefined>;
+  /** Signs in with a passkey (§7.2). `userId` is empty if nobody is known yet. Undefined as above, and for the passkey of somebody else. */
+  verify(answered: Answered): Promise<(SignedIn & { readonly synced: boolean }) | undefined>;
+  /** Forgets challenges that can no longer be answered. Returns how many. */
+  purge(limit: number): Promise<number>;
+}
+
+export function createPasskeys({ database, store, pepper, onChange, ...runtime }: PasskeysDeps): Passkeys {
+  const keys = createFactorKeys(pepper);
+
+  async function active({ tenantId, userId }: PersonId): Promise<FoundUser | undefined> {
+    if (`${tenantId}${userId}`.includes('\0')) return undefined;
+    const found = await store.findUser(tenantId, userId);
+    return found !== undefined && maySignIn(found) ? found : undefined;
+  }
+
+  /** All passkeys of a person have one handle, so that an authenticator replaces its own (§6.3.2). */
+  const handleOf = (person: PersonId, [first]: Awaited<ReturnType<typeof passkeysOfUser>>) =>
+    first?.userHandle ?? keys.userHandle(person);
+
+  return {
+    async propose({ ceremony: { rpId, challenge }, ...person }) {
+      const found = await active(person);
+      if (found === undefined) throw notFound('The user');
+      const { tenant, user } = found;
+      const present = await passkeysOfUser(database, person);
+      return JSON.stringify({
+        challenge,
+        rp: { id: rpId, name: tenant.name },
+        user: {
+          id: handleOf(person, present),
+          // Tenants may share a domain, and browsers then show the passkeys of all.
+          name: `${user.username} (${tenant.name})`,
+          displayName: user.name === '' ? user.username : user.name,
+        },
+        pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+        excludeCredentials: present.map(({ credentialId: id, transports }) => ({
+          type: 'public-key',
+          id,
+          transports,
+        })),
+        authenticatorSelection: {
+          residentKey: 'required',
+          requireResidentKey: true,
+          userVerification: 'required',
+        },
+        attestation: 'none',
+      });
+    },
+
+    async enrol({ ceremony, response, ipAddress, requestId, ...person }) {
+      const found = await active(person);
+      const made = found && (await verifyRegistration(ceremony, response));
+      if (made === undefined || found === undefined) return undefined;
+      const { rpId, challenge } = ceremony;
+      const userHandle = handleOf(person, await passkeysOfUser(database, person));
+      const enrolled = { ...made, userHandle, rpId, challenge, ipAddress, requestId };
+      if (!(await putPasskey(database, runtime, person, enrolled))) return undefined;
+      onChange();
+      return { found, synced: made.synced };
+    },
+
+    async verify({ ceremony, response, tenantId, userId, ipAddress, requestId }) {
+      const assertion = readAssertion(response);
+      if (assertion === undefined || `${tenantId}${userId}`.includes('\0')) return undefined;
+      const passkey = await findPasskey(database, tenantId, assertion.credentialId);
+      if (passkey === undefined || passkey.rpId !== ceremony.rpId) return undefined;
+      const { userHandle } = assertion;
+      const isTheirs =
+        userId === ''
+          ? userHandle === passkey.userHandle
+          : userId === passkey.userId && [passkey.userHandle, undefined].includes(userHandle);
+      const signed = isTheirs ? await verifyAssertion(ceremony, assertion, passkey) : undefined;
+      if (signed === undefined) return undefined;
+      const found = await active(passkey);
+      if (found === undefined) return undefined;
+      const used = { ...signed, challenge: ceremony.challenge, ipAddress, requestId };
+      const signedInAt = await usePasskey(database, runtime, passkey, used);
+      return signedInAt === undefined ? undefined : { found, signedInAt, synced: passkey.synced };
+    },
+
+    purge: async (limit) => purgeChallenges(database, limit),
+  };
+}
