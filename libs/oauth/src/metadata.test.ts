@@ -74,7 +74,7 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
       'address',
       'offline_access',
     ]);
-    expect(metadata.acr_values_supported).toEqual(['1', '2']);
+    expect(metadata.acr_values_supported).toEqual(['1', '2', '3']);
     expect(metadata.claims_supported).toEqual(
       expect.arrayContaining([
         'sub',

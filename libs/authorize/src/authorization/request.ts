@@ -7,6 +7,7 @@ import {
   acrValues,
   grantScopes,
   oneFactorAcr,
+  phishingResistantAcr,
   matchesRegistered,
   missingPkce,
   noRequestedClaims,
@@ -51,6 +52,8 @@ export interface CheckedRequest {
   readonly claims: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
   /** Whether the client accepts no sign-in by one factor. */
   readonly needsTwoFactors: boolean;
+  /** Whether it accepts nothing but a passkey. */
+  readonly needsPhishingResistance: boolean;
   /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint, and §5.5.1, sub); empty for anyone. */
   readonly hintedUserId: string;
   readonly issuer: string;
@@ -75,6 +78,7 @@ interface Draft {
   maxAge?: number | undefined;
   claims?: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
   needsTwoFactors?: boolean;
+  needsPhishingResistance?: boolean;
   hintedUserId: string;
   readonly idTokenHintIsInvalid: boolean;
 }
@@ -131,6 +135,7 @@ export async function checkRequest(
     maxAge: draft.maxAge,
     claims: settled(draft.claims),
     needsTwoFactors: settled(draft.needsTwoFactors),
+    needsPhishingResistance: settled(draft.needsPhishingResistance),
     hintedUserId: draft.hintedUserId,
     issuer,
   };
@@ -290,7 +295,9 @@ function checkClaims(draft: Draft): void {
     idToken: entitledClaims(asked.idToken, scopes),
   };
   const askedAcr = parameter(draft.parameters, 'acr_values')?.split(' ') ?? [];
-  draft.needsTwoFactors = [asked.acrValues, askedAcr].some(excludesOneFactor);
+  const needed = [asked.acrValues, askedAcr].map(weakestClass);
+  draft.needsTwoFactors = needed.some((acr) => acr !== oneFactorAcr);
+  draft.needsPhishingResistance = needed.includes(phishingResistantAcr);
   if (asked.subject === '') return;
   if (draft.hintedUserId !== '' && draft.hintedUserId !== asked.subject) {
     throw new OAuthError('login_required', 'The id_token_hint and the requested sub name different people.');
@@ -298,7 +305,7 @@ function checkClaims(draft: Draft): void {
   draft.hintedUserId = asked.subject;
 }
 
-/** Whether, of the classes that this server has, one factor is none that the client asks for. */
-function excludesOneFactor(asked: readonly string[]): boolean {
-  return !asked.includes(oneFactorAcr) && acrValues.some((value) => asked.includes(value));
+/** The weakest of the classes of this server that the client asks for; without any, the weakest of all. */
+function weakestClass(asked: readonly string[]): string {
+  return acrValues.find((value) => asked.includes(value)) ?? oneFactorAcr;
 }

@@ -1,5 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { Random } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes } from '../authorization/codes.ts';
 import type { BrowserCall } from '../browser-call.ts';
@@ -23,7 +24,7 @@ import type { Visits } from './visits.ts';
  */
 export interface Dispatcher {
   readonly begin: Begin;
-  /** Begins a sign-in at a page of ours. Nothing is stored. */
+  /** Begins a sign-in at a page of ours. It is stored if it can be, which only passkeys need. */
   beginAtPage(from: BrowserCall, page: OwnPage): Promise<Next>;
   /** What the page of a stored visit shows. */
   show(from: BrowserCall, interactionId: string): Promise<Next>;
@@ -63,9 +64,26 @@ export function createDispatcher(deps: {
     return nextPage(due, { steps, from, visit, policy, interactionId });
   }
 
+  /** Its identifier; empty if it is not stored: a password can be entered all the same. */
+  async function savedAtPage({ browser }: BrowserCall, visit: Visit): Promise<string> {
+    // Compatibility until 0.3: a gateway of version 0.1 sends no browser with the first page.
+    if (browser.browserId === '') return '';
+    try {
+      return await visits.save(browser, visit);
+    } catch (error) {
+      const isBusy =
+        error instanceof OAuthError && ['rate_limited', 'temporarily_unavailable'].includes(error.code);
+      if (!isBusy) throw error;
+      return '';
+    }
+  }
+
   return {
     begin: createBegin({ ...deps, policies, finish }),
-    beginAtPage: async (from, page) => shown(from, await visitTo(from, page), ''),
+    async beginAtPage(from, page) {
+      const visit = await visitTo(from, page);
+      return shown(from, visit, await savedAtPage(from, visit));
+    },
     show: async (from, interactionId) =>
       shown(from, await visits.find(from.browser, interactionId), interactionId),
     async isEnough(from, session) {

@@ -63,7 +63,9 @@ export async function nextPage(
   const { problem = '', shown } = answer;
   const interaction = describeInteraction(interactionId, policy);
   const page = { next: 'step', step: step.name, problem, interaction } as const;
-  const others = steps.filter(({ insteadOf }) => insteadOf?.includes(step.name) === true);
+  // A visit that is not stored is another one when its form comes, and accepts nothing that was asked for before.
+  const others =
+    interactionId === '' ? [] : steps.filter(({ insteadOf }) => insteadOf?.includes(step.name) === true);
   const fields = await Promise.all([...others, step].map(async (one) => one.shown(from, visit, policy)));
   return { ...page, shown: Object.assign({}, ...fields, shown) as Fields };
 }

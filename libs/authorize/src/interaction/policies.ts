@@ -46,8 +46,12 @@ export function createPolicies(deps: {
     const request = await checkRequest(asked, lookup);
     if (!isRefusal(request)) {
       const { application, tenant } = request.record;
-      const needsTwoFactors = request.needsTwoFactors || requiresTwoFactors(tenant);
-      return { tenantId: tenant.tenantId, clientId: application.clientId, request, needsTwoFactors };
+      return {
+        tenantId: tenant.tenantId,
+        clientId: application.clientId,
+        request,
+        ...needsOf(tenant, request),
+      };
     }
     audit.requestRejected(from, request);
     if (request.redirect === undefined) throw refusedRequest(request);
@@ -75,8 +79,8 @@ export function createPolicies(deps: {
     async of(from, visit) {
       if (visit.purpose !== 'code') {
         const { tenantId } = visit;
-        const needsTwoFactors = requiresTwoFactors(await directory.tenant(tenantId, from.call.onward()));
-        return { tenantId, clientId: '', request: undefined, needsTwoFactors };
+        const tenant = await directory.tenant(tenantId, from.call.onward());
+        return { tenantId, clientId: '', request: undefined, ...needsOf(tenant) };
       }
       const policy = await ofRequest(from, visit);
       if ('tenantId' in policy && policy.tenantId !== visit.tenantId)
@@ -102,6 +106,14 @@ function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
   });
 }
 
-function requiresTwoFactors(tenant: Tenant | undefined): boolean {
-  return tenant?.authenticationPolicy === 'second-factor';
+/** What tenant and request need together. */
+function needsOf(
+  tenant: Tenant | undefined,
+  request?: CheckedRequest,
+): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance'> {
+  const policy = tenant?.authenticationPolicy;
+  const needsPhishingResistance =
+    policy === 'phishing-resistant' || request?.needsPhishingResistance === true;
+  const needsTwoFactors = policy === 'second-factor' || request?.needsTwoFactors === true;
+  return { needsTwoFactors: needsTwoFactors || needsPhishingResistance, needsPhishingResistance };
 }

@@ -1,4 +1,4 @@
-import { hasTwoFactors, temporarilyUnavailable } from '@tessera/oauth';
+import { hasTwoFactors, resistsPhishing, temporarilyUnavailable } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
@@ -13,6 +13,8 @@ export interface Policy {
   readonly request: CheckedRequest | undefined;
   /** Whether a sign-in by one factor is not enough. */
   readonly needsTwoFactors: boolean;
+  /** Whether a passkey must be among them. */
+  readonly needsPhishingResistance: boolean;
 }
 
 /** The fields of a form, or what a page shows. */
@@ -79,7 +81,10 @@ export function stepOfForm(steps: readonly Step[], due: Step, name: string): Ste
 }
 
 /** Throws `temporarily_unavailable` if the steps let a person pass with fewer factors than are needed, as records may be out of date. */
-export function requireFactors({ needsTwoFactors }: Policy, { methods }: KnownPerson): void {
-  if (needsTwoFactors && !hasTwoFactors(methods))
+export function requireFactors(
+  { needsTwoFactors, needsPhishingResistance }: Policy,
+  { methods }: KnownPerson,
+): void {
+  if ((needsTwoFactors && !hasTwoFactors(methods)) || (needsPhishingResistance && !resistsPhishing(methods)))
     throw temporarilyUnavailable(new Error('a second factor is missing'));
 }

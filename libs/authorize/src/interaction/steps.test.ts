@@ -264,7 +264,8 @@ describe('a visit to a page of ours', () => {
     const browser = person.context();
     const visit = { case: 'page', value: page } as const;
     world.redis.reset();
-    const { next: begun } = await world.gateway.begin({ browser, visit });
+    // As a gateway of version 0.1 begins; of a browser that is known, the visit is stored for a passkey.
+    const { next: begun } = await world.gateway.begin({ browser: { ...browser, browserId: '' }, visit });
     expect(stepOf(begun?.next)).toMatchObject({ name: 'password', interaction: { interactionId: '' } });
     expect(world.redis.names).toEqual([]);
     const first = await world.gateway.continue({ browser, visit, step: 'password', fields: right });

@@ -30,10 +30,10 @@ export const tenantFields = {
       'without it the tenant is served at the shared one',
   }),
   authenticationPolicy: field({
-    schema: z.enum(['any', 'second-factor']).default('any'),
+    schema: z.enum(['any', 'second-factor', 'phishing-resistant']).default('any'),
     stored: 'text',
     reference:
-      'what every sign-in needs: `any` (default), or `second-factor`: people without an authenticator app set one up when they sign in',
+      'what every sign-in needs: `any` (default), `second-factor`: people without one set up an authenticator app when they sign in, or `phishing-resistant`: a passkey',
   }),
 };
 

@@ -45,10 +45,11 @@ describe('parseClaimsParameter (OIDC Core §5.5)', () => {
   it('accepts an essential acr that this server has or can choose, and a voluntary one (§5.5.1.1).', () => {
     for (const [acr, acrValues] of [
       [{ essential: true }, []],
-      [{ essential: true, values: ['3', '2', '1'] }, ['1', '2']],
+      [{ essential: true, values: ['4', '2', '1'] }, ['1', '2']],
       [{ essential: true, value: '1' }, ['1']],
       [{ essential: true, value: '2' }, ['2']],
-      [{ values: ['3'] }, []],
+      [{ essential: true, value: '3' }, ['3']],
+      [{ values: ['4'] }, []],
       [{ value: '2' }, []],
       [null, []],
     ] as const) {
@@ -57,8 +58,8 @@ describe('parseClaimsParameter (OIDC Core §5.5)', () => {
   });
 
   it.each([
-    { essential: true, value: '3' },
-    { essential: true, values: ['3', 'phr'] },
+    { essential: true, value: '4' },
+    { essential: true, values: ['4', 'phr'] },
   ])('fails the authentication if the essential acr %j cannot be met (§5.5.1.1).', (acr) => {
     expect(() => parse({ id_token: { acr } })).toThrowError(
       expect.objectContaining({ code: 'access_denied' }),

@@ -6,6 +6,9 @@ describe('the class of a sign-in (OIDC Core §2)', () => {
     [[], undefined],
     [['pwd'], '1'],
     [['pwd', 'otp', 'mfa'], '2'],
+    [['hwk'], '1'],
+    [['swk', 'user', 'mfa'], '3'],
+    [['pwd', 'hwk', 'user', 'mfa'], '3'],
   ])('of the methods %j is %s', (methods, acr) => {
     expect(acrOf(methods)).toBe(acr);
   });
@@ -14,7 +17,9 @@ describe('the class of a sign-in (OIDC Core §2)', () => {
     ['1', ['1'], true],
     ['2', ['1'], true],
     ['2', ['2', 'urn:other'], true],
+    ['3', ['2'], true],
     ['1', ['2'], false],
+    ['2', ['3'], false],
     ['2', ['urn:other'], false],
     ['', ['1'], false],
     ['', [], false],

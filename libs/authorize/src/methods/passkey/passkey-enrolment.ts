@@ -1,54 +1,71 @@
+import type { DirectoryClient } from '@tessera/directory-client';
 import type { Random } from '@tessera/kit';
+import { resistsPhishing } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
-import type { Step } from '../../interaction/step.ts';
+import type { BrowserCall } from '../../browser-call.ts';
+import type { Policy, Step } from '../../interaction/step.ts';
 import { invalidContext } from '../../interaction/visits.ts';
+import type { Visit } from '../../store/store.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 
 /**
  * A new passkey, offered once in a visit to who has just signed in with a password in a browser that can make one: the fields
- * `passkey_created`, which is what the browser answered, and `passkey_nonce`; or `passkey_later`.
+ * `passkey_created`, which is what the browser answered, and `passkey_nonce`; or `passkey_later`. Required of who must use
+ * one and has none.
  */
 export function createPasskeyEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'user'>;
   readonly random: Random;
 }): Step {
-  const { directoryService, random } = deps;
+  const { directoryService, directory, random } = deps;
+
+  /** Whether the person must have one, and has none. */
+  async function isRequired(
+    { call }: BrowserCall,
+    { tenantId, person }: Visit,
+    { needsPhishingResistance }: Policy,
+  ): Promise<boolean> {
+    if (!needsPhishingResistance || person === undefined || resistsPhishing(person.methods)) return false;
+    const user = await directory.user(tenantId, person.userId, call.onward());
+    return user !== undefined && !user.secondFactors.includes('passkey');
+  }
 
   return {
     name: 'passkey_enrolment',
     needsFreshSignIn: true,
 
-    isDue: (_from, visit) => {
+    async isDue(from, visit, policy) {
       const { person, done, makesPasskeys } = visit;
+      // Also where browsers have no passkeys: then nobody passes.
+      if (await isRequired(from, visit, policy)) return true;
       if (makesPasskeys !== true || person === undefined || person.sessionId !== undefined) return false;
-      return (
-        !done.includes('passkey_enrolment') &&
-        !done.includes('passkey') &&
-        ceremonyOf(visit, 'create', '-') !== undefined
-      );
+      if (ceremonyOf(visit, 'create', '-') === undefined) return false;
+      return !done.includes('passkey_enrolment') && !done.includes('passkey');
     },
 
-    async shown({ call }, visit) {
+    async shown(from, visit, policy) {
       const { tenantId, person } = visit;
       const ceremony = newCeremony(visit, 'create', random);
       if (ceremony === undefined || person === undefined) throw invalidContext('nobody can have a passkey');
       const { nonce, ...asked } = ceremony;
       const proposed = { tenantId, userId: person.userId, ceremony: asked };
-      const { options } = await directoryService.proposePasskey(proposed, call.onward());
-      return { passkey_options: options, passkey_nonce: nonce };
+      const { options } = await directoryService.proposePasskey(proposed, from.call.onward());
+      const required = (await isRequired(from, visit, policy)) ? { passkey_required: 'yes' } : {};
+      return { passkey_options: options, passkey_nonce: nonce, ...required };
     },
 
-    async take({ browser, call }, visit, _policy, fields) {
+    async take(from, visit, policy, fields) {
       const { passkey_created: response = '', passkey_nonce: nonce = '', passkey_later: later = '' } = fields;
-      if (later !== '') return { outcome: 'agreed' };
+      if (later !== '' && !(await isRequired(from, visit, policy))) return { outcome: 'agreed' };
       const ceremony = ceremonyOf(visit, 'create', nonce);
       const { tenantId, person } = visit;
       if (ceremony === undefined || person === undefined || response === '')
         return { outcome: 'refused', problem: 'no_passkey' };
       const { user, synced } = await directoryService.enrolPasskey(
-        { tenantId, userId: person.userId, ceremony, response, ipAddress: browser.ipAddress },
-        call.onward(),
+        { tenantId, userId: person.userId, ceremony, response, ipAddress: from.browser.ipAddress },
+        from.call.onward(),
       );
       if (user === undefined) return { outcome: 'refused', problem: 'no_passkey' };
       return { outcome: 'verified', user, signedInAt: undefined, methods: passkeyMethods(synced) };

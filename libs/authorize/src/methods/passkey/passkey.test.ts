@@ -1,5 +1,5 @@
 import { passkeyAnswer } from '@tessera/directory-client/testing';
-import type { Step } from '@tessera/proto-gen/authorize';
+import { OwnPage_Name, type Step } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
@@ -11,14 +11,18 @@ let count = 0;
 beforeAll(async () => {
   world = await createWorld();
   world.directory.addTenant('strict', { authenticationPolicy: 'second-factor' });
+  world.directory.addTenant('resistant', { authenticationPolicy: 'phishing-resistant' });
   const application = world.directory.applications.get('acme-web');
-  world.directory.addApplication('strict-web', {
-    ...application,
-    clientId: 'strict-web',
-    tenantId: 'strict',
-  });
+  for (const tenantId of ['strict', 'resistant'])
+    world.directory.addApplication(`${tenantId}-web`, {
+      ...application,
+      clientId: `${tenantId}-web`,
+      tenantId,
+    });
 });
 afterAll(() => world.service.close());
+
+const resistant = { client_id: 'resistant-web' };
 
 const strict = { client_id: 'strict-web' };
 type Next = Awaited<ReturnType<typeof send>>;
@@ -251,5 +255,96 @@ describe('a new passkey', () => {
     const sent = send(person, offer, 'passkey_enrolment', { passkey_created, passkey_nonce });
     await expect(sent).rejects.toMatchObject({ code: 'invalid_request' });
     expect(world.directory.users.get(`acme ${userId}`)?.hasPasskey).toBeUndefined();
+  });
+});
+
+describe('where nothing but a passkey is accepted', () => {
+  const passkeys = '';
+
+  it('a password leads to it, and an app is neither asked for nor set up', async () => {
+    const { username: identifier, userId } = account('resistant', { hasPasskey: true, totpCode: '654321' });
+    const person = newPerson(world);
+    const page = stepOf(
+      await send(person, await start(person, resistant), 'password', { identifier, password }),
+    );
+    expect(page.name).toBe('passkey');
+    const done = await usePasskey(person, page, userId);
+    expect(await methodsOf(done, 'resistant-web')).toEqual(['pwd', 'hwk', 'user', 'mfa']);
+  });
+
+  it('who has none makes one on the way, and cannot put it off', async () => {
+    const { username: identifier, userId } = account('resistant');
+    const person = newPerson(world);
+    const first = await start(person, resistant);
+    const page = stepOf(await send(person, first, 'password', { identifier, password, passkeys }));
+    expect(page).toMatchObject({ name: 'passkey_enrolment', shown: { passkey_required: 'yes' } });
+    const again = stepOf(await send(person, page, 'passkey_enrolment', { passkey_later: 'yes' }));
+    expect(again).toMatchObject({ name: 'passkey_enrolment', problem: 'no_passkey' });
+    const { passkey: passkey_created, passkey_nonce } = answerTo(again, userId);
+    const done = await send(person, again, 'passkey_enrolment', { passkey_created, passkey_nonce });
+    expect(await methodsOf(done, 'resistant-web')).toEqual(['pwd', 'swk', 'user', 'mfa']);
+  });
+
+  it('a session by a password counts for nothing at our own pages, even where browsers have no passkeys', async () => {
+    const { username: identifier, userId } = account('resistant');
+    world.directory.addTenant('resistant', { authenticationPolicy: 'any' });
+    await world.directory.changeTenant('resistant', Status.ACTIVE);
+    const person = newPerson(world);
+    await send(person, await start(person, resistant), 'password', { identifier, password });
+    const sessionAt = async (issuer: string) =>
+      (await world.gateway.getSession({ browser: { ...person.context(), issuer } })).session?.userId;
+    expect(await sessionAt('http://127.0.0.1')).toBe(userId);
+    world.directory.addTenant('resistant', { authenticationPolicy: 'phishing-resistant' });
+    await world.directory.changeTenant('resistant', Status.ACTIVE);
+    for (const issuer of [person.context().issuer, 'http://127.0.0.1'])
+      expect(await sessionAt(issuer)).toBeUndefined();
+  });
+
+  it('a code of an app is not enough, and a request asks for more than its tenant (RFC 9470 §4)', async () => {
+    const { username: identifier, userId } = account('acme', { totpCode: '654321' });
+    const person = newPerson(world);
+    const first = await start(person);
+    const code = stepOf(await send(person, first, 'password', { identifier, password }));
+    expect((await send(person, code, 'totp', { totp_code: '654321' }))?.case).toBe('redirect');
+    const browser = person.context();
+    const asked = async (acr_values: string) => {
+      const visit = { case: 'request', value: { parameters: request({ acr_values }) } } as const;
+      return (await world.gateway.begin({ browser, visit })).next?.next;
+    };
+    for (const accepted of ['2', '3 2', '4'])
+      expect((await asked(accepted))?.case, accepted).toBe('redirect');
+    expect(stepOf(await asked('3')).name, 'a session sets up nothing').toBe('password');
+    await world.directory.changeUser(userId, { hasPasskey: true });
+    const stepUp = stepOf(await asked('3'));
+    expect(stepUp.name).toBe('passkey');
+    const done = await usePasskey(person, stepUp, userId);
+    expect(await methodsOf(done)).toEqual(['pwd', 'otp', 'mfa', 'hwk', 'user']);
+  });
+});
+
+describe('a passkey at a page of ours', () => {
+  const page = { name: OwnPage_Name.APPROVALS, tenantId: 'acme' };
+  const begin = async (person: Person, browser = person.context()) =>
+    stepOf((await world.gateway.begin({ browser, visit: { case: 'page', value: page } })).next?.next);
+
+  it('signs in there too, so that approvals resist phishing', async () => {
+    const { userId } = account('acme', { hasPasskey: true });
+    const person = newPerson(world);
+    const first = await begin(person);
+    expect(first).toMatchObject({ name: 'password', shown: { passkey_nonce: expect.any(String) as string } });
+    expect((await usePasskey(person, first, userId))?.case).toBe('done');
+    const { session } = await world.gateway.getSession({ browser: person.context() });
+    expect(session?.authentication?.methods).toEqual(['hwk', 'user', 'mfa']);
+  });
+
+  it('is not asked for where the visit cannot be kept; a password still signs in', async () => {
+    const { username: identifier } = account('acme');
+    const person = newPerson(world);
+    const { shown, interaction } = await begin(person, { ...person.context(), browserId: '' });
+    expect([shown['passkey_options'], interaction?.interactionId]).toEqual([undefined, '']);
+    const fields = { identifier, password };
+    const visit = { case: 'page', value: page } as const;
+    const sent = { browser: person.context(), visit, step: 'password', fields };
+    expect((await world.gateway.continue(sent)).next?.next.case).toBe('done');
   });
 });

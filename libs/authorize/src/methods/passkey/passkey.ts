@@ -1,5 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { Random } from '@tessera/kit';
+import { hasTwoFactors, resistsPhishing } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { Step, Verified } from '../../interaction/step.ts';
@@ -9,7 +10,7 @@ import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 /**
  * A passkey (WebAuthn Level 3), in place of the password or of a code: the fields `passkey`, which is what the browser answered, and
  * `passkey_nonce`. Its page names nobody, as the authenticator finds the passkey, so it is the same for everybody. Due by itself for who
- * must use a second factor and has no other.
+ * must use one, or must use a second factor and has no other.
  */
 export function createPasskeyStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -23,16 +24,17 @@ export function createPasskeyStep(deps: {
     name: 'passkey',
     insteadOf: ['password', 'totp'],
 
-    async isDue({ call }, { tenantId, person }, { needsTwoFactors }) {
-      if (!needsTwoFactors || person === undefined || person.methods.includes('mfa')) return false;
+    async isDue({ call }, { tenantId, person }, { needsTwoFactors, needsPhishingResistance }) {
+      if (!needsTwoFactors || person === undefined) return false;
+      const { methods } = person;
+      if (needsPhishingResistance ? resistsPhishing(methods) : hasTwoFactors(methods)) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
-      return user?.secondFactors.includes('passkey') === true && !user.secondFactors.includes('totp');
+      if (user?.secondFactors.includes('passkey') !== true) return false;
+      return needsPhishingResistance || !user.secondFactors.includes('totp');
     },
 
     async shown({ call }, visit) {
-      const { tenantId, person, purpose } = visit;
-      // The first form at a page of ours begins its visit, so that no page before it can ask for anything.
-      if (person === undefined && purpose !== 'code') return {};
+      const { tenantId, person } = visit;
       const user = person && (await directory.user(tenantId, person.userId, call.onward()));
       if (person !== undefined && user?.secondFactors.includes('passkey') !== true) return {};
       const ceremony = newCeremony(visit, 'get', random);

@@ -18,10 +18,13 @@ export function createTotpStep(deps: {
   return {
     name: 'totp',
 
-    async isDue({ call }, { tenantId, person }) {
+    async isDue({ call }, { tenantId, person }, { needsPhishingResistance }) {
       if (person === undefined || person.methods.includes('mfa')) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
-      return user === undefined || user.secondFactors.includes('totp');
+      if (user === undefined) return true;
+      // Who must use a passkey is asked for that alone.
+      if (needsPhishingResistance && user.secondFactors.includes('passkey')) return false;
+      return user.secondFactors.includes('totp');
     },
 
     shown: () => ({}),

@@ -6,7 +6,7 @@ import type { Step } from '../../interaction/step.ts';
 import type { KnownPerson, Visit } from '../../store/store.ts';
 import { otpMethods } from './one-time-code.ts';
 
-/** A person's authenticator app, set up with its first code: the field `enrolment_code`. Due where one factor is not enough. */
+/** A person's authenticator app, set up with its first code: the field `enrolment_code`. Due where one factor is not enough, but any second is. */
 export function createTotpEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user'>;
@@ -17,8 +17,14 @@ export function createTotpEnrolmentStep(deps: {
     name: 'totp_enrolment',
     needsFreshSignIn: true,
 
-    async isDue({ call }, { tenantId, person }, { needsTwoFactors }) {
-      if (!needsTwoFactors || person === undefined || person.methods.includes('mfa')) return false;
+    async isDue({ call }, { tenantId, person }, { needsTwoFactors, needsPhishingResistance }) {
+      if (
+        needsPhishingResistance ||
+        !needsTwoFactors ||
+        person === undefined ||
+        person.methods.includes('mfa')
+      )
+        return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
       return user !== undefined && !user.secondFactors.includes('totp');
     },

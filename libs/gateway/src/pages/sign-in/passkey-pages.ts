@@ -32,9 +32,14 @@ export const passkeyPage: StepPage = {
 export const passkeyEnrolmentPage: StepPage = {
   name: 'passkey_enrolment',
   fields: ['passkey_created', 'passkey_nonce', 'passkey_later'],
-  title: () => 'Sign in without a password next time?',
-  data: () => ({}),
+  title: ({ shown }) => (isRequired(shown) ? 'Create a passkey' : 'Sign in without a password next time?'),
+  data: ({ shown }) => ({ isRequired: isRequired(shown) }),
   problems: {
-    no_passkey: { status: 400, message: 'No passkey was created. Try again, or go on without one.' },
+    no_passkey: { status: 400, message: 'No passkey was created. Try again.' },
   },
 };
+
+/** Whether nobody goes on without one. */
+function isRequired(shown: Readonly<Record<string, string>>): boolean {
+  return shown['passkey_required'] !== undefined;
+}

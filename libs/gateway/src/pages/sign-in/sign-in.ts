@@ -80,11 +80,14 @@ export async function sendSignIn(
 ): Promise<FastifyReply> {
   const { app, request, gateway } = context;
   const { next } = await gateway.peers.authorize.begin(
-    { browser: browserContext(app, request), visit: { case: 'page', value: place.page } },
+    {
+      browser: browserContext(app, request, requireBrowserId(context)),
+      visit: { case: 'page', value: place.page },
+    },
     rootCall(request.incoming.requestId),
   );
   if (next?.next.case !== 'step') throw new OAuthError('server_error', 'The sign-in could not begin.');
-  return sendStep(context, place, next.next.value, { person, error });
+  return sendStep(context, place, next.next.value, { person, error, isFirst: true });
 }
 
 /** Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of ours. */
@@ -153,6 +156,8 @@ export function sendStep(
     readonly form?: ReadonlyMap<string, string>;
     readonly person?: Person | undefined;
     readonly error?: OAuthError | undefined;
+    /** Whether the visit has just begun at a page of ours: a password needs none that is stored, as that ends. */
+    readonly isFirst?: true;
   },
 ): FastifyReply {
   const { request, reply, gateway } = context;
@@ -162,7 +167,7 @@ export function sendStep(
   // A passkey may have been sent in place of what the page asks for.
   const refused = problem === '' ? undefined : (step.problems[problem] ?? passkeyPage.problems[problem]);
   const passkey = passkeyAsked(shown);
-  const { person, error } = to;
+  const { person, error, isFirst } = to;
   const view = { shown, person, form: refused && to.form };
   const [lead, leadName] = place.lead(interaction);
   const token = gateway.antiForgery.token(requireBrowserId(context), place.purpose);
@@ -179,12 +184,12 @@ export function sendStep(
       lead,
       leadName,
       problem: refused?.message ?? error?.message,
-      passkey,
+      passkey: passkey && { ...passkey, interactionId: isFirst && interactionId },
       ...step.data(view),
       fields: [
         { name: antiForgeryField, value: token },
         ...place.fields,
-        ...(interactionId === '' ? [] : [{ name: 'interaction', value: interactionId }]),
+        ...(interactionId === '' || isFirst ? [] : [{ name: 'interaction', value: interactionId }]),
       ],
     },
   };

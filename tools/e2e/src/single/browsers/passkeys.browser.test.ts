@@ -169,6 +169,26 @@ describe('passkeys in a real Chromium', () => {
     });
   });
 
+  it('is one tenant’s: at another of the same host it signs nobody in, at its own also to approve requests', async () => {
+    await call('Create', { user: { username: 'kim', password } });
+    await withDevice(async (device) => {
+      const { page } = device;
+      await enrol(device, 'kim');
+      await device.noAutofill();
+      await page.context().clearCookies();
+      await page.goto(`${baseUrl}/approvals?tenant=demo-two`);
+      await heading(page, 'Sign in');
+      await button(page, 'Sign in with a passkey').click();
+      await page.getByRole('alert').filter({ hasText: 'This passkey cannot be used here' }).waitFor();
+      await look(page, 'other-tenant');
+      await page.goto(`${baseUrl}/approvals?tenant=demo`);
+      await heading(page, 'Sign in');
+      await look(page, 'approvals');
+      await button(page, 'Sign in with a passkey').click();
+      await page.getByText('Signed in as').waitFor();
+    });
+  });
+
   it('a tenant asks for a second factor: a passkey is one, and its page says what to do', async () => {
     await call('Create', { user: { username: 'noa', password } });
     const policy = async (authenticationPolicy: string) =>

@@ -86,7 +86,7 @@ export type Tenant = Message<"tessera.admin.v1.Tenant"> & {
   issuer: string;
 
   /**
-   * What every sign-in of its people needs: "any" (default), or "second-factor".
+   * What every sign-in of its people needs: "any" (default), "second-factor", or "phishing-resistant".
    *
    * @generated from field: string authentication_policy = 13;
    */

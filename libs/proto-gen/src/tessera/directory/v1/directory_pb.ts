@@ -46,7 +46,7 @@ export type Tenant = Message<"tessera.directory.v1.Tenant"> & {
   issuer: string;
 
   /**
-   * What every sign-in of its people needs: "any", or "second-factor". Empty means "any".
+   * What every sign-in of its people needs: "any", "second-factor", or "phishing-resistant". Empty means "any".
    *
    * @generated from field: string authentication_policy = 5;
    */
