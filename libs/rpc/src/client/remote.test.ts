@@ -197,11 +197,12 @@ test('if a server dies during a call, the call is temporarily_unavailable and th
   cleanUps.push(() => peer.close());
   const keys = peer.client(KeysService);
   const before = Date.now();
-  const cut = keys.sign(signRequest());
+  // Far beyond the limit below: it is the server that ends the call.
+  const cut = keys.sign(signRequest(), { timeoutMs: 60_000 });
   await arrived.promise;
   await Promise.all([expect(cut).rejects.toMatchObject({ code: 'temporarily_unavailable' }), first.drain()]);
 
-  expect(Date.now() - before).toBeLessThan(1_000);
+  expect(Date.now() - before).toBeLessThan(30_000);
 
   subject.sign = () => ({ tokens: ['back'] });
   const second = await serve(subject.built, { ...onLoopback(subject), port: first.port });
