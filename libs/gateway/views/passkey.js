@@ -46,8 +46,9 @@ async function ask(of, mediation) {
  * @param {unknown} error what the browser says
  */
 function explain(of, error) {
-  const problem = of.querySelector('[role="alert"]');
+  const problem = /** @type {HTMLElement | null} */ (of.querySelector('[role="alert"]'));
   if (problem === null || !(error instanceof DOMException) || error.name === 'AbortError') return;
+  problem.hidden = false;
   problem.textContent =
     (error.name === 'InvalidStateError' ? of.dataset['present'] : of.dataset['none']) ?? '';
 }

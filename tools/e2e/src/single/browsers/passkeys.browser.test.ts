@@ -128,9 +128,9 @@ describe('passkeys in a real Chromium', () => {
     await withDevice(async (device) => {
       const { page } = device;
       await open(page);
-      await button(page, 'Sign in with a passkey').waitFor();
+      await button(page, 'Use a passkey').waitFor();
       await look(page, 'first-page');
-      await button(page, 'Sign in with a passkey').click();
+      await button(page, 'Use a passkey').click();
       await page.getByRole('alert').filter({ hasText: 'No passkey was used' }).waitFor();
       await look(page, 'none-used');
       await byPassword(page, 'mia');
@@ -151,7 +151,7 @@ describe('passkeys in a real Chromium', () => {
       await page.context().clearCookies();
       await open(page);
       await heading(page, 'Sign in');
-      await button(page, 'Sign in with a passkey').click();
+      await button(page, 'Use a passkey').click();
       await heading(page, 'Signed in');
 
       await device.lose();
@@ -178,13 +178,13 @@ describe('passkeys in a real Chromium', () => {
       await page.context().clearCookies();
       await page.goto(`${baseUrl}/approvals?tenant=demo-two`);
       await heading(page, 'Sign in');
-      await button(page, 'Sign in with a passkey').click();
+      await button(page, 'Use a passkey').click();
       await page.getByRole('alert').filter({ hasText: 'This passkey cannot be used here' }).waitFor();
       await look(page, 'other-tenant');
       await page.goto(`${baseUrl}/approvals?tenant=demo`);
       await heading(page, 'Sign in');
       await look(page, 'approvals');
-      await button(page, 'Sign in with a passkey').click();
+      await button(page, 'Use a passkey').click();
       await page.getByText('Signed in as').waitFor();
     });
   });
