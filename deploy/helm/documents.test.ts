@@ -81,6 +81,60 @@ describe('What docs/try-on-a-cluster.md has people apply', () => {
   });
 });
 
+describe('docs/first-half-hour.md', () => {
+  const guide = documentOf('first-half-hour.md');
+  const values: Values = {
+    ...(parse(block(documentOf('try-on-a-cluster.md'), 'throwAwayStores')) as Values),
+    administration: { enabled: true, operatorTenant: 'operators' },
+  };
+  const split = {
+    topology: 'split',
+    rpc: {
+      mtls: {
+        trustDomain: 'tessera.tessera.svc.cluster.local',
+        certManager: { issuerRef: { name: 'internal' } },
+      },
+    },
+  };
+
+  test('names Services and Deployments of the chart, compact in its commands and split beside them', () => {
+    const namesIn = (text: string) =>
+      new Set([...text.matchAll(/(?:service|deploy)\/tessera-[\w-]+/g)].map(([name]) => name));
+    const madeOf = (given: Values) =>
+      new Set(
+        render({ ...given, fullnameOverride: 'tessera' }).map(
+          ({ kind, metadata }) => `${kind === 'Deployment' ? 'deploy' : kind.toLowerCase()}/${metadata.name}`,
+        ),
+      );
+    const commands = [...guide.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, lines = '']) => lines).join('');
+    const typed = namesIn(commands);
+    const compact = madeOf(values);
+    expect(typed.size).toBe(3);
+    expect([...typed].filter((name) => !compact.has(name))).toEqual([]);
+    const inSplit = [...namesIn(guide)].filter((name) => !typed.has(name));
+    expect(inSplit).toEqual(['service/tessera-gateway', 'deploy/tessera-directory']);
+    const made = madeOf({ ...values, ...split });
+    expect(inSplit.filter((name) => !made.has(name))).toEqual([]);
+  });
+
+  test('has the commands that the notes of the release show', () => {
+    const template = readFileSync(join(import.meta.dirname, 'tessera/templates/NOTES.txt'), 'utf8');
+    const notes = template
+      .replaceAll('{{ $administration }}', 'tessera-administration')
+      .replaceAll('{{ .Release.Namespace }}', 'tessera')
+      .replaceAll('{{ .Values.issuer }}', String(values['issuer']));
+    for (const command of [
+      ' -- node /app/deploy/image/start.ts tessera bootstrap\n',
+      'kubectl -n tessera port-forward service/tessera-administration 9002',
+      'tessera login --issuer http://localhost:8080',
+      '--api https://127.0.0.1:9002 --ca-file ca.pem --server-name tessera-administration.tessera.svc',
+    ]) {
+      expect(guide).toContain(command);
+      expect(notes).toContain(command);
+    }
+  });
+});
+
 test('docs/introspection.md asks at a Service of the chart, by a name that stands in its certificate', () => {
   const guide = documentOf('introspection.md');
   const [, service = '', port] = /target: '([\w-]+)\.tessera\.svc:(\d+)'/.exec(guide) ?? [];

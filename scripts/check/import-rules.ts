@@ -112,7 +112,7 @@ export const importRules: readonly ImportRule[] = [
   seesFromOutside('e2e', ['test-client', 'test-client/*', 'introspection-client', ...processes]),
   seesFromOutside('chaos', ['test-client', 'test-client/*', 'introspection-client', ...tests]),
   seesFromOutside('bench', ['test-client', ...messages, ...tests]),
-  seesFromOutside('cluster', tests),
+  seesFromOutside('cluster', ['test-client', ...tests]),
 ];
 
 function plumbing(name: string, may: readonly string[]): ImportRule {

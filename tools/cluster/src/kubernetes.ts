@@ -24,6 +24,10 @@ export interface LiveObject {
 /** A namespace of the cluster, by kubectl and Helm. Every call names it, so that nothing reaches another one. */
 export interface Namespace {
   readonly name: string;
+  /** How Helm is called. */
+  readonly helmCommand: string;
+  /** Another one, whose name is this one's and an ending. */
+  beside(ending: string): Promise<Namespace>;
   /** Runs kubectl; resolves with what it prints, throws what it complains about. Input is never printed. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   helm(args: readonly string[], input?: string): Promise<string>;
@@ -73,6 +77,8 @@ export async function createNamespace(name: string, helm: string): Promise<Names
   const undos: (() => Promise<unknown>)[] = [];
   return {
     name,
+    helmCommand: helm,
+    beside: (ending) => createNamespace(`${name}-${ending}`, helm),
     kubectl,
     apply,
     atTheEnd: (undo) => void undos.push(undo),

@@ -37,7 +37,7 @@ const chart = join(import.meta.dirname, '../../../deploy/helm/tessera');
 const instance = 'app.kubernetes.io/instance=tessera';
 const splitComponents = ['gateway', 'authorize', 'token', 'device', 'keys', 'directory'];
 /** Processes with a certificate; the operator is the Job that applies the declared state. */
-const certified = [...splitComponents, 'operator'];
+const certified = [...splitComponents, 'admin', 'operator'];
 
 export interface ReleaseOptions {
   readonly topology: Topology;
@@ -68,7 +68,7 @@ export function valuesOf(namespace: string, topology: Topology, image: string): 
 }
 
 /** `repository[:tag][@digest]` as the chart has it; a colon before a slash belongs to a port. */
-function imageValues(image: string): Values {
+export function imageValues(image: string): Values {
   const [name = '', digest = ''] = image.split('@');
   const colon = name.lastIndexOf(':');
   const hasTag = colon > name.lastIndexOf('/');

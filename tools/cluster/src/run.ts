@@ -100,7 +100,7 @@ async function prepare(plan: Plan, topology: Topology, on: Namespace, logs: PodL
   const release = createRelease(on, { topology, image, imageBefore, valuesFile });
   await release.install();
   const load = await startLoad(on, { image, front: release.front, secretName: 'load' });
-  return { on, release, load, logs, authority, image, node };
+  return { on, release, load, logs, authority, image, stores: plan.stores, valuesFile, node };
 }
 
 async function runScenario(

@@ -3,6 +3,7 @@ import type { Namespace } from './kubernetes.ts';
 import type { Load } from './load.ts';
 import type { PodLogs } from './logs.ts';
 import type { Release, Topology } from './release.ts';
+import type { StoreImages } from './stores.ts';
 
 /** What a scenario works with. */
 export interface Stage {
@@ -11,6 +12,9 @@ export interface Stage {
   readonly load: Load;
   readonly authority: Authority;
   readonly image: string;
+  readonly stores: StoreImages;
+  /** A file with values that this cluster needs. */
+  readonly valuesFile: string | undefined;
   /** Of every pod since the beginning, also of those that are gone. */
   readonly logs: PodLogs;
   /** The node that may be tainted, if one was named. */

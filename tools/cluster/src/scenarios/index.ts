@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.ts';
 import { autoscaling } from './autoscaling.ts';
 import { eviction } from './eviction.ts';
+import { firstHalfHour } from './first-half-hour.ts';
 import { install } from './releases/install.ts';
 import { kill } from './kill.ts';
 import { networkPolicies } from './network-policies.ts';
@@ -15,6 +16,7 @@ import { tenantIssuer } from './tenant-issuer.ts';
 /** In the order of a run: what disturbs most comes last. */
 export const scenarios: readonly Scenario[] = [
   install,
+  firstHalfHour,
   rollingUpgrade,
   eviction,
   kill,
