@@ -11,6 +11,7 @@
  *     operator, gateway: links with which people set their passwords ─> links/
  *     operator, TESSERA_BOOTSTRAP_ADMIN_FILE: the first administrator ─> bootstrap/
  *     authorize, operator: authenticator apps and recovery codes ─> second-factors/
+ *     authorize: providers, and the people who sign in with them ─> providers/
  *     every change ──> feed/ ──> watchers in the other services
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';

@@ -1,4 +1,4 @@
-import type { ChangeFeed } from '@tessera/stores';
+import type { ChangeFeed, Database } from '@tessera/stores';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import { commandLineApplication } from './applications/command-line.ts';
@@ -10,6 +10,9 @@ import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userM
 import type { PasswordSignIn } from './credentials/password-sign-in.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
+import { providerSignInCalls } from './providers/provider-sign-in-calls.ts';
+import type { ProviderSecrets } from './providers/provider-secrets.ts';
+import type { ProviderSignIn } from './providers/provider-sign-in.ts';
 import { secondFactorCalls } from './second-factors/second-factor-calls.ts';
 import type { SecondFactors } from './second-factors/second-factors.ts';
 import { passkeyCalls } from './passkeys/passkey-calls.ts';
@@ -31,6 +34,9 @@ export interface DirectoryDeps {
   readonly operatorTenant: string | undefined;
   readonly secondFactors: SecondFactors;
   readonly passkeys: Passkeys;
+  readonly database: Database;
+  readonly providerSecrets: ProviderSecrets;
+  readonly providerSignIn: ProviderSignIn;
 }
 
 /** That one call reads. */
@@ -116,6 +122,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     ...openedLinkCalls(deps),
     ...secondFactorCalls(deps.secondFactors),
     ...passkeyCalls(deps.passkeys),
+    ...providerSignInCalls(deps),
 
     async *watchChanges({ afterSequence, since }, { signal }) {
       for await (const item of feed.watch(await startOf(afterSequence, since), signal)) {

@@ -21,6 +21,7 @@ import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { recordRoutes } from './records/record-routes.ts';
 import { createPasskeys } from './passkeys/passkeys.ts';
 import { createProviderSecrets } from './providers/provider-secrets.ts';
+import { createProviderSignIn } from './providers/provider-sign-in.ts';
 import { createSecondFactors } from './second-factors/second-factors.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
@@ -74,6 +75,16 @@ export function buildDirectory(
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
   const passkeys = createPasskeys({ ...setting, store, pepper: key });
   const challengePurge = startPurge(passkeys, { what: 'used challenges', log });
+  const providerSecrets = createProviderSecrets(key);
+  const newUserId = () => opaqueValue('usr_', random, 16);
+  const providerSignIn = createProviderSignIn({
+    database,
+    store,
+    admin: adminStore,
+    runtime,
+    newUserId,
+    onChange,
+  });
   const linkPurge = startPurge(links, { what: 'password links', log });
   const adminDeps = {
     database,
@@ -82,13 +93,13 @@ export function buildDirectory(
     store: adminStore,
     directoryStore: store,
     secrets,
-    providerSecrets: createProviderSecrets(key),
+    providerSecrets,
     pepperCheck,
     passwords,
     passwordMinLength,
     sharedIssuer: config.TESSERA_ISSUER,
     operatorTenant: config.TESSERA_OPERATOR_TENANT,
-    newUserId: () => opaqueValue('usr_', random, 16),
+    newUserId,
     newSecret: () => opaqueValue('', random),
     onChange,
   };
@@ -110,6 +121,9 @@ export function buildDirectory(
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
           secondFactors,
           passkeys,
+          database,
+          providerSecrets,
+          providerSignIn,
         }),
       ),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),

@@ -313,6 +313,9 @@ export class FakeDirectory {
         return { user: withoutPassword(user), signedInAtMs, synced: false };
       },
       replaceRecoveryCodes: () => ({ codes: ['00000-00000', '11111-11111'] }),
+      listProviders: () => ({ providers: [] }),
+      getProvider: () => found<never>(undefined),
+      signInWithProvider: () => ({ refusal: 'provider' }),
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {

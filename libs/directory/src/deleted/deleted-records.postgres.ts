@@ -1,3 +1,4 @@
+import { forgetIdentities } from '../providers/identities.postgres.ts';
 import { forgetFactors } from '../second-factors/second-factors.postgres.ts';
 import type { Queryable } from '@tessera/stores';
 import type { RecordKinds } from '../store/records.ts';
@@ -103,10 +104,9 @@ export async function purgeDeleted(queryable: Queryable, limit: number): Promise
             WHERE kind = 'user' AND deleted_at <= statement_timestamp() - interval '30 days' ORDER BY deleted_at LIMIT $1`,
     values: [limit],
   });
-  await forgetFactors(
-    queryable,
-    people.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id })),
-  );
+  const gone = people.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id }));
+  await forgetFactors(queryable, gone);
+  await forgetIdentities(queryable, gone);
   const { rowCount } = await queryable.query({
     name: 'directory.purge_deleted_records',
     text: `DELETE FROM directory.deleted_record WHERE (tenant_id, kind, id) IN (

@@ -56,12 +56,12 @@ export const providerFields = {
     schema: z.enum(['never', 'verified-email']).default('never'),
     stored: 'text',
     reference:
-      'whether a person of the provider is one whom the tenant knows already: `never` (default), or `verified-email`: if both say that the e-mail address is verified',
+      'whether a person of the provider is one whom the tenant knows already: `never` (default), or `verified-email`: if both say that the e-mail address is verified, it is of `domains` (if there are any), and the person has no built-in role',
   }),
   createsAccounts: field({
     schema: z.boolean().default(false),
     stored: 'boolean',
-    reference: '`true`: who is not known gets an account',
+    reference: '`true`: who is not known gets an account, with the e-mail address if it is verified',
   }),
 };
 

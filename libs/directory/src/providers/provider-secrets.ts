@@ -13,6 +13,8 @@ export interface ProviderSecrets {
     declared: readonly DeclaredProvider[],
     stored: readonly ProviderRecord[],
   ): Promise<Map<string, string>>;
+  /** Throws `temporarily_unavailable` for one that was sealed under another pepper. */
+  open(tenantId: string, provider: ProviderRecord): Promise<string>;
 }
 
 export function createProviderSecrets(pepper: KeyObject): ProviderSecrets {
@@ -38,6 +40,9 @@ export function createProviderSecrets(pepper: KeyObject): ProviderSecrets {
       const entries = declared.map((one) => sealedSecret(tenantId, one, present.get(one.name)));
       return new Map((await Promise.all(entries)).flat());
     },
+
+    open: async (tenantId, provider) =>
+      (await sealing.open(subjectOf(tenantId, provider), provider.sealedSecret)).toString(),
   };
 }
 

@@ -375,6 +375,20 @@ const directoryCalls: readonly GoodRequest[] = [
     request: async (tenant) => tenant.signedByPasskey(),
   },
   {
+    method: 'DirectoryService.GetProvider',
+    request: async (tenant) => ({ tenantId: tenant.id, name: tenant.provider }),
+  },
+  {
+    method: 'DirectoryService.SignInWithProvider',
+    request: async (tenant) => ({
+      tenantId: tenant.id,
+      provider: tenant.provider,
+      issuer: tenant.providerIssuer,
+      subject: tenant.newName(),
+      ipAddress: '10.0.0.1',
+    }),
+  },
+  {
     method: 'admin.UsersService.ResetSecondFactors',
     async request(tenant) {
       const { tenantId, userId } = await tenant.secondFactor();
@@ -591,6 +605,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'KeysService.RotateKeys': tenantAlone,
   'DirectoryService.GetApplication': 'a client identifier names its tenant',
   'DirectoryService.GetTenant': tenantAlone,
+  'DirectoryService.ListProviders': tenantAlone,
   'DirectoryService.ListTenantIssuers': ofAll,
   'DirectoryService.WatchChanges': ofAll,
   'DirectoryAdminService.Apply': document,

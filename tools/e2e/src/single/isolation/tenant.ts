@@ -51,6 +51,8 @@ export class Tenant {
   readonly secret: string;
   readonly username: string;
   readonly audience: string;
+  readonly provider: string;
+  readonly providerIssuer: string;
   readonly #calls: NamedCalls;
   #session: Promise<Session> | undefined;
 
@@ -64,17 +66,20 @@ export class Tenant {
     this.secret = `${id}-secret-${randomBytes(16).toString('hex')}`;
     this.username = `${id}.gus`;
     this.audience = `https://api.${id}.example`;
+    this.provider = `${id}-provider`;
+    this.providerIssuer = `https://provider.${id}.example`;
   }
 
   /** What `apply` makes of it, as YAML. */
   declared(): string {
-    const { id, issuer, web, tv, desk, secret, username, audience } = this;
+    const { id, issuer, web, tv, desk, secret, username, audience, provider, providerIssuer } = this;
     return `
   - id: ${id}
     name: Tenant
     issuer: ${issuer}
     roles: [${id}-clerk]
     resources: [{audience: "${audience}", name: API, scopes: [${id}.read]}]
+    providers: [{name: ${provider}, issuer: "${providerIssuer}", clientId: ${web}, clientSecret: "${secret}", createsAccounts: true}]
     users: [{username: ${username}, email: gus@${id}.example, name: Gus, roles: [${id}-clerk], passwordHash: "${passwordHash}"}]
     applications:
       - clientId: ${web}

@@ -59,6 +59,13 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     creates_accounts: 'false',
     owner: `'file'`,
   });
+  await fill('directory.provider_identity', rows, {
+    tenant_id: tenant,
+    provider: `'okta'`,
+    issuer: `'https://login.example'`,
+    subject: `'subject' || i`,
+    user_id: user,
+  });
   await fill('directory.application', applications, {
     tenant_id: tenant,
     client_id: `'client' || i`,

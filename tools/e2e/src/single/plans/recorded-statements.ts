@@ -20,6 +20,7 @@ const storeTests = [
   'libs/directory/src/links/',
   'libs/directory/src/second-factors/',
   'libs/directory/src/passkeys/',
+  'libs/directory/src/providers/',
   'libs/directory/src/credentials/change-password.test.ts',
   'libs/directory/src/wiring.test.ts',
   'libs/directory/src/apply/',

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import type { EventBase } from '@tessera/audit';
+import { adminRoles } from '@tessera/oauth';
+import type { Database } from '@tessera/stores';
+import { changesOf } from '../apply/plan.ts';
+import { eventsOf } from '../apply/plan-events.ts';
+import { apiOwner } from '../declared/owner.ts';
+import { deletedNames } from '../deleted/deleted-records.postgres.ts';
+import { planRecord } from '../records/plan-record.ts';
+import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import type { AdminStore, DirectoryStore, FoundUser, RecordTransaction } from '../store/store.ts';
+import { desiredUser } from '../users/desired.ts';
+import { user, type UserRecord } from '../users/fields.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+import { findUserByIdentifier } from '../users/read.postgres.ts';
+import type { ProviderRecord } from './fields.ts';
+import {
+  confirmIdentity,
+  findHolder,
+  hasIdentity,
+  putIdentity,
+  type Identity,
+} from './identities.postgres.ts';
+import { lockProvider } from './read.postgres.ts';
+
+/** What a provider said of a person, verified by the caller (OIDC Core §3.1.3.7). */
+export interface ProviderProof extends Identity {
+  /** Empty if it said none. */
+  readonly email: string;
+  readonly emailVerified: boolean;
+  readonly name: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  /** Of the person. */
+  readonly ipAddress: string;
+  readonly requestId: string;
+}
+
+/**
+ * Why somebody does not get in, for the audit trail; people are told the same for each. `unknown`: nobody is bound to the identity, and none
+ * is made. `taken`: somebody has the address and is not linked. `inactive`: the person or the tenant is disabled, locked or gone.
+ * `provider`: the tenant has no such provider with that issuer.
+ */
+export type Refusal = 'unknown' | 'taken' | 'inactive' | 'provider';
+
+export type ProviderSignedIn =
+  | {
+      readonly found: FoundUser;
+      /** Milliseconds since the Unix epoch, by the clock of the records. */
+      readonly signedInAt: number;
+    }
+  | { readonly refusal: Refusal };
+
+/** Signs in who a provider says a person is: whoever is bound to the identity; at first whom the rules of the provider allow. */
+export type ProviderSignIn = (proof: ProviderProof) => Promise<ProviderSignedIn>;
+
+export interface ProviderSignInDeps {
+  readonly database: Database;
+  readonly store: Pick<DirectoryStore, 'findUser'>;
+  readonly admin: Pick<AdminStore, 'changeRecord'>;
+  readonly runtime: AuditRuntime;
+  readonly newUserId: () => string;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+/** A `sub` has at most 255 ASCII characters (OIDC Core §2). */
+const subjectShape = /^[\x20-\x7e]{1,255}$/;
+
+export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
+  const { database, store, admin, runtime, newUserId, onChange } = deps;
+
+  async function signIn(identity: Identity, userId: string): Promise<ProviderSignedIn> {
+    const signedInAt = await confirmIdentity(database, identity, userId);
+    const found = signedInAt === undefined ? undefined : await store.findUser(identity.tenantId, userId);
+    return found === undefined || signedInAt === undefined ? { refusal: 'inactive' } : { found, signedInAt };
+  }
+
+  /** Binds an identity at its first sign-in; resolves with its person. */
+  async function bind(
+    proof: ProviderProof,
+    around: RecordTransaction,
+  ): Promise<string | { readonly refusal: Refusal }> {
+    const known = await findHolder(around.tx, proof);
+    if (known !== undefined) return known;
+    if (around.tenant?.status !== 'active') return { refusal: 'inactive' };
+    const provider = await lockProvider(around.tx, proof.tenantId, proof.provider);
+    if (provider?.issuer !== proof.issuer) return { refusal: 'provider' };
+    const email = proof.emailVerified ? validEmail(proof.email) : '';
+    const holder = email === '' ? undefined : await holderOf(email, around);
+    const bound =
+      holder === undefined
+        ? await create(proof, provider, email, around)
+        : await link(proof, provider, holder, around);
+    if (typeof bound !== 'string') return bound;
+    await putIdentity(around.tx, proof, bound);
+    const details = { provider: provider.name, account: holder === undefined ? 'new' : 'linked' };
+    const event = { event: 'auth.provider.linked', outcome: 'success', details } as const;
+    const subject = { tenantId: proof.tenantId, subject: bound };
+    await insertAuditRows(around.tx, [{ ...baseOf(proof, bound), ...event, ...subject }], runtime);
+    return bound;
+  }
+
+  /** Whoever has the address, if they may be linked: both sides must have verified it, and the tenant must say that this is enough. */
+  async function link(
+    proof: ProviderProof,
+    provider: ProviderRecord,
+    holder: UserRecord,
+    { tx }: RecordTransaction,
+  ): Promise<string | { readonly refusal: Refusal }> {
+    if (holder.status !== 'active') return { refusal: 'inactive' };
+    const mayLink =
+      provider.linking === 'verified-email' &&
+      holder.standardClaims.emailVerified === true &&
+      normalizeIdentifier(holder.email) === normalizeIdentifier(proof.email) &&
+      isOfDomains(proof.email, provider.domains) &&
+      // Who runs the provider would get a power over the tenant that nobody gave them.
+      !holder.roles.some((role) => adminRoles.has(role)) &&
+      // The address may have been somebody else's before.
+      !(await hasIdentity(tx, proof, holder.userId));
+    return mayLink ? holder.userId : { refusal: 'taken' };
+  }
+
+  async function create(
+    proof: ProviderProof,
+    provider: ProviderRecord,
+    email: string,
+    around: RecordTransaction,
+  ): Promise<string | { readonly refusal: Refusal }> {
+    if (!provider.createsAccounts) return { refusal: 'unknown' };
+    const declared = accountOf(proof, email);
+    // Somebody who was deleted does not come back by signing in.
+    const names = [normalizeIdentifier(declared.username)];
+    if ((await deletedNames(around.tx, 'user', proof.tenantId, names)).size > 0)
+      return { refusal: 'inactive' };
+    if ((await holderOf(declared.username, around)) !== undefined) return { refusal: 'taken' };
+    const userId = newUserId();
+    const record = desiredUser(declared, undefined, {
+      owner: apiOwner,
+      passwordHash: undefined,
+      newUserId: () => userId,
+    });
+    const plan = planRecord(around.tenant, 'user', undefined, record);
+    const events = eventsOf(plan, baseOf(proof, userId));
+    await around.carryOut({ plan, changes: changesOf(plan), events });
+    return userId;
+  }
+
+  return async (proof) => {
+    const { tenantId, provider, issuer, subject } = proof;
+    if (!subjectShape.test(subject) || `${tenantId}${provider}${issuer}`.includes('\0'))
+      return { refusal: 'unknown' };
+    const known = await findHolder(database, proof);
+    if (known !== undefined) return signIn(proof, known);
+    const bound = await admin.changeRecord(tenantId, 'together', async (around) => bind(proof, around));
+    if (typeof bound !== 'string') return bound;
+    onChange();
+    return signIn(proof, bound);
+  };
+}
+
+/** The person with an identifier, who stays as they are until the commit. */
+async function holderOf(
+  identifier: string,
+  { tx, tenantId, find }: RecordTransaction,
+): Promise<UserRecord | undefined> {
+  const found = await findUserByIdentifier(tx, tenantId, normalizeIdentifier(identifier));
+  return found && (await find('user', found.user.userId))?.record;
+}
+
+/** What the tenant gets to know of a new person. An address that is not verified is not kept, as it may be anybody's. */
+function accountOf(
+  { provider, issuer, subject, ...proof }: ProviderProof,
+  email: string,
+): ReturnType<typeof user.parse> {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('base64url');
+  const isName = user.shape.username.safeParse(email).success;
+  return user.parse({
+    username: isName ? email : `${provider}:${digest.slice(0, 22)}`,
+    ...(email !== '' && { email, emailVerified: true }),
+    ...(user.shape.name.safeParse(proof.name).success && { name: proof.name }),
+    ...(user.shape.givenName.safeParse(proof.givenName).success && { givenName: proof.givenName }),
+    ...(user.shape.familyName.safeParse(proof.familyName).success && { familyName: proof.familyName }),
+  });
+}
+
+function validEmail(email: string): string {
+  return user.shape.email.safeParse(email).success ? email : '';
+}
+
+/** Without domains a provider speaks for every address. */
+function isOfDomains(email: string, domains: readonly string[]): boolean {
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  return domains.length === 0 || domains.includes(domain);
+}
+
+function baseOf({ ipAddress, requestId }: ProviderProof, userId: string): EventBase & { ipAddress: string } {
+  return { actor: { type: 'user', id: userId }, requestId, ipAddress };
+}
