@@ -14,6 +14,7 @@ import { hostFilter, issuerRule } from './issuer/issuer-rule.ts';
 import { createKeySet, createKeySets, type KeySet } from './issuer/key-set.ts';
 import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
+import { loadLanguages } from './pages/languages.ts';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './server/http-server.ts';
 
@@ -66,6 +67,7 @@ export function buildGateway(
     }),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
     templates: loadTemplates(),
+    languages: loadLanguages(config.TESSERA_MESSAGES_DIR),
     antiForgery,
   };
   const app = createServer(gateway, options);

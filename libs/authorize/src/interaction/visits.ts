@@ -161,6 +161,7 @@ export interface Interaction {
   readonly clientId: string;
   readonly applicationName: string;
   readonly loginHint: string;
+  readonly uiLocales: string;
   readonly scopes: string[];
 }
 
@@ -172,6 +173,7 @@ export function describeInteraction(interactionId: string, { tenantId, request }
     clientId: request?.record.application.clientId ?? '',
     applicationName: request?.record.application.name ?? '',
     loginHint: request?.form.loginHint ?? '',
+    uiLocales: request?.form.uiLocales ?? '',
     scopes: [...(request?.scopes ?? [])],
   };
 }

@@ -4,6 +4,7 @@ import { contract, success } from '../dialects/contract.ts';
 import { errorHeaders, publicCode } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
+import { rawQuery } from '../http/query.ts';
 import { developerHint } from './developer-hint.ts';
 
 /** A page, and the message that a JSON client gets instead. */
@@ -21,6 +22,8 @@ export interface Page {
   /** Name and id of the tenant whose page it is. */
   readonly tenant?: { readonly id: string; readonly name: string };
   readonly data?: object;
+  /** Languages that the client asked for, in order of preference (`ui_locales`, OIDC Core §3.1.2.1). */
+  readonly uiLocales?: string;
 }
 
 /**
@@ -73,8 +76,24 @@ function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyRep
   const { title, message, tenant, data } = page;
   // The path of a tenant's issuer, with which every path of a page begins.
   const base = reply.request.incoming.tenant?.basePath ?? '';
-  const html = gateway.templates.render(page.template, { base, title, message, tenant, ...data });
+  const { languages, templates } = gateway;
+  const language = languages.of(languageOf(reply.request, gateway, page.uiLocales));
+  reply.header('content-language', language.tag);
+  const html = templates.render(page.template, { base, title, message, tenant, ...data }, language);
   return reply.type('text/html; charset=utf-8').send(html);
+}
+
+/** The language that the client asked for, or the browser (RFC 9110 §12.5.4); English if there is neither. */
+function languageOf(
+  request: FastifyRequest,
+  { languages }: Gateway,
+  uiLocales = new URLSearchParams(rawQuery(request)).get('ui_locales') ?? '',
+): string {
+  const accepted =
+    request.headers['accept-language'] === undefined
+      ? undefined
+      : request.accepts().languages([...languages.tags]);
+  return languages.first(uiLocales) ?? (typeof accepted === 'string' ? accepted : 'en');
 }
 
 function errorPage(error: OAuthError, requestId: string): Page {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { loadLanguages } from './languages.ts';
 import { loadTemplates } from './templates.ts';
 
 const payloads = [
@@ -41,37 +42,53 @@ const pages = [
   'passkey',
   'passkey_enrolment',
   'notice',
+  'consent',
+  'totp',
+  'totp_enrolment',
+  'recovery_codes',
 ];
+
+const language = loadLanguages().of('de');
 
 describe.each(pages)('the page %s', (page) => {
   const templates = loadTemplates();
   const render = (value: string) =>
-    templates.render(page, {
-      title: value,
-      message: value,
-      application: value,
-      identifier: value,
-      problem: value,
-      requestId: value,
-      tenant: { id: value, name: value },
-      fields: [{ name: value, value }],
-      signOut: [{ name: value, value }],
-      path: value,
-      uri: value,
-      lead: value,
-      leadName: value,
-      tenantId: value,
-      typed: value,
-      username: value,
-      asksForPresent: true,
-      advice: value,
-      userCode: value,
-      notice: value,
-      passkey: { options: value, nonce: value },
-      person: { name: value, tenantId: value },
-      request: request(value),
-      requests: [request(value), request(value)],
-    });
+    templates.render(
+      page,
+      {
+        title: value,
+        message: value,
+        application: value,
+        identifier: value,
+        problem: value,
+        requestId: value,
+        tenant: { id: value, name: value },
+        fields: [{ name: value, value }],
+        signOut: [{ name: value, value }],
+        path: value,
+        uri: value,
+        lead: value,
+        leadName: value,
+        tenantId: value,
+        typed: value,
+        username: value,
+        asksForPresent: true,
+        advice: value,
+        userCode: value,
+        notice: value,
+        passkey: { options: value, nonce: value },
+        person: { name: value, tenantId: value },
+        request: request(value),
+        requests: [request(value), request(value)],
+        account: value,
+        summary: value,
+        scopes: [{ name: value, description: value }],
+        secret: value,
+        qrCode: '',
+        codes: [value, value],
+      },
+      language,
+    );
   const request = (value: string) => ({
     requestId: value,
     application: value,
@@ -91,7 +108,7 @@ describe.each(pages)('the page %s', (page) => {
 
   it('has a language, a title, one main heading, and a label for every control', () => {
     const html = render('x');
-    expect(html).toMatch(/<html lang="en"/);
+    expect(html).toMatch(/<html lang="de" dir="ltr"/);
     expect(html.match(/<h1>/g)).toHaveLength(1);
     const ids = [...html.matchAll(/<input id="([^"]+)"/g)].map(([, id]) => id);
     for (const id of ids) expect(html).toContain(`<label for="${id}">`);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { otherPaths } from '@tessera/oauth';
+import type { Language } from './languages.ts';
 
 const directory = fileURLToPath(new URL('../../views/', import.meta.url));
 
@@ -17,8 +18,8 @@ export interface Asset {
 /** The templates and the files they refer to, read once. */
 export interface Templates {
   readonly assets: readonly Asset[];
-  /** The HTML of a page. Every value is escaped. */
-  render(template: string, data: object): string;
+  /** The HTML of a page in a language. Every value is escaped. */
+  render(template: string, data: object, language: Language): string;
 }
 
 export function loadTemplates(): Templates {
@@ -30,8 +31,12 @@ export function loadTemplates(): Templates {
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
     assets: [style, icon, approvals, formPost, passkey],
-    render: (template, data) =>
+    render: (template, data, { tag, direction, t, html }) =>
       eta.render(`./${template}`, {
+        language: tag,
+        direction,
+        t,
+        html,
         style: style.href,
         icon: icon.href,
         approvalsScript: approvals.href,

@@ -43,6 +43,7 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     codeChallenge: complete.code_challenge,
     nonce: undefined,
     loginHint: undefined,
+    uiLocales: '',
     resource: '',
   };
 
@@ -55,6 +56,7 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     const more = {
       nonce: 'n',
       login_hint: 'ada',
+      ui_locales: 'de en',
       resource: 'https://orders.example',
       response_mode: 'form_post',
       x: 'y',
@@ -64,6 +66,7 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
       responseMode: 'form_post',
       nonce: 'n',
       loginHint: 'ada',
+      uiLocales: 'de en',
       resource: 'https://orders.example',
     });
   });

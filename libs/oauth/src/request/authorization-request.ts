@@ -18,6 +18,8 @@ export interface AuthorizationRequest {
   readonly codeChallenge: string;
   readonly nonce: string | undefined;
   readonly loginHint: string | undefined;
+  /** Tags in order of preference, separated by spaces (OIDC Core §3.1.2.1); empty if absent. */
+  readonly uiLocales: string;
   /** RFC 8707 §2; empty if absent. */
   readonly resource: string;
 }
@@ -70,6 +72,7 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
     state: read('state'),
     nonce: read('nonce'),
     loginHint: read('login_hint'),
+    uiLocales: read('ui_locales') ?? '',
     resource: read('resource') ?? '',
   };
 }
@@ -91,6 +94,7 @@ const longestParameters: Readonly<Record<string, number>> = {
   claims: 2048,
   max_age: 16,
   acr_values: 256,
+  ui_locales: 256,
 };
 
 /** The parameters that are read, and stored while a user signs in. */

@@ -75,7 +75,10 @@ function sendForm(
 ): FastifyReply {
   return sendPasswordForm(context, {
     title: reason === 'invitation' ? 'Welcome' : 'Choose a new password',
-    lead: reason === 'invitation' ? 'Choose the password for your account at' : 'For your account at',
+    lead:
+      reason === 'invitation'
+        ? 'Choose the password for your account at <b>{name}</b>'
+        : 'For your account at <b>{name}</b>',
     leadName: tenantName,
     tenant: { id: tenantId, name: tenantName },
     path: otherPaths.passwordLink,

@@ -9,7 +9,7 @@ import { requireBrowserId } from '../signed-in-person.ts';
 /** A form with which a person chooses a password. */
 export interface PasswordForm {
   readonly title: string;
-  /** Ends before the name of the tenant. */
+  /** With the `name` of the tenant. */
   readonly lead: string;
   readonly leadName: string;
   readonly tenant: NonNullable<Page['tenant']>;
@@ -32,7 +32,7 @@ export function sendPasswordForm(context: PageContext, form: PasswordForm): Fast
   const page: Page = {
     template: 'new-password',
     title,
-    message: problem ?? `${form.lead} ${form.leadName}.`,
+    message: problem ?? `${form.lead.replace('<b>{name}</b>', form.leadName)}.`,
     formTarget: 'own',
     tenant,
     data: { ...data, problem, fields: [{ name: antiForgeryField, value: token }, ...fields] },

@@ -108,7 +108,7 @@ function sendForm(context: PageContext, { session }: Person, problem?: string): 
   const { tenantId, userId, username } = session;
   return sendPasswordForm(context, {
     title: 'Change your password',
-    lead: 'For your account at',
+    lead: 'For your account at <b>{name}</b>',
     leadName: tenantId,
     tenant: { id: tenantId, name: '' },
     path: otherPaths.password,

@@ -82,6 +82,9 @@ const notices: Readonly<Record<Outcome, string>> = {
   over: 'The request was no longer pending.',
 };
 
+const waitingRequests =
+  '{count, plural, =0 {Nothing is waiting for you.} one {One request is waiting for you.} other {# requests are waiting for you.}}';
+
 async function sendList(
   context: PageContext,
   session: Session,
@@ -106,12 +109,14 @@ async function sendList(
   return sendPage(request, reply, gateway, {
     template: 'approvals',
     title: 'Approvals',
-    message: summary(requests.length),
+    message: gateway.languages.of('en').t(waitingRequests, { count: requests.length }),
+
     formTarget: 'own',
     script: true,
     tenant: { id: tenantId, name: described[0]?.tenantName ?? '' },
     data: {
       requests,
+      summary: waitingRequests,
       notice: outcome && notices[outcome],
       person: { name: personName(session), tenantId },
       signOut: [
@@ -121,9 +126,4 @@ async function sendList(
       ],
     },
   });
-}
-
-function summary(count: number): string {
-  if (count === 0) return 'Nothing is waiting for you.';
-  return count === 1 ? 'One request is waiting for you.' : `${count} requests are waiting for you.`;
 }

@@ -38,7 +38,7 @@ function placeOf(interactionId: string): SignInPlace {
     formTarget: 'client',
     purpose: purpose.signIn(interactionId),
     fields: [],
-    lead: ({ applicationName }) => ['to continue to', applicationName],
+    lead: ({ applicationName }) => ['to continue to <b>{name}</b>', applicationName],
     message: ({ applicationName }) => `Sign in to continue to ${applicationName}.`,
   };
 }

@@ -30,6 +30,9 @@ export function sendMismatch(mismatch: Mismatch): FastifyReply {
     message: error.message,
     formTarget,
     tenant: { id: interaction?.tenantId ?? mismatch.tenantId ?? '', name: interaction?.tenantName ?? '' },
+    ...(interaction === undefined || interaction.uiLocales === ''
+      ? {}
+      : { uiLocales: interaction.uiLocales }),
     data: {
       application: interaction?.applicationName ?? '',
       fields: [

@@ -37,7 +37,7 @@ export interface SignInPlace {
   readonly fields: readonly Field[];
   /** The page of ours that the person is on the way to; undefined for an authorization request. */
   readonly page?: OwnPage;
-  /** The purpose of the sign-in in words, for instance "to continue to" and the name of the application. */
+  /** The purpose of the sign-in in words, and the `name` in it, for instance that of the application. */
   readonly lead: (interaction: Interaction) => readonly [string, string];
   /** The same as one sentence. */
   readonly message: (interaction: Interaction) => string;
@@ -66,7 +66,7 @@ export function signInToPage(given: {
     purpose: purpose.signInTo(subject),
     fields,
     page,
-    lead: () => [`${lead}, with your account at`, page.tenantId],
+    lead: () => [`${lead}, with your account at <b>{name}</b>`, page.tenantId],
     message: () => `Sign in ${lead}.`,
   };
 }
@@ -179,6 +179,7 @@ export function sendStep(
     formTarget: place.formTarget,
     script: passkey !== undefined,
     tenant: { id: place.page?.tenantId ?? interaction.tenantId, name: interaction.tenantName },
+    ...(interaction.uiLocales === '' ? {} : { uiLocales: interaction.uiLocales }),
     data: {
       path: place.path,
       lead,

@@ -1,0 +1,169 @@
+import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { IntlMessageFormat } from 'intl-messageformat';
+import { describe, expect, it } from 'vitest';
+import { testRuntime } from '@tessera/test-kit';
+import { openGateway } from '../testing/fake-services.ts';
+import { loadLanguages, readMessages } from './languages.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const folder = join(root, 'views/messages');
+const known = Object.keys(readMessages(folder, 'en'));
+const read = (pattern: string) =>
+  globSync(pattern, { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'));
+
+/** Sentences that pages have: what templates name, and what looks like a sentence in the code of pages. */
+function sentencesOf(templates: readonly string[], sources: readonly string[]): string[] {
+  const named = templates.flatMap((text) => [...text.matchAll(/it\.(?:t|html)\('((?:[^'\\]|\\.)+)'/g)]);
+  const written = sources.flatMap((text) => [
+    ...withoutErrors(text).matchAll(/'([A-Z](?:[^'\\\n]|\\.)* (?:[^'\\\n]|\\.)+)'/g),
+  ]);
+  return [...named, ...written].map(([, sentence = '']) => sentence.replaceAll("\\'", "'"));
+}
+
+/** Errors that no person can do anything about are in English alone, and so is what only clients read. */
+const withoutErrors = (text: string) =>
+  text
+    .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+    .replaceAll(/new OAuthError\(\s*'(?:server_error|invalid_request)',[\s\S]*?\)/g, '')
+    .replaceAll(/new Error\([^)]*\)/g, '');
+
+const sources = read('src/pages/**/*.ts').filter((_text, index) => {
+  const file = globSync('src/pages/**/*.ts', { cwd: root })[index] ?? '';
+  return !/\.test\.ts$|developer-hint|languages/.test(file);
+});
+
+/** The names of the values and tags of a sentence. */
+function partsOf(text: string): string[] {
+  const names = new Set<string>();
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) return node.forEach(visit);
+    if (typeof node !== 'object' || node === null) return;
+    const { type, value, ...rest } = node as { type?: number; value?: unknown };
+    // Of literals and `#` only the place matters.
+    if (type !== undefined && type !== 0 && type !== 7 && typeof value === 'string')
+      names.add(type === 8 ? `<${value}>` : value);
+    Object.values(rest).forEach(visit);
+  };
+  visit(new IntlMessageFormat(text, 'en').getAst());
+  return [...names].toSorted();
+}
+
+describe('the messages of the pages', () => {
+  it('have every sentence of the templates and of the code', () => {
+    const sentences = sentencesOf(read('views/*.eta'), sources);
+    expect(sentences.length).toBeGreaterThan(80);
+    expect(sentences.filter((sentence) => !known.includes(sentence))).toEqual([]);
+  });
+
+  it('would miss a sentence that a template or the code gets (canary)', () => {
+    expect(sentencesOf(["<%= it.t('New here.') %>"], ["title: 'Also new',"])).toEqual([
+      'New here.',
+      'Also new',
+    ]);
+  });
+
+  it.each(['de', 'ar'])('are complete in %s, with the same values and tags', (tag) => {
+    const messages = readMessages(folder, tag);
+    expect(Object.keys(messages)).toEqual(known);
+    for (const [key, text] of Object.entries(messages)) {
+      expect(text.trim(), key).not.toBe('');
+      expect(partsOf(text), key).toEqual(partsOf(key));
+    }
+  });
+
+  it('would differ if a translation forgot a value (canary)', () => {
+    expect(partsOf('<b>{name}</b>')).not.toEqual(partsOf('<b>x</b>'));
+    expect(partsOf('{name}')).not.toEqual(partsOf('{nmae}'));
+  });
+});
+
+describe('a language', () => {
+  const german = loadLanguages().of('de');
+
+  it('shows an unknown sentence as it is, whatever it has', () => {
+    for (const text of [
+      'Signed in as {name}.',
+      '',
+      'nobody knows',
+      '{name',
+      '<b>',
+      '{{constructor}}',
+      "it's {0}",
+    ])
+      expect(german.t(text)).toBe(text);
+  });
+
+  it('puts the number of a service into the sentence', () => {
+    const text = 'The password must have at least 12 characters.';
+    expect(german.t(text)).toBe('Das Passwort muss mindestens 12 Zeichen haben.');
+    expect(loadLanguages().of('en').t(text)).toBe(text);
+  });
+
+  it('escapes values and makes <b> strong', () => {
+    expect(german.html('to continue to <b>{name}</b>', { name: '<i>"&' })).toBe(
+      'und weiter zu <strong>&#60;i&#62;&#34;&#38;</strong>',
+    );
+  });
+});
+
+describe('the messages of an operator', () => {
+  function folderWith(files: Record<string, string>): string {
+    const made = mkdtempSync(join(tmpdir(), 'tessera-messages-'));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(made, name), text);
+    return made;
+  }
+
+  it('add a language, which is English where they say nothing, and replace sentences', () => {
+    const own = folderWith({ 'fr.json': '{"Sign in": "Connexion"}', 'en.json': '{"Sign in": "Log in"}' });
+    const languages = loadLanguages(own);
+    expect(languages.of('fr').t('Sign in')).toBe('Connexion');
+    expect(languages.of('fr').t('Continue')).toBe('Continue');
+    expect(languages.of('en').t('Sign in')).toBe('Log in');
+    expect(languages.of('de').t('Sign in')).toBe('Anmelden');
+  });
+
+  it.each([
+    ['{', /fr\.json is not JSON/],
+    ['["Sign in"]', /fr\.json must be an object of texts/],
+    ['{"Sign in": 1}', /fr\.json must be an object of texts/],
+    ['{"Sign in": "{a"}', /fr\.json: "\{a" cannot be used/],
+    ['{"Sign in": "<script>"}', /markup/],
+    ['{"Signed in as {name}.": "{nmae}"}', /fr\.json: "\{nmae\}" cannot be used/],
+  ])('are refused at the start with what to correct: %s', (text, problem) => {
+    expect(() => loadLanguages(folderWith({ 'fr.json': text }))).toThrow(problem);
+  });
+});
+
+describe('the language of a page', () => {
+  const ask = async (query: string, headers: Record<string, string>) => {
+    const gateway = openGateway(testRuntime(), {});
+    const { body, headers: answered } = await gateway.app.inject({
+      url: `/device${query}`,
+      headers: { accept: 'text/html', ...headers },
+    });
+    const shown = /<html lang="(?<lang>[^"]+)" dir="(?<dir>[^"]+)"/.exec(body)?.groups;
+    return [shown?.['lang'], shown?.['dir'], answered['content-language']];
+  };
+
+  it('is found for every path, however malformed', async () => {
+    const gateway = openGateway(testRuntime(), {});
+    const headers = { accept: 'text/html', 'accept-language': 'de' };
+    const { body } = await gateway.app.inject({ url: '//[?ui_locales=%', headers });
+    expect(body).toMatch(/<html lang="de"/);
+  });
+
+  it.each([
+    ['', {}, 'en', 'ltr'],
+    ['', { 'accept-language': 'de-AT, en;q=0.5' }, 'de', 'ltr'],
+    ['', { 'accept-language': 'sv, ar;q=0.5' }, 'ar', 'rtl'],
+    ['', { 'accept-language': 'sv' }, 'en', 'ltr'],
+    ['', { 'accept-language': '*' }, 'en', 'ltr'],
+    ['?ui_locales=sv%20ar-EG%20de', { 'accept-language': 'de' }, 'ar', 'rtl'],
+    ['?ui_locales=x', { 'accept-language': 'de' }, 'de', 'ltr'],
+  ])('is that of %s and %j (OIDC Core §3.1.2.1, RFC 9110 §12.5.4)', async (query, headers, lang, dir) => {
+    expect(await ask(query, headers)).toEqual([lang, dir, lang]);
+  });
+});

@@ -1,0 +1,165 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { IntlMessageFormat } from 'intl-messageformat';
+
+/** The values of a sentence, by name. */
+export type Values = Readonly<Record<string, string | number>>;
+
+/**
+ * The sentences of pages in one language. A sentence is named by its English text, in ICU MessageFormat where it has values; one that is not
+ * known is shown as it is.
+ */
+export interface Language {
+  /** The BCP 47 tag, for `lang`. */
+  readonly tag: string;
+  /** For `dir`. */
+  readonly direction: 'ltr' | 'rtl';
+  /** A sentence as text. */
+  t(text: string, values?: Values): string;
+  /** A sentence as HTML: its values escaped, and `<b>` made strong. */
+  html(text: string, values: Values): string;
+}
+
+export interface Languages {
+  readonly tags: readonly string[];
+  /** The language of a tag; English for one that is not known. */
+  of(tag: string): Language;
+  /** The first of these tags, separated by spaces, that is known; undefined if none is (`ui_locales`, OIDC Core §3.1.2.1). */
+  first(uiLocales: string): string | undefined;
+}
+
+const builtIn = fileURLToPath(new URL('../../views/messages/', import.meta.url));
+const english = 'en';
+
+/** ISO 15924. */
+const scriptsFromTheRight: ReadonlySet<string> = new Set(['Adlm', 'Arab', 'Hebr', 'Nkoo', 'Syrc', 'Thaa']);
+
+type Messages = Readonly<Record<string, string>>;
+
+/**
+ * Reads the languages, once.
+ * @param folder files of an operator, each named as its language: they add languages and replace sentences of those that are built in
+ * @throws Error that names the file and the sentence that cannot be used
+ */
+export function loadLanguages(folder?: string): Languages {
+  const known = readMessages(builtIn, english);
+  const languages = new Map<string, Language>();
+  for (const tag of new Set([english, ...tagsIn(builtIn), ...(folder === undefined ? [] : tagsIn(folder))])) {
+    const messages = {
+      ...(tagsIn(builtIn).includes(tag) ? readMessages(builtIn, tag) : {}),
+      ...(folder !== undefined && tagsIn(folder).includes(tag) ? readMessages(folder, tag) : {}),
+    };
+    languages.set(tag, languageOf(tag, messages, known));
+  }
+  const of = (tag: string): Language => {
+    const found = languages.get(tag) ?? languages.get(english);
+    if (found === undefined) throw new Error('English is not among the languages');
+    return found;
+  };
+  const isIn = (asked: string) => (tag: string) =>
+    asked.toLowerCase() === tag.toLowerCase() || asked.toLowerCase().startsWith(`${tag.toLowerCase()}-`);
+  return {
+    tags: [...languages.keys()],
+    of,
+    first(uiLocales) {
+      for (const asked of uiLocales.split(' ')) {
+        const tag = [...languages.keys()].find(isIn(asked));
+        if (tag !== undefined) return tag;
+      }
+      return undefined;
+    },
+  };
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    throw new Error(`The messages of TESSERA_MESSAGES_DIR cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function tagsIn(folder: string): string[] {
+  return filesIn(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length));
+}
+
+/** The sentences of a file: their texts by the English ones. */
+export function readMessages(folder: string, tag: string): Messages {
+  const file = join(folder, `${tag}.json`);
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new Error(`${file} is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  const isTexts =
+    typeof content === 'object' &&
+    !Array.isArray(content) &&
+    content !== null &&
+    Object.values(content).every((text) => typeof text === 'string');
+  if (!isTexts) throw new Error(`${file} must be an object of texts.`);
+  return content as Messages;
+}
+
+function languageOf(tag: string, messages: Messages, known: Messages): Language {
+  const formats = new Map<string, IntlMessageFormat>();
+  for (const key of Object.keys(known)) {
+    const text = messages[key] ?? key;
+    try {
+      formats.set(key, formatOf(text, messages[key] === undefined ? english : tag));
+      // Throws for a value that the English sentence lacks.
+      formats.get(key)?.format(probesFor(key));
+    } catch (error) {
+      throw new Error(`${tag}.json: "${text}" cannot be used: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  /** Services put numbers into their sentences. */
+  function numbered(text: string): string | undefined {
+    const [number, another] = text.match(/\d+/g) ?? [];
+    if (number === undefined || another !== undefined) return undefined;
+    const found = formats.get(text.replace(number, '{number}'));
+    return found && String(found.format({ number: Number(number) }));
+  }
+  return {
+    tag,
+    direction: scriptsFromTheRight.has(new Intl.Locale(tag).maximize().script ?? '') ? 'rtl' : 'ltr',
+    t(text, values = {}) {
+      // What others have written may equal a sentence whose values it does not have.
+      if (text.includes('{') && Object.keys(values).length === 0) return text;
+      const format = formats.get(text);
+      return format === undefined
+        ? (numbered(text) ?? text)
+        : String(format.format({ ...values, b: joined }));
+    },
+    html(text, values) {
+      const found = formats.get(text);
+      if (found === undefined) return escape(text);
+      const escaped = Object.entries(values).map(([name, value]) => [name, escape(String(value))]);
+      const bold = (inner: string[]) => `<strong>${joined(inner)}</strong>`;
+      return String(found.format({ ...Object.fromEntries(escaped), b: bold } as Record<string, string>));
+    },
+  };
+}
+
+const joined = (inner: string[]): string => inner.join('');
+
+/** A value for each name in a sentence. */
+function probesFor(text: string) {
+  const names = [...text.matchAll(/\{(\w+)[,}]/g)].map(([, name = '']) => [name, 1] as const);
+  return { ...Object.fromEntries(names), b: joined };
+}
+
+/** @throws Error for markup other than `<b>`, which would reach the page. */
+function formatOf(text: string, tag: string): IntlMessageFormat {
+  if (/[<>&]/.test(text.replaceAll(/<\/?b>/g, ''))) throw new Error('it may have no markup but <b>');
+  return new IntlMessageFormat(text, tag);
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+}
