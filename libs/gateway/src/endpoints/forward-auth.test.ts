@@ -125,7 +125,7 @@ describe('GET /auth/verify', () => {
     );
 
     it.each([
-      { acr_values: '3 4' },
+      { acr_values: '8 9' },
       { acr_values: '' },
       { max_age: '-1' },
       { max_age: '' },
