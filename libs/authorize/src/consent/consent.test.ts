@@ -166,6 +166,54 @@ describe('a third-party application', () => {
       expect(stepOf(await answer(person, page, nonsense))).toMatchObject({ problem: 'incomplete' });
   });
 
+  it('gets no code from a form that denies after another tab has allowed, and is asked about again', async () => {
+    const person = newPerson(world);
+    const page = await afterPassword(person);
+    const other = newPerson(world);
+    await answer(other, await afterPassword(other), 'allow');
+    const denied = answerOf(await answer(person, page, 'deny'));
+    expect([denied.get('error'), denied.has('code')]).toEqual(['access_denied', false]);
+  });
+
+  it('forgets what was allowed when the person denies it', async () => {
+    const { person } = await allowed();
+    await answer(person, await start(person, { prompt: 'consent' }), 'deny');
+    expect(await isAsked(person)).toBe(true);
+  });
+
+  it('needs consent to an API without a scope of it (RFC 8707 §2)', async () => {
+    const { person } = await allowed({ scope: 'openid' });
+    const resource = { scope: 'openid', resource: 'https://orders.example' };
+    const page = await start(person, resource);
+    expect(stepOf(page).shown).toHaveProperty('scope resource https://orders.example');
+    await answer(person, page, 'allow');
+    expect(await isAsked(person, resource)).toBe(false);
+    expect(await isAsked(person, { ...resource, resource: 'https://stock.example' })).toBe(true);
+  });
+
+  it('has nobody asked whom it excludes, or who is not the person it wants (RFC 6749 §4.1.2.1)', async () => {
+    await world.directory.changeApplication(client.client_id, { allowedRoles: ['clerk'] });
+    const excluded = newPerson(world);
+    expect(answerOf(await afterPassword(excluded)).get('error')).toBe('access_denied');
+    await world.directory.changeApplication(client.client_id, { allowedRoles: [] });
+    const claims = JSON.stringify({ id_token: { sub: { value: 'acme-bob' } } });
+    const other = newPerson(world);
+    expect(answerOf(await afterPassword(other, { claims })).get('error')).toBe('login_required');
+  });
+
+  it('has the password asked again if the sign-in becomes older than max_age on the page (OIDC Core §3.1.2.1)', async () => {
+    const person = newPerson(world);
+    await person.signIn();
+    const page = await start(person, { max_age: '300' });
+    expect(stepOf(page).name).toBe('consent');
+    await world.database.query({
+      name: 'test.age_sign_in',
+      text: `UPDATE authorize.session SET auth_time = auth_time - interval '301 seconds' WHERE ip_address = $1`,
+      values: [person.ipAddress],
+    });
+    expect(stepOf(await answer(person, page, 'allow')).name).toBe('password');
+  });
+
   it('gets one code from twenty forms at once that allow it', async () => {
     const person = newPerson(world);
     const page = await afterPassword(person);

@@ -2,6 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
+import { isHintedUser } from '../interaction/visit.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Fields, Step } from '../interaction/step.ts';
 import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
@@ -12,7 +13,7 @@ import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
  */
 export function createConsentStep(deps: {
   readonly consents: ConsentStore;
-  readonly directory: Pick<DirectoryClient, 'isActive' | 'user'>;
+  readonly directory: Pick<DirectoryClient, 'isActive' | 'mayUse' | 'user'>;
   readonly audit: Pick<AuthorizeAudit, 'consentGranted' | 'consentDenied'>;
 }): Step {
   const { consents, directory, audit } = deps;
@@ -28,9 +29,15 @@ export function createConsentStep(deps: {
     name: 'consent',
     unaskedError: 'consent_required',
 
-    async isDue(_from, { tenantId, person, done }, { clientId, request }) {
+    denies: ({ consent }) => consent === 'deny',
+
+    async isDue({ call }, { tenantId, person, done }, { clientId, request }) {
       if (request?.record.application.thirdParty !== true) return false;
       if (person === undefined || done.includes('consent')) return false;
+      // Whom the request is not for, or the access policy excludes, gets nothing to ask about.
+      const user = await directory.user(tenantId, person.userId, call.onward());
+      if (user !== undefined && !directory.mayUse(request.record.application, user)) return false;
+      if (!isHintedUser(request, person)) return false;
       if (request.prompt.has('consent')) return true;
       const scopes = await allowed(request, { tenantId, userId: person.userId, clientId });
       return !askedScopes(request).every((scope) => scopes.includes(scope));
@@ -42,7 +49,9 @@ export function createConsentStep(deps: {
       const { name, scopes } = request.record.application;
       const shown: Record<string, string> = { application: name, account: user?.username ?? '' };
       for (const scope of askedScopes(request)) {
-        const { description = '', resourceName = '' } = scopes.find((each) => each.name === scope) ?? {};
+        const { description = '' } = scopes.find((each) => each.name === scope) ?? {};
+        const { resourceName = '' } =
+          scopes.find((each) => each.name === scope || resourceEntry(each.audience) === scope) ?? {};
         shown[`scope ${scope}`] =
           description === '' && resourceName !== '' ? `use ${resourceName}` : description;
       }
@@ -55,6 +64,7 @@ export function createConsentStep(deps: {
       const key = { tenantId, userId: person.userId, clientId };
       const scopes = askedScopes(request);
       if (consent === 'deny') {
+        await consents.remove(key);
         audit.consentDenied(from, key, scopes);
         return { outcome: 'declined' };
       }
@@ -65,11 +75,18 @@ export function createConsentStep(deps: {
   };
 }
 
-/** The scopes of a request, and those whose claims it asks for by name (OIDC Core §5.5). */
-function askedScopes({ scopes, claims }: CheckedRequest): string[] {
+/** What a request asks for: its scopes, those whose claims it names (OIDC Core §5.5), and an API without a scope (RFC 8707 §2). */
+function askedScopes({ scopes, claims, resource, record }: CheckedRequest): string[] {
   const named = [...claims.userinfo, ...claims.idToken];
   const ofClaims = scopesWithClaims.filter((scope) =>
     claimNamesOf([scope]).some((name) => named.includes(name)),
   );
-  return [...new Set([...scopes, ...ofClaims])];
+  const hasScope = record.application.scopes.some(
+    ({ name, audience }) => audience === resource && scopes.includes(name),
+  );
+  const alone = resource === '' || hasScope ? [] : [resourceEntry(resource)];
+  return [...new Set([...scopes, ...ofClaims, ...alone])];
 }
+
+/** An API among scopes, none of which has a space. */
+const resourceEntry = (audience: string): string => `resource ${audience}`;

@@ -17,6 +17,7 @@ export interface Consent {
 
 export interface ConsentStore {
   find(key: ConsentKey): Promise<Consent | undefined>;
+  remove(key: ConsentKey): Promise<void>;
   /** Replaces what was allowed before, with the audit row in the same commit. */
   save(key: ConsentKey, scopes: readonly string[], audit: AuditRow): Promise<void>;
 }
@@ -24,6 +25,9 @@ export interface ConsentStore {
 const find = `
   SELECT scopes, extract(epoch FROM granted_at)::float8 AS granted FROM authorize.consent
   WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3`;
+
+const remove = `
+  DELETE FROM authorize.consent WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3`;
 
 const save = `
   WITH kept AS (
@@ -44,6 +48,14 @@ export function createConsentStore(database: Database): ConsentStore {
         values: [tenantId, userId, clientId],
       });
       return rows[0] && { scopes: rows[0].scopes, grantedAt: rows[0].granted };
+    },
+
+    async remove({ tenantId, userId, clientId }) {
+      await database.query({
+        name: 'authorize.remove_consent',
+        text: remove,
+        values: [tenantId, userId, clientId],
+      });
     },
 
     async save({ tenantId, userId, clientId }, scopes, audit) {

@@ -45,7 +45,7 @@ export function createContinue(deps: {
     const present = await sessions.find(from);
     if (policies.isElsewhere(from, policy, present))
       return { next: { next: 'tenant_mismatch', interaction: describeInteraction(interactionId, policy) } };
-    const visit = withoutLostSession(stored, present);
+    const visit = withoutLostSession(stored, present, policy.request);
     const due = await nextStep(steps, from, visit, policy);
     const end = async (reached: Visit, verified?: User, declined = false): Promise<Continued> => {
       const { person } = reached;
@@ -58,7 +58,10 @@ export function createContinue(deps: {
       return { next: redirect === undefined ? { next: 'done' } : { next: 'redirect', redirect }, opened };
     };
     // As when the answer to the last form was lost, and its step remembers for good what the person agreed to.
-    if (due === undefined) return end(visit);
+    const isDenied = steps.some(
+      ({ name, denies }) => name === submitted.step && denies?.(submitted.fields) === true,
+    );
+    if (due === undefined) return end(visit, undefined, isDenied);
     const at = { steps, from, visit, policy, interactionId };
     const taken = stepOfForm(steps, due, submitted.step);
     if (taken === undefined) return { next: await nextPage(due, at) };

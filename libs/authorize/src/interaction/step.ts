@@ -58,6 +58,8 @@ export interface Step {
   isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
   /** What its page shows in addition to the visit. */
   shown(from: BrowserCall, visit: Visit, policy: Policy): Fields | Promise<Fields>;
+  /** Whether a form denies what the step asks. It counts even if the step is no longer due, as after an answer in another tab. */
+  denies?(fields: Fields): boolean;
   /** Judges what the person entered. Throws OAuthError for what no further form can change. */
   take(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult>;
 }

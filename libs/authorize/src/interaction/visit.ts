@@ -31,10 +31,15 @@ export function withSession(
   return { ...visit, person: { userId, signedInAt: time * 1000, methods, sessionId } };
 }
 
-/** The visit as it is now: the person of a session that the browser no longer has is not known. */
-export function withoutLostSession(visit: Visit, present: Session | undefined): Visit {
+/** The visit as it is now: the person of a session that the browser no longer has, or that has become too old, is not known. */
+export function withoutLostSession(
+  visit: Visit,
+  present: Session | undefined,
+  request: CheckedRequest | undefined,
+): Visit {
   const sessionId = visit.person?.sessionId;
-  return sessionId === undefined || sessionId === present?.sessionId
+  const counts = present !== undefined && (request === undefined || serves(request, present));
+  return sessionId === undefined || (counts && sessionId === present.sessionId)
     ? visit
     : { ...visit, person: undefined, done: [] };
 }

@@ -88,7 +88,8 @@ export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
 /** The claims about a sign-in that say whether it must be repeated (RFC 9470 §6.1). */
 function signInClaims({ time, methods }: Authentication): { auth_time?: number; acr?: string } {
   const acr = acrOf(methods);
-  return { ...(time > 0 && { auth_time: time }), ...(acr !== undefined && { acr }) };
+  // An approval by webhook has a time, but is no sign-in.
+  return acr === undefined ? {} : { auth_time: time, acr };
 }
 
 export interface IdTokenInput {

@@ -231,7 +231,7 @@ function describeFamily({ grant, expiresAt, issuedAt }: LiveFamily): ActiveToken
     iat: BigInt(issuedAt),
     iss: grant.issuer,
     tenantId: grant.tenantId,
-    authTime: BigInt(time),
+    authTime: BigInt(methods.length === 0 ? 0 : time),
     acr: acrOf(methods) ?? '',
   };
 }

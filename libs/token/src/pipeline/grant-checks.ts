@@ -66,6 +66,11 @@ export function decideScopes(
     const message = 'The resource is not the one of the original grant.';
     throw oauthError('invalid_target', message, 'resource_mismatch');
   }
+  // The person has not been asked about it.
+  if (application.thirdParty && request.resource !== '' && request.resource !== grant.resource) {
+    const message = 'The resource is not the one of the original grant.';
+    throw oauthError('invalid_target', message, 'resource_mismatch');
+  }
   const audienceOf = new Map(application.scopes.map((scope) => [scope.name, scope.audience]));
   const remaining = grant.scopes.filter((name) =>
     builtInScopes.has(name) ? audienceOf.has(name) : audienceOf.get(name) === grant.resource,
