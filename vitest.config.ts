@@ -24,7 +24,7 @@ const endToEnd = {
   testTimeout: hangs,
   hookTimeout: 2 * hangs,
   exclude: others,
-  maxWorkers: workers + 1,
+  maxWorkers: workers,
   // As with the unit tests.
   isolate: false,
   sequence: { groupOrder: 1 },
