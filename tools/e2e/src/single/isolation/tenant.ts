@@ -30,11 +30,13 @@ export class NamedCalls {
   /** The message of a call that must succeed. On a busy machine a store may miss its limit, which a caller repeats. */
   async get(name: string, request: JsonObject, attempt = 1): Promise<JsonObject> {
     const { code, details, message } = await this.ask(name, request);
-    if (code === Code.Unavailable && attempt < 5) return this.get(name, request, attempt + 1);
+    if (code === unavailable && attempt < 5) return this.get(name, request, attempt + 1);
     if (code !== 0) throw new Error(`${name} failed with ${code}: ${details}`);
     return message;
   }
 }
+
+const unavailable: number = Code.Unavailable;
 
 type Method = (typeof servedMethods)[number]['method'];
 
