@@ -31,7 +31,9 @@ export function authorizeExplanationsSuite(system: () => System): void {
       async (overrides, message, hint) => {
         const page = await ask(overrides, 'text/html');
         expect(page.text).toContain(`<p role="alert">${message}</p>`);
-        expect(/<p lang="en" dir="ltr">For the developer of the application: ([^<]+)</.exec(page.text)?.[1]).toContain(hint);
+        expect(
+          /<p lang="en" dir="ltr">For the developer of the application: ([^<]+)</.exec(page.text)?.[1],
+        ).toContain(hint);
         const json = await ask(overrides);
         expect(json.json()).toEqual({
           isSuccess: false,
