@@ -4,7 +4,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 
 /** Encrypts secrets that must be readable, so that none is stored as it is (RFC 7516, A256GCM). */
 export interface Sealing {
-  /** @param subject whose secret it is; whoever reads it must name the same */
+  /** @param subject whose secret it is; a reader must name the same */
   seal(subject: string, secret: Buffer): Promise<string>;
   /** Throws `temporarily_unavailable` for what was sealed for another subject or under another pepper. */
   open(subject: string, sealed: string): Promise<Buffer>;

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { createSealing } from '../credentials/sealing.ts';
 import type { DeclaredProvider, ProviderRecord } from './fields.ts';
 
-/** Whose secret it is. Whoever could send the secret of one issuer to another would have it. */
+/** Whose secret it is: a secret sent to another issuer than its own would be lost. */
 type Registration = Pick<ProviderRecord, 'name' | 'issuer' | 'clientId'>;
 
 /** Encrypts the secrets with which we authenticate to the providers of tenants. */

@@ -51,7 +51,7 @@ export type ProviderSignedIn =
     }
   | { readonly refusal: Refusal };
 
-/** Signs in who a provider says a person is: whoever is bound to the identity; at first whom the rules of the provider allow. */
+/** Signs in the person bound to an identity that a provider proved; the first time, the person whom the rules of the provider allow. */
 export type ProviderSignIn = (proof: ProviderProof) => Promise<ProviderSignedIn>;
 
 export interface ProviderSignInDeps {
@@ -101,7 +101,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     return bound;
   }
 
-  /** Whoever has the address, if they may be linked: both sides must have verified it, and the tenant must say that this is enough. */
+  /** The person with this address, if they may be linked: both sides must have verified it, and the tenant must say that this is enough. */
   async function link(
     proof: ProviderProof,
     provider: ProviderRecord,
