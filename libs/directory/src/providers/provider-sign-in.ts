@@ -153,9 +153,13 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const known = await findHolder(database, proof);
     if (known !== undefined) return signIn(proof, known);
     const bound = await admin.changeRecord(tenantId, 'together', async (around) => bind(proof, around));
-    if (typeof bound !== 'string') return bound;
-    onChange();
-    return signIn(proof, bound);
+    if (typeof bound === 'string') {
+      onChange();
+      return signIn(proof, bound);
+    }
+    // What refused it may be the account that another first sign-in with this identity has just made.
+    const meanwhile = await findHolder(database, proof);
+    return meanwhile === undefined ? bound : signIn(proof, meanwhile);
   };
 }
 
