@@ -10,7 +10,7 @@ import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
-import { impactOf } from './apply/impact.ts';
+import { impactOf } from './apply/impact/impact.ts';
 import { createFirstAdministrator, type FirstAdministratorDeps } from './bootstrap/first-administrator.ts';
 import { linkMessage } from './links/link-calls.ts';
 import { namesakesOf } from './apply/namesakes.ts';

@@ -12,7 +12,7 @@ import { directoryAdminHandlers } from './admin-service.ts';
 import { createChangePassword } from './credentials/change-password.ts';
 import { ClientSecrets } from './credentials/client-secrets.ts';
 import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
-import { HashQueue } from './credentials/hash-queue.ts';
+import { HashQueue } from './credentials/hashing/hash-queue.ts';
 import { createPasswordSignIn } from './credentials/password-sign-in.ts';
 import { Passwords } from './credentials/passwords.ts';
 import { createPepperCheck } from './credentials/pepper-check.ts';

@@ -1,7 +1,7 @@
 import { duration, secret } from '@tessera/process';
 import type { Secret } from '@tessera/kit';
 import { z } from 'zod';
-import { keyEncryptionKeyBytes } from './key-wrapper.ts';
+import { keyEncryptionKeyBytes } from './rings/key-wrapper.ts';
 
 /** Settings of the keys service. Durations are in seconds. */
 export const keysConfig = z

@@ -1,8 +1,8 @@
 import { eventBase } from '@tessera/audit';
 import type { KeysService } from '@tessera/proto-gen/admin-keys';
 import { Code, ConnectError, timestampFromMs, type CallContext, type Handlers } from '@tessera/rpc';
-import type { IssuerKeys } from './issuer-keys.ts';
-import type { KeyRings } from './key-rings.ts';
+import type { IssuerKeys } from './rings/issuer-keys.ts';
+import type { KeyRings } from './rings/key-rings.ts';
 import type { StoredKey } from './store.ts';
 
 /** The calls of administrators. They make no first key: an issuer without keys was named by mistake. */

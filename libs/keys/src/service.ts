@@ -4,7 +4,7 @@ import { defaultSigningAlgorithm, isSigningAlgorithm, type SigningAlgorithmName 
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
 import { withdraw } from './key-calls.ts';
-import type { KeyRings } from './key-rings.ts';
+import type { KeyRings } from './rings/key-rings.ts';
 import type { Signer, SigningInput, SigningKey, TokenKind } from './signer.ts';
 import type { StoredKey, StoredState } from './store.ts';
 

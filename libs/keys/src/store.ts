@@ -1,6 +1,6 @@
 import type { EventBase } from '@tessera/audit';
 import type { SigningAlgorithmName } from '@tessera/oauth';
-import type { NewKey } from './key-pair.ts';
+import type { NewKey } from './rings/key-pair.ts';
 
 export type StoredState = 'published' | 'active' | 'retired';
 

@@ -9,9 +9,9 @@ import { KeysService as AdministrationService } from '@tessera/proto-gen/admin-k
 import { KeysService } from '@tessera/proto-gen/keys';
 import { keyCalls } from './key-calls.ts';
 import type { KeysConfig } from './config.ts';
-import { createIssuerKeys, type IssuerKeys } from './issuer-keys.ts';
-import { createKeyRings } from './key-rings.ts';
-import { aesKeyWrapper, tenantKeyWrapper } from './key-wrapper.ts';
+import { createIssuerKeys, type IssuerKeys } from './rings/issuer-keys.ts';
+import { createKeyRings } from './rings/key-rings.ts';
+import { aesKeyWrapper, tenantKeyWrapper } from './rings/key-wrapper.ts';
 import { keysHandlers } from './service.ts';
 import { createSigner } from './signer.ts';
 import { postgresKeyStore, postgresTenantKeyStores } from './store.postgres.ts';

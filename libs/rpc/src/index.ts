@@ -39,7 +39,7 @@ export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';
 export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
-export { fieldViolations, invalidFields, type FieldViolation } from './field-violations.ts';
+export { fieldViolations, invalidFields, type FieldViolation } from './errors/field-violations.ts';
 export { pageRequest, pageToken, type PageRequest } from './page-token.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';

@@ -1,4 +1,4 @@
-import { invalidFields } from './field-violations.ts';
+import { invalidFields } from './errors/field-violations.ts';
 
 /** A page of a list. */
 export interface PageRequest {

@@ -10,7 +10,7 @@ import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { applyAtStart, buildDirectory, directoryConfig, migrations } from '../index.ts';
 import { ClientSecrets } from '../credentials/client-secrets.ts';
-import { HashQueue } from '../credentials/hash-queue.ts';
+import { HashQueue } from '../credentials/hashing/hash-queue.ts';
 import { Passwords } from '../credentials/passwords.ts';
 import { createProviderSecrets } from '../providers/provider-secrets.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';

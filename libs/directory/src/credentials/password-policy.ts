@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Problem } from '../declared/positions.ts';
 import type { ReadState } from '../declared/read.ts';
-import { longestPassword } from './phc.ts';
+import { longestPassword } from './hashing/phc.ts';
 
 /** Lower-case, one a line (docs/adr/0039-common-passwords.md). */
 const file = new URL('./common-passwords.txt', import.meta.url);

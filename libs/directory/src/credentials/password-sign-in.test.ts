@@ -5,7 +5,7 @@ import { silentLog, testEmbeddedDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import { migrations } from '../wiring.ts';
-import { HashQueue } from './hash-queue.ts';
+import { HashQueue } from './hashing/hash-queue.ts';
 import { createPasswordSignIn } from './password-sign-in.ts';
 import { Passwords } from './passwords.ts';
 import { createDirectoryStore } from '../store/store.postgres.ts';

@@ -1,6 +1,6 @@
 import { systemRandom } from '@tessera/kit';
 import { describe, expect, it } from 'vitest';
-import { HashQueue } from './hash-queue.ts';
+import { HashQueue } from './hashing/hash-queue.ts';
 import { Passwords } from './passwords.ts';
 
 const hashQueue = new HashQueue({ concurrency: 2, queue: 100, perAccount: 100 });

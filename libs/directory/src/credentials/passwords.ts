@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { argon2Tag, belongs } from './derive.ts';
-import type { HashQueue, SignInSource } from './hash-queue.ts';
-import { decodePasswordHash, encodePasswordHash, longestPassword, type PasswordHash } from './phc.ts';
+import { argon2Tag, belongs } from './hashing/derive.ts';
+import type { HashQueue, SignInSource } from './hashing/hash-queue.ts';
+import { decodePasswordHash, encodePasswordHash, longestPassword, type PasswordHash } from './hashing/phc.ts';
 
 /** 19 MiB, two passes, one lane: the minimum that OWASP recommends for argon2id. */
 const parameters = { algorithm: 'argon2id', memory: 19_456, passes: 2, parallelism: 1 } as const;

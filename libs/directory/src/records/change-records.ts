@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
-import { endsTenant, impactOf, type Impact } from '../apply/impact.ts';
+import { endsTenant, impactOf, type Impact } from '../apply/impact/impact.ts';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { notFound, refuseOtherVersion } from '../messages.ts';

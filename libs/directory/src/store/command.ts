@@ -1,4 +1,4 @@
-import { endingFields, type EndingKind } from '../apply/ending-fields.ts';
+import { endingFields, type EndingKind } from '../apply/impact/ending-fields.ts';
 import { snakeCase } from '../fields/columns.ts';
 
 const nextSecond = 'floor(extract(epoch FROM clock_timestamp()))::bigint + 1';

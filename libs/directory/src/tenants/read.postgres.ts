@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import { mostNames, type Everybody } from '../apply/impact.ts';
+import { mostNames, type Everybody } from '../apply/impact/impact.ts';
 import { readApplications } from '../applications/read.postgres.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';

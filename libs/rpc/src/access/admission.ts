@@ -4,7 +4,7 @@ import { limitRepeats } from '@tessera/telemetry';
 import type { Logger } from 'pino';
 import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts';
 import type { RpcServerCredentials } from '../credentials.ts';
-import type { PublicError } from '../refusal.ts';
+import type { PublicError } from '../errors/refusal.ts';
 import { authenticationBy, identityHelp, presentedToken, type Presented } from './authenticate-caller.ts';
 import { checkCaller, type Access, type AuthenticatedCaller } from './check-caller.ts';
 

@@ -16,7 +16,7 @@ import { watchCertificates } from './channel/certificates.ts';
 import { openGrpcClient, type GrpcClient, type OutgoingCall } from './channel/grpc-client.ts';
 import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from '../credentials.ts';
 import type { RpcCredentials } from '../credentials.ts';
-import { fromStatus } from '../error-status.ts';
+import { fromStatus } from '../errors/error-status.ts';
 import { certifiedName } from '../access/caller-of-certificate.ts';
 import { parseTarget } from './target.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from '../typed-client.ts';

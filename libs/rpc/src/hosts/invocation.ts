@@ -3,7 +3,7 @@ import { measureMethod, methodName } from '@tessera/telemetry';
 import { tenantCheck } from '../access/check-caller.ts';
 import { traceServed } from '../call-traces.ts';
 import type { Route } from '../call.ts';
-import type { Refuse } from '../refusal.ts';
+import type { Refuse } from '../errors/refusal.ts';
 import type { ServedCall } from './served-call.ts';
 import type { Initializer } from '../typed-client.ts';
 

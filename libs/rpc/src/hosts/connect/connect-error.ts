@@ -1,8 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
-import { codeOf, detailOf } from '../../error-detail.ts';
-import { fieldViolations, invalidFields } from '../../field-violations.ts';
-import type { PublicError } from '../../refusal.ts';
+import { codeOf, detailOf } from '../../errors/error-detail.ts';
+import { fieldViolations, invalidFields } from '../../errors/field-violations.ts';
+import type { PublicError } from '../../errors/refusal.ts';
 
 /** The error as Connect, gRPC and gRPC-web carry it: code, public sentence and, for a protocol error, its detail and Retry-After. */
 export function toConnectError(error: PublicError): ConnectError {

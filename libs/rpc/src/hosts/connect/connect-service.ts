@@ -14,7 +14,7 @@ import { actorKey } from '../../actor.ts';
 import { cancelled } from '../../call-options.ts';
 import { traceOriginOf } from '../../call-traces.ts';
 import type { Route } from '../../call.ts';
-import { refuseFor, type PublicError } from '../../refusal.ts';
+import { refuseFor, type PublicError } from '../../errors/refusal.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
 import { ServedCall } from '../served-call.ts';
 import { toConnectError } from './connect-error.ts';

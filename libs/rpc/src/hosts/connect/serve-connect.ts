@@ -21,7 +21,7 @@ import { createAdmission } from '../../access/admission.ts';
 import { accessTo, accessToDescription, type Access } from '../../access/check-caller.ts';
 import type { BuiltService } from '../../call.ts';
 import { warnOfTrust, type RpcServerCredentials } from '../../credentials.ts';
-import type { PublicError } from '../../refusal.ts';
+import type { PublicError } from '../../errors/refusal.ts';
 import type { ServedCall } from '../served-call.ts';
 import { addReflection } from './connect-reflection.ts';
 import { shuttingDown, toConnectError } from './connect-error.ts';

@@ -4,8 +4,8 @@ import type { Metadata, ServerInterceptingCallInterface, ServerInterceptor } fro
 import { createAdmission, type AdmissionDeps, type AdmittedCaller } from '../../access/admission.ts';
 import type { Presented } from '../../access/authenticate-caller.ts';
 import type { CallContext } from '../../call.ts';
-import { toStatus } from '../../error-status.ts';
-import type { PublicError } from '../../refusal.ts';
+import { toStatus } from '../../errors/error-status.ts';
+import type { PublicError } from '../../errors/refusal.ts';
 
 const callerSlot = 'tessera.caller';
 

@@ -18,9 +18,9 @@ import { checkedCaller, headerIn } from './caller-check-interceptor.ts';
 import { traceOriginOf } from '../../call-traces.ts';
 import type { Route } from '../../call.ts';
 import { decodeMessage, encodeMessage } from '../../client/channel/grpc-client.ts';
-import { toStatus } from '../../error-status.ts';
+import { toStatus } from '../../errors/error-status.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
-import { refuseFor, type PublicError, type Refuse } from '../../refusal.ts';
+import { refuseFor, type PublicError, type Refuse } from '../../errors/refusal.ts';
 import { ServedCall } from '../served-call.ts';
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;

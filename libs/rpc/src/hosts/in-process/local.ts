@@ -7,7 +7,7 @@ import { accessTo, checkCaller } from '../../access/check-caller.ts';
 import { deadlineOf, headersOf, isBounded, requestIdOf, watchEnd } from '../../call-options.ts';
 import type { BuiltService, CallerName, Route } from '../../call.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
-import { refuseFor, seenByCaller } from '../../refusal.ts';
+import { refuseFor, seenByCaller } from '../../errors/refusal.ts';
 import { ServedCall } from '../served-call.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from '../../typed-client.ts';
 

@@ -11,9 +11,9 @@ import { generateSigningKey } from './key-pair.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
 import { dueStep, publicationAge } from './schedule.ts';
 import type { Schedule, Step } from './schedule.ts';
-import { signingKey } from './signer.ts';
-import type { SigningKey } from './signer.ts';
-import type { KeyStore, Origin, StoredKey, Withdrawal } from './store.ts';
+import { signingKey } from '../signer.ts';
+import type { SigningKey } from '../signer.ts';
+import type { KeyStore, Origin, StoredKey, Withdrawal } from '../store.ts';
 
 /**
  * The keys of an issuer in this process, a ring for each algorithm: reloaded every few seconds, and kept while the store is

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dueStep } from './schedule.ts';
-import type { StoredKey, StoredState } from './store.ts';
+import type { StoredKey, StoredState } from '../store.ts';
 
 const day = 86_400;
 const schedule = { rotationPeriod: 30 * day, publicationLead: day };

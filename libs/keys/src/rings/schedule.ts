@@ -1,4 +1,4 @@
-import type { StoredKey } from './store.ts';
+import type { StoredKey } from '../store.ts';
 
 /** The rotation schedule, in seconds. */
 export interface Schedule {

@@ -2,7 +2,7 @@ import { boundedCache } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { IssuerKeys } from './issuer-keys.ts';
-import type { StoredKey } from './store.ts';
+import type { StoredKey } from '../store.ts';
 
 /** The keys of all issuers. No ring ever holds a key of another. */
 export interface KeyRings {

@@ -1,8 +1,8 @@
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startDirectory } from '../testing/start-directory.ts';
-import { migrations } from '../wiring.ts';
+import { call, startDirectory } from '../../testing/start-directory.ts';
+import { migrations } from '../../wiring.ts';
 
 let database: Database;
 beforeAll(async () => {

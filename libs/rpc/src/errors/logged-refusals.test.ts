@@ -1,8 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import type { Principal } from './call.ts';
-import { ServedCall } from './hosts/served-call.ts';
+import type { Principal } from '../call.ts';
+import { ServedCall } from '../hosts/served-call.ts';
 import { refuseFor } from './refusal.ts';
 
 /** What is logged of a call of a principal that a handler refuses, some times. */

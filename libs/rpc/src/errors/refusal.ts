@@ -2,9 +2,9 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
 import { errorMessage, limitRepeats, withoutTokens } from '@tessera/telemetry';
-import type { Principal } from './call.ts';
+import type { Principal } from '../call.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
-import type { ServedCall } from './hosts/served-call.ts';
+import type { ServedCall } from '../hosts/served-call.ts';
 
 /** An error that callers may see, without anything private. */
 export type PublicError = OAuthError | ConnectError;
