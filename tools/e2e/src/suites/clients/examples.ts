@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { ordersAudience, people, redirectUri, secrets } from '../../harness/declared-state.ts';
@@ -8,7 +7,6 @@ import { clientCredentials, codeFor, redeem } from '../../harness/flows.ts';
 import type { System } from '../../harness/set-up.ts';
 
 const root = new URL('../../../../../', import.meta.url);
-const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 /** Where an example is imported from: it belongs to no package, as its copies do not. */
 const example = (name: string): string => new URL(`examples/node/${name}`, root).href;
 
@@ -33,17 +31,9 @@ interface SignIn {
 
 type Answered = Promise<openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers>;
 
-/** What the documents for developers show, as they show it. */
+/** What the documents for developers name. */
 export function examplesSuite(system: () => System): void {
   describe('the examples for Node', () => {
-    it.each([
-      ['docs/integrating.md', 'examples/node/sign-in.ts'],
-      ['docs/verifying-tokens.md', 'examples/node/verify.ts'],
-    ])('stand in %s word for word', (document, file) => {
-      const shown = [...read(document).matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code);
-      expect(shown.join('\n')).toBe(read(file));
-    });
-
     it('tell good access tokens from all others, and trouble from both', async () => {
       const { accessTokenCheck }: Verify = await import(example('verify.ts'));
       const { baseUrl: issuer, http } = system();
