@@ -4,7 +4,6 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { Refusal } from './authorization/request.ts';
-import type { ConsentKey } from './consent/consents.postgres.ts';
 import type { BrowserCall } from './browser-call.ts';
 import type { LogoutNotice } from './store/logout-notices.ts';
 import type { NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';
@@ -32,8 +31,8 @@ export interface FailedSignIn {
 }
 
 /**
- * The audit events of this service. Events of a change in Postgres are rows for the same commit; all others go to the
- * batch.
+ * The audit events of this service; those of a step alone are in its folder. Events of a change in Postgres are rows for the same
+ * commit; all others go to the batch.
  */
 export interface AuthorizeAudit {
   requestRejected(from: BrowserCall, refusal: Refusal): void;
@@ -47,8 +46,6 @@ export interface AuthorizeAudit {
   tenantMismatch(from: BrowserCall, tenantId: string, clientId: string, session: Session): void;
   signInFailed(from: BrowserCall, failed: FailedSignIn): void;
   signInLimited(from: BrowserCall, failed: FailedSignIn, rule: string): void;
-  consentDenied(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): void;
-  consentGranted(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): AuditRow;
   codeIssued(from: BrowserCall, grant: UserGrant, codeReference: string): void;
   codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void;
   logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
@@ -80,16 +77,9 @@ export function createAuthorizeAudit(
   return {
     ...refusals(batch),
     ...codeEvents(batch),
-    consentGranted(from, consent, scopes) {
-      return auditRow(
-        { event: 'consent.granted', outcome: 'success', ...origin(from), ...ofConsent(consent, scopes) },
-        runtime,
-      );
-    },
-
     signedIn(from, session, clientId) {
       const who: Omit<AuditEvent, 'event'> = {
-        ...origin(from),
+        ...originOf(from),
         outcome: 'success',
         tenantId: session.tenantId,
         actor: { type: 'user', id: session.userId },
@@ -104,7 +94,7 @@ export function createAuthorizeAudit(
         event: 'session.ended',
         outcome: 'success',
         reason,
-        ...origin(from),
+        ...originOf(from),
         tenantId: session.tenantId,
         subject: session.userId,
         sessionId: session.sessionId,
@@ -140,7 +130,7 @@ export function createAuthorizeAudit(
 
 function refusals(batch: AuditBatch) {
   const failure = (from: BrowserCall, event: string, rest: Omit<AuditEvent, 'event' | 'outcome'>): void =>
-    batch.add({ event, outcome: 'failure', ...origin(from), ...rest });
+    batch.add({ event, outcome: 'failure', ...originOf(from), ...rest });
   return {
     requestRejected(from: BrowserCall, { error, phase, record }: Refusal): void {
       const known =
@@ -176,10 +166,6 @@ function refusals(batch: AuditBatch) {
         details: { session_tenant_id: session.tenantId },
       });
     },
-    consentDenied(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): void {
-      failure(from, 'consent.denied', { reason: 'denied', ...ofConsent(consent, scopes) });
-    },
-
     signInFailed(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn): void {
       const reason = 'factor' in who ? 'wrong_factor' : 'wrong_credentials';
       failure(from, 'auth.login.failed', { reason, ...whose(tenantId, clientId), ...whoFailed(who) });
@@ -202,7 +188,7 @@ function codeEvents(batch: AuditBatch) {
       batch.add({
         event: 'code.issued',
         outcome: 'success',
-        ...origin(from),
+        ...originOf(from),
         ...whose(grant.tenantId, grant.clientId),
         subject: grant.userId,
         sessionId: grant.sessionId,
@@ -226,12 +212,8 @@ function codeEvents(batch: AuditBatch) {
   };
 }
 
-function ofConsent({ tenantId, userId, clientId }: ConsentKey, scopes: readonly string[]) {
-  const actor = { type: 'user', id: userId } as const;
-  return { tenantId, clientId, actor, subject: userId, details: { scopes: scopes.join(' ') } };
-}
-
-function origin({ browser, call }: BrowserCall) {
+/** Where a request came from. */
+export function originOf({ browser, call }: BrowserCall) {
   return {
     requestId: call.requestId,
     ipAddress: browser.ipAddress,

@@ -12,7 +12,6 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
-import { createConsentStore } from './consent/consents.postgres.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './interaction/visits.ts';
 import { createGuessLimits } from './methods/guess-limits.ts';
@@ -122,8 +121,8 @@ export function buildAuthorize(
     directory,
     limitGuesses,
     random,
-    consents: createConsentStore(database),
-    audit,
+    runtime,
+    batch,
   });
   const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
   const dispatcher = createDispatcher({

@@ -1,10 +1,10 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
-import type { AuthorizeAudit } from '../audit.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
 import { isHintedUser } from '../interaction/visit.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Fields, Step } from '../interaction/step.ts';
+import type { ConsentAudit } from './consent-audit.ts';
 import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
 
 /**
@@ -14,7 +14,7 @@ import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
 export function createConsentStep(deps: {
   readonly consents: ConsentStore;
   readonly directory: Pick<DirectoryClient, 'isActive' | 'mayUse' | 'user'>;
-  readonly audit: Pick<AuthorizeAudit, 'consentGranted' | 'consentDenied'>;
+  readonly audit: ConsentAudit;
 }): Step {
   const { consents, directory, audit } = deps;
 
@@ -65,11 +65,11 @@ export function createConsentStep(deps: {
       const scopes = askedScopes(request);
       if (consent === 'deny') {
         await consents.remove(key);
-        audit.consentDenied(from, key, scopes);
+        audit.denied(from, key, scopes);
         return { outcome: 'declined' };
       }
       const all = [...new Set([...(await allowed(request, key)), ...scopes])];
-      await consents.save(key, all, audit.consentGranted(from, key, scopes));
+      await consents.save(key, all, audit.granted(from, key, scopes));
       return { outcome: 'agreed' };
     },
   };

@@ -1,5 +1,9 @@
+import type { AuditBatch } from '@tessera/audit';
+import type { Runtime } from '@tessera/process';
 import type { Step } from '../interaction/step.ts';
+import { createConsentAudit } from '../consent/consent-audit.ts';
 import { createConsentStep } from '../consent/consent.ts';
+import { createConsentStore } from '../consent/consents.postgres.ts';
 import { createPasswordStep } from './password/password.ts';
 import { createPasskeyEnrolmentStep } from './passkey/passkey-enrolment.ts';
 import { createPasskeyStep } from './passkey/passkey.ts';
@@ -7,11 +11,14 @@ import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
 import { createTotpEnrolmentStep } from './totp/totp-enrolment.ts';
 import { createTotpStep } from './totp/one-time-code.ts';
 
-/** What the steps work with. */
+/** What the steps work with. A step that keeps something makes its store, and its audit events, of these here. */
 type StepDeps = Parameters<typeof createPasswordStep>[0] &
   Parameters<typeof createTotpStep>[0] &
   Parameters<typeof createPasskeyStep>[0] &
-  Parameters<typeof createConsentStep>[0];
+  Pick<Parameters<typeof createConsentStep>[0], 'directory'> & {
+    readonly runtime: Pick<Runtime, 'database' | 'clock' | 'random'>;
+    readonly batch: AuditBatch;
+  };
 
 /** The steps of a visit, in the order in which a person takes those that are due. */
 export function createSteps(deps: StepDeps): readonly Step[] {
@@ -22,6 +29,10 @@ export function createSteps(deps: StepDeps): readonly Step[] {
     createTotpEnrolmentStep(deps),
     createRecoveryCodesStep(deps),
     createPasskeyEnrolmentStep(deps),
-    createConsentStep(deps),
+    createConsentStep({
+      directory: deps.directory,
+      consents: createConsentStore(deps.runtime.database),
+      audit: createConsentAudit(deps.batch, deps.runtime),
+    }),
   ];
 }
