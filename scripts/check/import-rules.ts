@@ -48,6 +48,7 @@ export const importRules: readonly ImportRule[] = [
   plumbing('stores', ['kit', ...telemetry, 'oauth']),
   plumbing('audit', ['oauth', 'kit', ...telemetry, 'rpc', 'stores', ...messages]),
   plumbing('outbound', []),
+  plumbing('languages', []),
   plumbing('delivery', ['kit', ...telemetry, 'outbound']),
   plumbing('process', ['kit', ...telemetry, 'rpc', 'rpc/*', 'stores', 'audit', 'oauth', ...messages]),
   {
@@ -62,11 +63,11 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: [...services, 'directory-client'].map((name) => `libs/${name}`),
-    may: ['oauth', 'directory-client', 'delivery', 'outbound', ...processes],
+    may: ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', ...processes],
     message: 'Services import oauth, directory-client and the plumbing, never one another: ask by RPC.',
     randomness: 'Randomness comes from kit.random.',
     outside: 'Only libs/outbound fetches from addresses that others chose.',
-    tests: ['oauth', 'directory-client', 'directory-client/testing', ...processes],
+    tests: ['oauth', 'directory-client', 'directory-client/testing', 'languages', ...processes],
   },
   {
     folders: ['libs/rpc/src/access'],

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { duration, integer, issuerSetting, list, port, profileSetting } from '@tessera/process';
+import {
+  duration,
+  integer,
+  issuerSetting,
+  list,
+  messagesDirSetting,
+  port,
+  profileSetting,
+} from '@tessera/process';
 import { accessLogs } from './server/access-log.ts';
 import { coverInternet, isEverything, networks } from './server/caller-address.ts';
 
@@ -50,8 +58,7 @@ export const gatewayConfig = z
     TESSERA_ACCESS_LOG: z
       .enum(accessLogs, { error: `expected one of ${accessLogs.join(', ')}` })
       .prefault('all'),
-    /** A folder with messages of pages, a JSON file per language; absent: those that are built in. */
-    TESSERA_MESSAGES_DIR: z.string().min(1).optional(),
+    TESSERA_MESSAGES_DIR: messagesDirSetting,
     /** Maximum age of the sign-in for approving a device or backchannel request. */
     TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),
   })

@@ -14,7 +14,7 @@ import type { IssuerRule } from './issuer/issuer-rule.ts';
 import type { KeySets } from './issuer/key-set.ts';
 import type { IssuerRouter } from './issuer/issuer-router.ts';
 import type { Incoming } from './server/incoming.ts';
-import type { Languages } from './pages/languages.ts';
+import type { Languages } from '@tessera/languages';
 import type { Templates } from './pages/templates.ts';
 
 /** The services the gateway calls. */

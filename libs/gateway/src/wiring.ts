@@ -14,7 +14,7 @@ import { hostFilter, issuerRule } from './issuer/issuer-rule.ts';
 import { createKeySet, createKeySets, type KeySet } from './issuer/key-set.ts';
 import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
-import { loadLanguages } from './pages/languages.ts';
+import { loadLanguages } from '@tessera/languages';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './server/http-server.ts';
 

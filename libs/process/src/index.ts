@@ -31,6 +31,7 @@ export {
 export {
   allowPrivateSetting,
   issuerSetting,
+  messagesDirSetting,
   operatorTenantSetting,
   profileSetting,
 } from './config/settings-of-several-services.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadLanguages } from './languages.ts';
+import { loadLanguages } from '@tessera/languages';
 import { loadTemplates } from './templates.ts';
 
 const payloads = [

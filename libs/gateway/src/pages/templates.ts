@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { otherPaths } from '@tessera/oauth';
-import type { Language } from './languages.ts';
+import type { Language } from '@tessera/languages';
 
 const directory = fileURLToPath(new URL('../../views/', import.meta.url));
 

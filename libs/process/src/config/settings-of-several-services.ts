@@ -22,3 +22,6 @@ export const profileSetting = choice(['contract', 'strict'], 'contract');
 
 /** Allows notifications and logout tokens over plain http and to addresses that are not public. */
 export const allowPrivateSetting = flag(false);
+
+/** A folder with sentences of pages and mail, a JSON file per language; absent: those that are built in. */
+export const messagesDirSetting = z.string().min(1).optional();

@@ -29,7 +29,7 @@ export interface Languages {
   first(uiLocales: string): string | undefined;
 }
 
-const builtIn = fileURLToPath(new URL('../../views/messages/', import.meta.url));
+const builtIn = fileURLToPath(new URL('../messages/', import.meta.url));
 const english = 'en';
 
 /** ISO 15924. */

@@ -1,0 +1,62 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadLanguages } from './languages.ts';
+
+describe('a language', () => {
+  const german = loadLanguages().of('de');
+
+  it('shows an unknown sentence as it is, whatever it has', () => {
+    for (const text of [
+      'Signed in as {name}.',
+      '',
+      'nobody knows',
+      '{name',
+      '<b>',
+      '{{constructor}}',
+      "it's {0}",
+    ])
+      expect(german.t(text)).toBe(text);
+  });
+
+  it('puts the number of a service into the sentence', () => {
+    const text = 'The password must have at least 12 characters.';
+    expect(german.t(text)).toBe('Das Passwort muss mindestens 12 Zeichen haben.');
+    expect(loadLanguages().of('en').t(text)).toBe(text);
+  });
+
+  it('escapes values and makes <b> strong', () => {
+    expect(german.html('to continue to <b>{name}</b>', { name: '<i>"&' })).toBe(
+      'und weiter zu <strong>&#60;i&#62;&#34;&#38;</strong>',
+    );
+  });
+});
+
+describe('the messages of an operator', () => {
+  function folderWith(files: Record<string, string>): string {
+    const made = mkdtempSync(join(tmpdir(), 'tessera-messages-'));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(made, name), text);
+    return made;
+  }
+
+  it('add a language, which is English where they say nothing, and replace sentences', () => {
+    const own = folderWith({ 'fr.json': '{"Sign in": "Connexion"}', 'en.json': '{"Sign in": "Log in"}' });
+    const languages = loadLanguages(own);
+    expect(languages.of('fr').t('Sign in')).toBe('Connexion');
+    expect(languages.of('fr').t('Continue')).toBe('Continue');
+    expect(languages.of('en').t('Sign in')).toBe('Log in');
+    expect(languages.of('de').t('Sign in')).toBe('Anmelden');
+  });
+
+  it.each([
+    ['{', /fr\.json is not JSON/],
+    ['["Sign in"]', /fr\.json must be an object of texts/],
+    ['{"Sign in": 1}', /fr\.json must be an object of texts/],
+    ['{"Sign in": "{a"}', /fr\.json: "\{a" cannot be used/],
+    ['{"Sign in": "<script>"}', /markup/],
+    ['{"Signed in as {name}.": "{nmae}"}', /fr\.json: "\{nmae\}" cannot be used/],
+  ])('are refused at the start with what to correct: %s', (text, problem) => {
+    expect(() => loadLanguages(folderWith({ 'fr.json': text }))).toThrow(problem);
+  });
+});
