@@ -29,6 +29,7 @@ export interface Gift {
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
  * controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it changes something else, and nobody controls
  * anything by it. `reads all` and `changes all`: it is about records of every kind, for those who hold every scope that reads, or every one.
+ * `reads` is also what every other method without side effects does, unless its service is about records of every kind.
  */
 export type Effect = 'reads' | 'acts' | 'gives' | 'changes' | 'restores' | 'reads all' | 'changes all';
 
@@ -38,26 +39,26 @@ export interface ServiceRule {
   readonly record: string;
   readonly key: string;
   readonly effects: Readonly<Record<string, Effect>>;
+  /** Whether its methods are about records of every kind: each has its entry. */
+  readonly everyKind?: true;
   /** @param empties whether an empty field says that there is none; otherwise it says nothing */
   gifts(record: never, empties: (field: string) => boolean): readonly Gift[];
 }
 
-/** The effects of a service's methods, all of them. */
-type EffectsOf<S extends DescService> = { readonly [M in keyof S['method']]: Effect };
+/** The effects of methods of a service. One that has side effects and no entry lets no process start that serves it. */
+type EffectsOf<S extends DescService> = { readonly [M in keyof S['method']]?: Effect };
 
 const standard = {
-  get: 'reads',
-  list: 'reads',
   create: 'gives',
   update: 'changes',
   delete: 'changes',
 } as const;
 const { update: _, ...withoutUpdate } = standard;
+const restorable = { ...standard, undelete: 'restores' } as const;
 /** For a service without records. */
 const withoutGifts = { record: '', key: '', gifts: (): readonly Gift[] => [] };
-const restorable = { ...standard, listDeleted: 'reads', undelete: 'restores' } as const;
 
-/** By the full name of the service: each method has its entry, and each value that gives something its condition. */
+/** By the full name of the service: what its methods do, and the condition of each value that gives something. */
 export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, ServiceRule>([
   [
     TenantsService.typeName,
@@ -123,7 +124,6 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       key: 'clientId',
       effects: {
         ...restorable,
-        listSecrets: 'reads',
         createSecret: 'changes',
         deleteSecret: 'changes',
       } satisfies EffectsOf<typeof ApplicationsService>,
@@ -134,40 +134,30 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     SessionsService.typeName,
     {
       ...withoutGifts,
-      effects: { list: 'reads', endSessions: 'acts' } satisfies EffectsOf<typeof SessionsService>,
+      effects: { endSessions: 'acts' } satisfies EffectsOf<typeof SessionsService>,
     },
   ],
   [
     GrantsService.typeName,
     {
       ...withoutGifts,
-      effects: { list: 'reads', revokeGrants: 'acts' } satisfies EffectsOf<typeof GrantsService>,
+      effects: { revokeGrants: 'acts' } satisfies EffectsOf<typeof GrantsService>,
     },
   ],
   [
     ApprovalsService.typeName,
     {
       ...withoutGifts,
-      effects: { list: 'reads', cancel: 'acts' } satisfies EffectsOf<typeof ApprovalsService>,
+      effects: { cancel: 'acts' } satisfies EffectsOf<typeof ApprovalsService>,
     },
   ],
-  [
-    AuditService.typeName,
-    { ...withoutGifts, effects: { search: 'reads' } satisfies EffectsOf<typeof AuditService> },
-  ],
-  [
-    DirectoryService.typeName,
-    {
-      ...withoutGifts,
-      effects: { getApplication: 'reads', findUser: 'reads' } satisfies Partial<
-        EffectsOf<typeof DirectoryService>
-      >,
-    },
-  ],
+  [AuditService.typeName, { ...withoutGifts, effects: {} }],
+  [DirectoryService.typeName, { ...withoutGifts, effects: {} }],
   [
     DirectoryAdminService.typeName,
     {
       ...withoutGifts,
+      everyKind: true,
       // An administrator who holds everything cannot give more than they hold.
       effects: {
         apply: 'changes all',
@@ -178,14 +168,14 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         setApplicationStatus: 'changes all',
         setTenantStatus: 'changes all',
         listApplicationSecrets: 'reads all',
-      } satisfies Partial<EffectsOf<typeof DirectoryAdminService>>,
+      } satisfies EffectsOf<typeof DirectoryAdminService>,
     },
   ],
   [
     KeysService.typeName,
     {
       ...withoutGifts,
-      effects: { list: 'reads', rotate: 'acts', withdraw: 'acts' } satisfies EffectsOf<typeof KeysService>,
+      effects: { rotate: 'acts', withdraw: 'acts' } satisfies EffectsOf<typeof KeysService>,
     },
   ],
 ]);

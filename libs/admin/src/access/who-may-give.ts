@@ -1,3 +1,4 @@
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
 import { serviceRules, type Effect, type Gift, type ServiceRule } from './what-is-given.ts';
@@ -23,7 +24,7 @@ const attempts = 5;
 /**
  * Nobody gives what they do not hold, and nobody changes someone or something that holds more of the administration than they do. What is
  * compared is what the request adds to the record as it is; the change then names that version, so that nothing slips in between.
- * @throws Error for a method that the table does not have
+ * @throws Error for a method with side effects that the table does not have
  */
 export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
   const { rule, effect } = ruleOf(method);
@@ -98,7 +99,9 @@ export function requiringAll(method: DescMethod): (principal: Principal) => void
 
 function ruleOf(method: DescMethod): { readonly rule: ServiceRule; readonly effect: Effect } {
   const rule = serviceRules.get(method.parent.typeName);
-  const effect = rule?.effects[method.localName];
+  const reads =
+    method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS && rule?.everyKind !== true;
+  const effect = rule?.effects[method.localName] ?? (reads ? 'reads' : undefined);
   if (rule === undefined || effect === undefined)
     throw new Error(`${method.parent.typeName}/${method.name}: what-is-given.ts does not say what it gives`);
   return { rule, effect };
