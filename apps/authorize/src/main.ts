@@ -7,6 +7,7 @@
 import { runService } from '@tessera/process';
 import { authorizeConfig, buildAuthorize, migrations } from '@tessera/authorize';
 import { DirectoryService } from '@tessera/proto-gen/directory';
+import { PersonService } from '@tessera/proto-gen/person';
 
 await runService({
   name: 'authorize',
@@ -15,5 +16,12 @@ await runService({
   stores: { database: true, redis: true },
   migrations,
   build: (config, peers, runtime) =>
-    buildAuthorize(config, { directory: peers('directory').client(DirectoryService) }, runtime),
+    buildAuthorize(
+      config,
+      {
+        directory: peers('directory').client(DirectoryService),
+        person: peers('directory').client(PersonService),
+      },
+      runtime,
+    ),
 });

@@ -6,6 +6,7 @@
  */
 import { buildGateway, gatewayConfig, insecureSettings } from '@tessera/gateway';
 import { combine, connectPeers, createRuntime, processConfig, rpcConfig, runProcess } from '@tessera/process';
+import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
@@ -26,6 +27,7 @@ await runProcess({
         keys: peers('keys').client(KeysService),
         directory: peers('directory').client(DirectoryService),
         authorize: peers('authorize').client(AuthorizeService),
+        account: peers('authorize').client(AccountService),
         token: peers('token').client(TokenService),
         introspection: peers('token').client(IntrospectionService),
         device: peers('device').client(DeviceAuthorizationService),

@@ -8,10 +8,12 @@ import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
 import { local, type BuiltService } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Client } from '@tessera/rpc';
+import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
+import { PersonService } from '@tessera/proto-gen/person';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { buildToken, migrations as tokenMigrations } from '@tessera/token';
 import type { standaloneConfig } from './config.ts';
@@ -48,7 +50,10 @@ export function compose(
   const directory = buildDirectory(config, {}, runtimeFor('directory'));
   const authorize = buildAuthorize(
     config,
-    { directory: local(DirectoryService, directory, 'authorize', log) },
+    {
+      directory: local(DirectoryService, directory, 'authorize', log),
+      person: local(PersonService, directory, 'authorize', log),
+    },
     runtimeFor('authorize'),
   );
   const device = buildDevice(
@@ -75,6 +80,7 @@ export function compose(
       keys: local(KeysService, keys, 'gateway', log),
       directory: local(DirectoryService, directory, 'gateway', log),
       authorize: local(AuthorizeService, authorize, 'gateway', log),
+      account: local(AccountService, authorize, 'gateway', log),
       token: local(TokenService, token, 'gateway', log),
       introspection: local(IntrospectionService, token, 'gateway', log),
       device: local(DeviceAuthorizationService, device, 'gateway', log),

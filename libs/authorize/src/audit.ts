@@ -98,6 +98,7 @@ export function createAuthorizeAudit(
         tenantId: session.tenantId,
         subject: session.userId,
         sessionId: session.sessionId,
+        ...(reason === 'elsewhere' && { actor: { type: 'user', id: session.userId } as const }),
       };
       return auditRow(event, runtime);
     },

@@ -11,6 +11,8 @@ export interface Browser {
   readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
+  /** Empty from a gateway of version 0.1. */
+  readonly userAgent: string;
   /** Issuer the browser sees, for `iss` and the tokens. */
   readonly issuer: string;
   /** The tenant whose own issuer it is; empty at the shared issuer. */

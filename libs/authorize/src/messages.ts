@@ -10,7 +10,12 @@ import type {
 import type { BrowserCall } from './browser-call.ts';
 import type { Next, OwnPage } from './interaction/next.ts';
 import type { PasswordChanged } from './methods/password/own-password.ts';
+import type { PresentPerson } from './sessions/present-person.ts';
 import type { OpenedSession } from './sessions/sessions.ts';
+import type { EndedSession } from './store/store.ts';
+
+/** In characters. It is kept with the session. */
+const longestUserAgent = 256;
 
 /** The browser that the gateway describes, and its call. */
 export function browserCallOf(browser: BrowserContext | undefined, call: CallContext): BrowserCall {
@@ -20,11 +25,21 @@ export function browserCallOf(browser: BrowserContext | undefined, call: CallCon
     knownBrowserToken = '',
     ipAddress = '',
     userAgentHash = '',
+    userAgent = '',
     issuer = '',
     tenantId = '',
   } = browser ?? {};
   return {
-    browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer, tenantId },
+    browser: {
+      browserId,
+      sessionToken,
+      knownBrowserToken,
+      ipAddress,
+      userAgentHash,
+      userAgent: userAgent.slice(0, longestUserAgent),
+      issuer,
+      tenantId,
+    },
     call,
   };
 }
@@ -35,6 +50,7 @@ export function ownPageOf(page: OwnPageMessage | undefined): OwnPage {
   if (name === OwnPage_Name.DEVICE) return { purpose: 'device', tenantId };
   if (name === OwnPage_Name.APPROVALS) return { purpose: 'approvals', tenantId };
   if (name === OwnPage_Name.PASSWORD) return { purpose: 'password', tenantId };
+  if (name === OwnPage_Name.ACCOUNT) return { purpose: 'account', tenantId };
   throw new ConnectError('A visit is required.', Code.InvalidArgument);
 }
 
@@ -75,13 +91,18 @@ export function passwordOutcome(changed: PasswordChanged) {
   }
 }
 
+/** Who is signed in, as a message. */
+export function sessionMessage({ session, user: { username, name } }: PresentPerson) {
+  const { sessionId, tenantId, userId, authentication } = session;
+  const authTime = BigInt(authentication.time);
+  return { sessionId, tenantId, userId, username, name, authTime, authentication };
+}
+
+export function endedMessage({ tenantId, sessionId, earlierSessionIds }: EndedSession) {
+  return { tenantId, sessionId, earlierSessionIds: [...earlierSessionIds] };
+}
+
 export function sessionOf({ sessionToken, maxAge, knownBrowser, ended }: OpenedSession) {
   if (ended === undefined) return { sessionToken, maxAge, knownBrowser };
-  const { tenantId, sessionId, earlierSessionIds } = ended;
-  return {
-    sessionToken,
-    maxAge,
-    knownBrowser,
-    ended: { tenantId, sessionId, earlierSessionIds: [...earlierSessionIds] },
-  };
+  return { sessionToken, maxAge, knownBrowser, ended: endedMessage(ended) };
 }

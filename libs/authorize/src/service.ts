@@ -1,7 +1,6 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import type { Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
-import type { DirectoryClient } from '@tessera/directory-client';
 import { flatGrant } from '@tessera/oauth';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -9,21 +8,28 @@ import type { AuthorizeAudit } from './audit.ts';
 import type { Codes } from './authorization/codes.ts';
 import { earlierHandlers } from './interaction/earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
-import { browserCallOf, nextOf, ownPageOf, passwordOutcome, redirectOf, sessionOf } from './messages.ts';
+import {
+  browserCallOf,
+  nextOf,
+  ownPageOf,
+  passwordOutcome,
+  redirectOf,
+  sessionMessage,
+  sessionOf,
+} from './messages.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './sessions/end-session.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
-import type { Sessions } from './sessions/sessions.ts';
+import type { FindPresentPerson } from './sessions/present-person.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
 
 export interface AuthorizeDeps {
   readonly dispatcher: Dispatcher;
-  readonly sessions: Sessions;
+  readonly presentPerson: FindPresentPerson;
   readonly logout: Logout;
   readonly changeOwnPassword: ChangeOwnPassword;
   readonly codes: Codes;
-  readonly directory: DirectoryClient;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
   readonly notices: LogoutNoticeStore;
@@ -38,7 +44,7 @@ const present = -1;
 const mostNotices = 100;
 
 export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof AuthorizeService> {
-  const { dispatcher, sessions, logout, codes, directory, sessionEnds, endStore } = deps;
+  const { dispatcher, logout, codes, sessionEnds, endStore } = deps;
   const startOf = async (afterSequence: bigint | undefined, since: bigint): Promise<number> => {
     if (afterSequence !== undefined) return Number(afterSequence);
     return since > 0n ? endStore.positionBefore(Number(since)) : present;
@@ -70,16 +76,8 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     ...earlierHandlers(dispatcher, () => sessionEnds.poke()),
 
     async getSession({ browser }, call) {
-      const from = browserCallOf(browser, call);
-      const session = await sessions.find(from);
-      if (session === undefined) return {};
-      const user = await directory.user(session.tenantId, session.userId, call.onward());
-      if (user === undefined || !directory.isActive(user, session.authentication.time)) return {};
-      if (!(await dispatcher.isEnough(from, session))) return {};
-      const { sessionId, tenantId, userId, authentication } = session;
-      const { username, name } = user;
-      const authTime = BigInt(authentication.time);
-      return { session: { sessionId, tenantId, userId, username, name, authTime, authentication } };
+      const person = await deps.presentPerson(browserCallOf(browser, call));
+      return person === undefined ? {} : { session: sessionMessage(person) };
     },
 
     async changePassword({ browser, presentPassword, newPassword }, call) {

@@ -35,6 +35,11 @@ describe('the settings', () => {
   });
 });
 
+const peersOf = (directory: FakeDirectory) => ({
+  directory: directory.client,
+  person: directory.person,
+});
+
 describe('the service', () => {
   it('is not ready while its store does not respond', async () => {
     const database = {
@@ -44,7 +49,7 @@ describe('the service', () => {
       listen: () => notListening,
       close: async () => undefined,
     };
-    const peers = { directory: new FakeDirectory('authorize').client };
+    const peers = peersOf(new FakeDirectory('authorize'));
     const service = buildAuthorize(config, peers, testRuntime({ database }));
     await expect(service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     await service.close();
@@ -53,11 +58,7 @@ describe('the service', () => {
   it.each(['device', 'keys', 'directory', 'introspector', 'operator'] as const)(
     'lets %s neither sign in nor take codes',
     async (caller) => {
-      const service = buildAuthorize(
-        config,
-        { directory: new FakeDirectory('authorize').client },
-        testRuntime(),
-      );
+      const service = buildAuthorize(config, peersOf(new FakeDirectory('authorize')), testRuntime());
       const client = local(AuthorizeService, service, caller, silentLog());
       for (const method of ['begin', 'continue', 'signIn', 'signInDirect'] as const)
         await expect(client[method]({})).rejects.toThrow(/may not call/);

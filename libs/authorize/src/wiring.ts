@@ -6,12 +6,17 @@ import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
+import { AccountService } from '@tessera/proto-gen/account';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { PersonService } from '@tessera/proto-gen/person';
+import { accountHandlers } from './account/account-calls.ts';
 import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
+import { createConsentAudit } from './consent/consent-audit.ts';
+import { createConsentStore } from './consent/consents.postgres.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './interaction/visits.ts';
 import { createGuessLimits } from './methods/guess-limits.ts';
@@ -26,6 +31,7 @@ import { createLogoutNoticeStore } from './store/logout-notices.postgres.ts';
 import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessionCount } from './sessions/count-sessions.ts';
+import { createPresentPerson } from './sessions/present-person.ts';
 import { sessionCalls } from './sessions/session-calls.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
@@ -41,6 +47,7 @@ export const migrations: Migrations = {
 
 export interface AuthorizePeers {
   readonly directory: Client<typeof DirectoryService>;
+  readonly person: Client<typeof PersonService>;
 }
 
 /** Builds the authorize service, which watches the directory and removes old sessions from then on. `stepsOf` makes the table of steps. */
@@ -142,13 +149,13 @@ export function buildAuthorize(
     limitGuesses,
   });
   const logout = createLogout({ directory, sessions, audit });
+  const presentPerson = createPresentPerson({ sessions, directory, dispatcher });
   const handlers = authorizeHandlers({
     dispatcher,
     logout,
     changeOwnPassword,
-    sessions,
+    presentPerson,
     codes,
-    directory,
     sessionEnds,
     endStore,
     notices,
@@ -170,6 +177,20 @@ export function buildAuthorize(
     name: 'authorize',
     routes: [
       route(AuthorizeService, handlers),
+      route(
+        AccountService,
+        accountHandlers({
+          presentPerson,
+          personService: peers.person,
+          directory,
+          store: sessionStore,
+          sessions,
+          consents: createConsentStore(database),
+          audit: createConsentAudit(batch, runtime),
+          idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
+          onSessionEnd: () => sessionEnds.poke(),
+        }),
+      ),
       auditRoute(database, 'authorize'),
       route(SessionsService, administered),
     ],

@@ -6,6 +6,7 @@ import { opaqueValue } from '@tessera/kit';
 import { route, type BuiltService } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PersonService } from '@tessera/proto-gen/person';
 import { createPasswordLinks } from './links/password-links.ts';
 import { createAdminStore } from './store/admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
@@ -18,6 +19,7 @@ import { Passwords } from './credentials/passwords.ts';
 import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
+import { personCalls } from './person/person-calls.ts';
 import { recordRoutes } from './records/record-routes.ts';
 import { createPasskeys } from './passkeys/passkeys.ts';
 import { createProviderSecrets } from './providers/provider-secrets.ts';
@@ -126,6 +128,7 @@ export function buildDirectory(
           providerSignIn,
         }),
       ),
+      route(PersonService, personCalls(setting)),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
       ...recordRoutes(adminDeps),
       auditRoute(database, 'directory'),

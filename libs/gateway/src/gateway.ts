@@ -2,6 +2,7 @@ import type { Client } from '@tessera/rpc';
 import type { Refusal } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
+import type { AccountService } from '@tessera/proto-gen/account';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -22,6 +23,7 @@ export interface GatewayPeers {
   readonly keys: Client<typeof KeysService>;
   readonly directory: Client<typeof DirectoryService>;
   readonly authorize: Client<typeof AuthorizeService>;
+  readonly account: Client<typeof AccountService>;
   readonly token: Client<typeof TokenService>;
   readonly introspection: Client<typeof IntrospectionService>;
   readonly device: Client<typeof DeviceAuthorizationService>;

@@ -16,6 +16,7 @@ import { showApprovals, submitApprovals } from './pages/approve/approvals-page.t
 import { authorize, authorizeByForm } from './pages/sign-in/authorization-endpoint.ts';
 import { showDevice, submitDevice } from './pages/approve/device-page.ts';
 import type { PageHandler } from './pages/page-context.ts';
+import { showAccount, submitAccount } from './pages/account/account-page.ts';
 import { showOwnPassword, submitOwnPassword } from './pages/account/own-password-page.ts';
 import { showPasswordLink, submitPasswordLink } from './pages/account/link-page.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
@@ -117,6 +118,8 @@ export const routes: readonly Route[] = [
   { ...post, path: otherPaths.device, handle: submitDevice },
   { ...page, path: otherPaths.approvals, handle: showApprovals },
   { ...post, path: otherPaths.approvals, handle: submitApprovals },
+  { ...page, path: otherPaths.account, handle: showAccount },
+  { ...post, path: otherPaths.account, handle: submitAccount },
   { ...page, path: otherPaths.password, handle: showOwnPassword },
   { ...post, path: otherPaths.password, handle: submitOwnPassword },
   { ...page, path: otherPaths.passwordLink, handle: showPasswordLink },

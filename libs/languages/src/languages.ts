@@ -17,6 +17,8 @@ export interface Language {
   readonly direction: 'ltr' | 'rtl';
   /** A sentence as text. */
   t(text: string, values?: Values): string;
+  /** A time in milliseconds since the Unix epoch, in UTC. */
+  when(time: number): string;
   /** A sentence as HTML: its values escaped, and `<b>` made strong. */
   html(text: string, values: Values): string;
 }
@@ -125,8 +127,10 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
     const found = formats.get(text.replace(number, '{number}'));
     return found && String(found.format({ number: Number(number) }));
   }
+  const times = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
   return {
     tag,
+    when: (time) => `${times.format(time)} UTC`,
     direction: scriptsFromTheRight.has(new Intl.Locale(tag).maximize().script ?? '') ? 'rtl' : 'ltr',
     t(text, values = {}) {
       // What others have written may equal a sentence whose values it does not have.

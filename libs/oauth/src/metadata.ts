@@ -27,6 +27,7 @@ export const otherPaths = {
   login: '/login',
   device: '/device',
   approvals: '/approvals',
+  account: '/account',
   password: '/password',
   passwordLink: '/password/link',
   assets: '/assets',

@@ -14,7 +14,7 @@ import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-c
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
 
 export { clearField, create } from '@bufbuild/protobuf';
-export { timestampFromMs } from '@bufbuild/protobuf/wkt';
+export { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 export type { DescMessage, DescMethod, DescService, JsonValue, MessageShape } from '@bufbuild/protobuf';
 export { onBehalfOf } from './actor.ts';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';

@@ -6,6 +6,7 @@ import { requestedIssuer } from './requested-issuer.ts';
 import { checkForEnvoy } from './introspection/envoy-authorization.ts';
 import { introspect, introspectBatch, type IntrospectionDeps } from './introspection/introspection.ts';
 import { exchange, type PipelineDeps } from './pipeline/pipeline.ts';
+import { ownGrantCalls, type GrantCallsDeps } from './revocation/grant-calls.ts';
 import { revoke, type RevocationDeps } from './revocation/revoke-grant.ts';
 import type { RedemptionStore } from './store/store.ts';
 import { userInfo, type UserInfoDeps } from './user-info.ts';
@@ -15,7 +16,11 @@ export type ServiceDeps = PipelineDeps &
   IntrospectionDeps &
   RevocationDeps &
   UserInfoDeps &
-  WatchDeps & { readonly counters: Counters; readonly sessionEnds: Pick<RedemptionStore, 'noteSessionEnd'> };
+  WatchDeps & {
+    readonly counters: Counters;
+    readonly sessionEnds: Pick<RedemptionStore, 'noteSessionEnd'>;
+    readonly grantCalls: GrantCallsDeps;
+  };
 
 export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> {
   return {
@@ -43,6 +48,7 @@ export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> 
       }
       return {};
     },
+    ...ownGrantCalls(deps.grantCalls),
     async countEnded({ ends }, context) {
       return ends === undefined ? {} : countEnded(deps.counters, ends, () => context.onward());
     },

@@ -99,6 +99,13 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     refreshTokens,
     families: refresh,
     sessionEnds: redemptions,
+    grantCalls: {
+      families: refresh,
+      directory,
+      people: peers.directory,
+      issuer: config.TESSERA_ISSUER,
+      onRevocation: () => revocationFeed.poke(),
+    },
     counters: {
       sessions: async (ends, call) => (await peers.authorize.countEndedSessions({ ends }, call)).sessions,
       families: createFamilyCount({
@@ -138,16 +145,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       route(TokenService, tokenHandlers(deps)),
       route(IntrospectionService, introspectionHandlers(deps), { bearer }),
       route(Authorization, envoyHandlers(deps), { bearer }),
-      route(
-        GrantsService,
-        grantCalls({
-          families: refresh,
-          directory,
-          people: peers.directory,
-          issuer: config.TESSERA_ISSUER,
-          onRevocation: () => revocationFeed.poke(),
-        }),
-      ),
+      route(GrantsService, grantCalls(deps.grantCalls)),
       auditRoute(database, 'token'),
     ],
     async ready() {

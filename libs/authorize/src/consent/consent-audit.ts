@@ -10,20 +10,27 @@ export interface ConsentAudit {
   /** For the commit of the consent. */
   granted(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): AuditRow;
   denied(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): void;
+  /** For the commit that forgets the consent. */
+  revoked(from: BrowserCall, consent: ConsentKey): AuditRow;
 }
 
 export function createConsentAudit(
   batch: AuditBatch,
   runtime: { readonly clock: Clock; readonly random: Random },
 ): ConsentAudit {
-  const what = (from: BrowserCall, { tenantId, userId, clientId }: ConsentKey, scopes: readonly string[]) => {
+  const whose = (from: BrowserCall, { tenantId, userId, clientId }: ConsentKey) => {
     const actor = { type: 'user', id: userId } as const;
-    const details = { scopes: scopes.join(' ') };
-    return { ...originOf(from), tenantId, clientId, actor, subject: userId, details };
+    return { ...originOf(from), tenantId, clientId, actor, subject: userId };
   };
+  const what = (from: BrowserCall, consent: ConsentKey, scopes: readonly string[]) => ({
+    ...whose(from, consent),
+    details: { scopes: scopes.join(' ') },
+  });
   return {
     granted: (...consent) =>
       auditRow({ event: 'consent.granted', outcome: 'success', ...what(...consent) }, runtime),
+    revoked: (...consent) =>
+      auditRow({ event: 'consent.revoked', outcome: 'success', ...whose(...consent) }, runtime),
     denied: (...consent) =>
       batch.add({ event: 'consent.denied', outcome: 'failure', reason: 'denied', ...what(...consent) }),
   };

@@ -18,6 +18,10 @@ export interface Consent {
 export interface ConsentStore {
   find(key: ConsentKey): Promise<Consent | undefined>;
   remove(key: ConsentKey): Promise<void>;
+  /** As `remove`, with the audit row in the same commit; false if there is no consent. */
+  revoke(key: ConsentKey, audit: AuditRow): Promise<boolean>;
+  /** What a person has allowed, in the order of the client identifiers. */
+  ofPerson(person: Omit<ConsentKey, 'clientId'>): Promise<(Consent & Pick<ConsentKey, 'clientId'>)[]>;
   /** Replaces what was allowed before, with the audit row in the same commit. */
   save(key: ConsentKey, scopes: readonly string[], audit: AuditRow): Promise<void>;
 }
@@ -28,6 +32,17 @@ const find = `
 
 const remove = `
   DELETE FROM authorize.consent WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3`;
+
+const revoke = `
+  WITH gone AS (
+    DELETE FROM authorize.consent WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 RETURNING client_id
+  ), audited AS (${auditInsert('authorize', 'SELECT jsonb_array_elements($4::jsonb) FROM gone')})
+  SELECT client_id FROM gone`;
+
+/** A person has few. */
+const ofPerson = `
+  SELECT client_id, scopes, extract(epoch FROM granted_at)::float8 AS granted FROM authorize.consent
+  WHERE tenant_id = $1 AND user_id = $2 ORDER BY client_id LIMIT 1000`;
 
 const save = `
   WITH kept AS (
@@ -56,6 +71,28 @@ export function createConsentStore(database: Database): ConsentStore {
         text: remove,
         values: [tenantId, userId, clientId],
       });
+    },
+
+    async revoke({ tenantId, userId, clientId }, audit) {
+      const { rows } = await database.query({
+        name: 'authorize.revoke_consent',
+        text: revoke,
+        values: [tenantId, userId, clientId, auditRecords([audit])],
+      });
+      return rows.length > 0;
+    },
+
+    async ofPerson({ tenantId, userId }) {
+      const { rows } = await database.query<{ client_id: string; scopes: string[]; granted: number }>({
+        name: 'authorize.consents_of_person',
+        text: ofPerson,
+        values: [tenantId, userId],
+      });
+      return rows.map(({ client_id: clientId, scopes, granted }) => ({
+        clientId,
+        scopes,
+        grantedAt: granted,
+      }));
     },
 
     async save({ tenantId, userId, clientId }, scopes, audit) {

@@ -59,18 +59,26 @@ export interface Sessions {
    * Can be repeated after a failure: an ended session still loses its codes.
    */
   logout(from: BrowserCall): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
+  /** As `logout`, in another browser; undefined for a session that is not this person's. */
+  endElsewhere(
+    from: BrowserCall,
+    person: Pick<Session, 'tenantId' | 'userId'>,
+    sessionId: string,
+  ): Promise<EndedSession | undefined>;
   /** As `logout`, by an administrator; undefined for a session that is not of the tenant. */
   endFor(by: EventBase, session: SessionId): Promise<EndedSession | undefined>;
 }
 
-export function createSessions(deps: {
+interface SessionsDeps {
   readonly store: SessionStore;
   readonly codes: Pick<CodeStore, 'dropSession' | 'followSession'>;
   readonly directory: Pick<DirectoryClient, 'isTenantServedAt'>;
   readonly audit: AuthorizeAudit;
   readonly random: Random;
   readonly lifetimes: { readonly session: number; readonly idle: number; readonly code: number };
-}): Sessions {
+}
+
+export function createSessions(deps: SessionsDeps): Sessions {
   const { store, codes, directory, audit, random, lifetimes } = deps;
 
   function ending(from: BrowserCall, session: SessionOfUser, reason: SessionEndReason) {
@@ -81,13 +89,6 @@ export function createSessions(deps: {
       requestId,
       audit: audit.sessionEnded(from, session, reason),
     };
-  }
-
-  /** Ends a session with its codes, which it loses if it had ended before, too. */
-  async function end(session: EndingSession): Promise<boolean> {
-    const ended = await store.end(session);
-    await codes.dropSession(session.sessionId, lifetimes.code);
-    return ended;
   }
 
   async function ifServedHere<S extends Session>(
@@ -125,6 +126,7 @@ export function createSessions(deps: {
         lifetimeSeconds: lifetimes.session,
         ipAddress: from.browser.ipAddress,
         userAgentHash: from.browser.userAgentHash,
+        userAgent: from.browser.userAgent,
         previousTokenHash: await previousTokenHash(from, replaced),
         knownBrowserHash: required(knownBrowserHash(knownBrowser.token)),
       };
@@ -140,6 +142,35 @@ export function createSessions(deps: {
       return { session, sessionToken, maxAge: Math.floor(lifetimes.session), knownBrowser, ended: over };
     },
 
+    ...endings({ ...deps, ifServedHere, ending }),
+  };
+}
+
+type Ends = 'abandon' | 'logout' | 'endElsewhere' | 'endFor';
+
+/** The ways in which a session ends, but for a sign-in that replaces it. */
+function endings({
+  store,
+  codes,
+  audit,
+  lifetimes,
+  ifServedHere,
+  ending,
+}: Pick<SessionsDeps, 'store' | 'codes' | 'audit' | 'lifetimes'> & {
+  readonly ifServedHere: <S extends Session>(
+    from: BrowserCall,
+    session: S | undefined,
+  ) => Promise<S | undefined>;
+  readonly ending: (from: BrowserCall, session: SessionOfUser, reason: SessionEndReason) => EndingSession;
+}): Pick<Sessions, Ends> {
+  /** Ends a session with its codes, which it loses if it had ended before, too. */
+  async function end(session: EndingSession): Promise<boolean> {
+    const ended = await store.end(session);
+    await codes.dropSession(session.sessionId, lifetimes.code);
+    return ended;
+  }
+
+  return {
     async abandon(from, session) {
       await store.end(ending(from, session, 'abandoned'));
     },
@@ -150,6 +181,14 @@ export function createSessions(deps: {
       const session = await ifServedHere(from, found);
       if (session === undefined) return undefined;
       return { session, ended: await end(ending(from, session, 'logout')) };
+    },
+
+    async endElsewhere(from, { tenantId, userId }, sessionId) {
+      if (sessionId.includes('\0')) return undefined;
+      const session = await store.identify({ tenantId, sessionId });
+      if (session?.userId !== userId) return undefined;
+      await end(ending(from, session, 'elsewhere'));
+      return session;
     },
 
     async endFor(by, id) {

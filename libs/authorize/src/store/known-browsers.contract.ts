@@ -19,6 +19,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     lifetimeSeconds: 60,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',
+    userAgent: 'Agent/1.0',
     previousTokenHash: undefined,
     knownBrowserHash: systemRandom.bytes(32),
     ...difference,

@@ -21,6 +21,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     lifetimeSeconds: 43_200,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',
+    userAgent: 'Agent/1.0',
     previousTokenHash: undefined,
     knownBrowserHash: systemRandom.bytes(32),
     ...difference,

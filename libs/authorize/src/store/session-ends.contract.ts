@@ -26,6 +26,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       lifetimeSeconds: 60,
       ipAddress: '192.0.2.1',
       userAgentHash: 'agent',
+      userAgent: 'Agent/1.0',
       previousTokenHash: undefined,
       knownBrowserHash: systemRandom.bytes(32),
     });

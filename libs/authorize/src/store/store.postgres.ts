@@ -26,6 +26,7 @@ interface SessionRow {
 interface LiveRow extends SessionRow {
   ip_address: string;
   user_agent_hash: string;
+  user_agent: string;
   times: { created: number; seen: number; expires: number };
 }
 
@@ -116,9 +117,9 @@ const open = `
   ), opened AS (
     INSERT INTO authorize.session
       (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-       ip_address, user_agent_hash, methods, replaces, participants)
+       ip_address, user_agent_hash, user_agent, methods, replaces, participants)
     VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
-            now() + make_interval(secs => $5), $6, $7, $16::text[],
+            now() + make_interval(secs => $5), $6, $7, $17, $16::text[],
             (SELECT session_id FROM had WHERE tenant_id = $3 AND user_id = $4),
             coalesce((SELECT participants FROM replaced WHERE tenant_id = $3 AND user_id = $4),
                      (SELECT participants FROM had WHERE tenant_id = $3 AND user_id = $4
@@ -159,7 +160,7 @@ const withParticipants = `
 
 /** $1 tenant, $2 idle seconds, $3 user and $4 session after which to continue, $5 limit */
 const live = (people: string) => `
-  SELECT ${sessionColumns}, ip_address, user_agent_hash, jsonb_build_object(
+  SELECT ${sessionColumns}, ip_address, user_agent_hash, user_agent, jsonb_build_object(
       'created', round(extract(epoch FROM created_at) * 1000), 'seen', round(extract(epoch FROM last_seen_at) * 1000),
       'expires', round(extract(epoch FROM expires_at) * 1000)) AS times
   FROM authorize.session
@@ -252,6 +253,7 @@ export function createSessionStore(database: Database): SessionStore {
         ...toSession(row),
         ipAddress: row.ip_address,
         userAgentHash: row.user_agent_hash,
+        userAgent: row.user_agent,
         createdAt: row.times.created,
         lastSeenAt: row.times.seen,
         expiresAt: row.times.expires,
@@ -291,6 +293,7 @@ function openValues(
     session.knownBrowserHash,
     replaced?.requestId ?? '',
     session.methods,
+    session.userAgent,
   ];
 }
 

@@ -3,7 +3,7 @@ import { OAuthError } from '@tessera/oauth';
 import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
 
 /** What a browser visits us for: the authorization request of a client, or a page of ours. */
-export type Purpose = 'code' | 'device' | 'approvals' | 'password';
+export type Purpose = 'code' | 'device' | 'approvals' | 'password' | 'account';
 
 /** Who is known in a visit, and how. */
 export interface KnownPerson {
@@ -158,6 +158,8 @@ export interface NewSessionRecord {
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
   readonly userAgentHash: string;
+  /** Empty if it is not known. */
+  readonly userAgent: string;
   /** Of the cookie that the browser had. */
   readonly previousTokenHash: Buffer | undefined;
   /** SHA-256 of the known-browser cookie's value. */
@@ -165,9 +167,11 @@ export interface NewSessionRecord {
 }
 
 /**
- * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one ended it.
+ * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one ended it. `elsewhere`: the
+ * person did, in another browser.
  */
-export type SessionEndReason = 'administrator' | 'logout' | 'replaced' | 'abandoned' | 'invalidated';
+export type SessionEndReason =
+  'administrator' | 'elsewhere' | 'logout' | 'replaced' | 'abandoned' | 'invalidated';
 
 /** A session to end, and the audit row that is written only if this call ends it. */
 export interface EndingSession {
@@ -193,10 +197,12 @@ export interface SessionScope {
 /** A session of a tenant. */
 export type SessionId = Pick<Session, 'tenantId' | 'sessionId'>;
 
-/** A session as administrators see it; times are milliseconds since the Unix epoch. */
+/** A session as its person and administrators see it; times are milliseconds since the Unix epoch. */
 export interface LiveSession extends Session {
   readonly ipAddress: string;
   readonly userAgentHash: string;
+  /** Empty if it is not known. */
+  readonly userAgent: string;
   readonly createdAt: number;
   readonly lastSeenAt: number;
   readonly expiresAt: number;

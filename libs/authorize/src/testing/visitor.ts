@@ -46,6 +46,7 @@ export interface BrowserInit {
   readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
+  readonly userAgent: string;
   readonly issuer: string;
 }
 
@@ -70,6 +71,7 @@ export function newPerson(world: World): Person {
       knownBrowserToken: self.knownBrowserToken,
       ipAddress: self.ipAddress,
       userAgentHash: 'agent',
+      userAgent: 'Agent/1.0',
       issuer,
     }),
     start: (difference) => begin(world, self.context(), { parameters: request(difference) }),

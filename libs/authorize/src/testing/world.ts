@@ -4,6 +4,7 @@ import { opaqueValue, systemRandom } from '@tessera/kit';
 import type { BuiltService, Client } from '@tessera/rpc';
 import type { Database, RedisHandle } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
+import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { ApplicationType } from '@tessera/proto-gen/directory';
 import { FakeDirectory } from '@tessera/directory-client/testing';
@@ -34,6 +35,7 @@ export interface World {
   readonly redis: RedisHandle & Counter;
   readonly service: BuiltService;
   readonly gateway: Client<typeof AuthorizeService>;
+  readonly account: Client<typeof AccountService>;
   readonly token: Client<typeof AuthorizeService>;
   /** Audit rows of an event, oldest first; waits until there are at least `count`. */
   audited(event: string, count?: number): Promise<Record<string, unknown>[]>;
@@ -59,7 +61,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const settings = { ...authorizeConfig.parse({}), ...config };
   const service = buildAuthorize(
     settings,
-    { directory: directory.client },
+    { directory: directory.client, person: directory.person },
     testRuntime({ database, redis, ...runtime }),
     (deps) => [...createSteps(deps), ...steps],
   );
@@ -71,6 +73,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     redis,
     service,
     gateway: local(AuthorizeService, service, 'gateway', silentLog()),
+    account: local(AccountService, service, 'gateway', silentLog()),
     token: local(AuthorizeService, service, 'token', silentLog()),
     audited: (event, count = 1) => auditedRows(database, event, count),
     secrets: beside?.secrets ?? new Set([password, verifier]),

@@ -7,6 +7,7 @@ import {
   Status,
   type User,
 } from '@tessera/proto-gen/directory';
+import { fakePerson } from './fake-person.ts';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
 import { silentLog } from '@tessera/test-kit';
 
@@ -75,6 +76,7 @@ export interface FakeUser {
   totpCode?: string;
   /** Whether the person has a passkey: it answers with `passkeyAnswer`. */
   hasPasskey?: boolean;
+  passkeyName?: string;
   status: Status;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
@@ -124,6 +126,7 @@ export class FakeDirectory {
   /** Sends the changes to watchers. Open streams send no position while the directory is unavailable. */
   readonly changes: FakeDirectoryChanges;
   readonly client: Client<typeof DirectoryService>;
+  readonly person = fakePerson(this);
   /** Refuses all calls. Open streams stay open. */
   unavailable = false;
   readonly #usedChallenges = new Set<string>();
@@ -364,7 +367,13 @@ function edited<T>(record: T | undefined, edit: Edit<T>): T {
   return copy;
 }
 
-function withoutPassword({ password: _password, totpCode, hasPasskey, ...user }: FakeUser) {
+function withoutPassword({
+  password: _password,
+  totpCode,
+  hasPasskey,
+  passkeyName: _name,
+  ...user
+}: FakeUser) {
   const secondFactors = [
     ...(totpCode === undefined ? [] : ['totp']),
     ...(hasPasskey === true ? ['passkey'] : []),

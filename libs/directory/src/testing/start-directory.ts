@@ -8,6 +8,7 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PersonService } from '@tessera/proto-gen/person';
 import { silentLog, testRuntime } from '@tessera/test-kit';
 import { onTestFinished } from 'vitest';
 import { directoryConfig } from '../config.ts';
@@ -36,5 +37,6 @@ export function startDirectory(database: Database, settings: Readonly<Record<str
       applications: operator(ApplicationsService),
     },
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
+    person: local(PersonService, service, 'authorize', runtime.log),
   };
 }

@@ -3,12 +3,14 @@ import { opaqueValue, type Random } from '@tessera/kit';
 
 /**
  * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `knownBrowser`
- * survives it and gives the browser a limit of wrong passwords of its own, `signedOut`, `decided` and `passwordSet` carry the result of a form
- * to the next page.
+ * survives it and gives the browser a limit of wrong passwords of its own, `signedOut`, `decided`, `passwordSet` and `accountResult` carry the
+ * result of a form to the next page.
  */
-export type CookieName = 'browser' | 'session' | 'knownBrowser' | 'signedOut' | 'decided' | 'passwordSet';
+export type CookieName =
+  'accountResult' | 'browser' | 'session' | 'knownBrowser' | 'signedOut' | 'decided' | 'passwordSet';
 
 const names: Readonly<Record<CookieName, string>> = {
+  accountResult: 'tessera_account_result',
   browser: 'tessera_browser',
   session: 'tessera_session',
   knownBrowser: 'tessera_known_browser',
@@ -39,6 +41,7 @@ export function readCookie(app: FastifyInstance, request: FastifyRequest, name: 
 }
 
 const pattern: Readonly<Record<CookieName, RegExp>> = {
+  accountResult: /^[a-z_]{1,40}$/,
   browser: /^tb_[\w-]{43}$/,
   session: /^ts_[\w.-]{1,500}$/,
   knownBrowser: /^tk_[\w-]{43}$/,

@@ -2,6 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { userAgentHash } from '../server/incoming.ts';
 import { readCookie } from '../http/cookies.ts';
 
+/** In characters. */
+const longestUserAgent = 256;
+
 /** What `authorize` must know about the browser of a request. */
 export interface BrowserContext {
   readonly browserId: string;
@@ -9,6 +12,7 @@ export interface BrowserContext {
   readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
+  readonly userAgent: string;
   readonly issuer: string;
   /** The tenant whose own issuer it is; empty at the shared issuer. */
   readonly tenantId: string;
@@ -26,6 +30,7 @@ export function browserContext(
     knownBrowserToken: readCookie(app, request, 'knownBrowser'),
     ipAddress: request.incoming.ipAddress,
     userAgentHash: userAgentHash(request.raw),
+    userAgent: (request.headers['user-agent'] ?? '').slice(0, longestUserAgent),
     issuer: request.incoming.issuer(),
     tenantId: request.incoming.tenant?.tenantId ?? '',
   };

@@ -50,6 +50,9 @@ export const purpose = {
   /** Signing in before a decision: bound to the user code in a device flow, else to the tenant. */
   signInTo: (what: string) => `sign-in\0${what}`,
   changePassword: (userId: string) => `password\0${userId}`,
+  /** A change at `/account`, and what it acts on. */
+  changeAccount: (userId: string, change: string, target: string) =>
+    `account\0${userId}\0${change}\0${target}`,
   usePasswordLink: (link: string) => `password-link\0${link}`,
   decide: (requestId: string) => `decide\0${requestId}`,
 };

@@ -52,7 +52,7 @@ function partsOf(text: string): string[] {
 
 describe('the messages of the pages', () => {
   it('have every sentence of the templates and of the code', () => {
-    const sentences = sentencesOf(read('views/*.eta'), sources);
+    const sentences = sentencesOf(read('views/**/*.eta'), sources);
     expect(sentences.length).toBeGreaterThan(80);
     expect(sentences.filter((sentence) => !known.includes(sentence))).toEqual([]);
   });

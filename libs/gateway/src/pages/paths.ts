@@ -31,6 +31,11 @@ export function approvalsPath(tenantId?: string): string {
   return withParameters('/approvals', { tenant: tenantId });
 }
 
+/** `/account`; the tenant says where to sign in. */
+export function accountPath(tenantId?: string): string {
+  return withParameters('/account', { tenant: tenantId });
+}
+
 /** `/password`; the tenant says where to sign in. */
 export function passwordPath(tenantId?: string): string {
   return withParameters('/password', { tenant: tenantId });

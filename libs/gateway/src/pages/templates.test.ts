@@ -26,6 +26,7 @@ const payloads = [
 ];
 
 const pages = [
+  'account',
   'password',
   'mismatch',
   'sign-out',
@@ -86,9 +87,34 @@ describe.each(pages)('the page %s', (page) => {
         secret: value,
         qrCode: '',
         codes: [value, value],
+        passwordPath: value,
+        profile: { name: value, username: value, email: value, phoneNumber: value },
+        passkeys: { passkeys: [{ number: 1, name: value, created: 1, used: 1, rename: hidden(value) }] },
+        sessions: {
+          sessions: [session(value), { ...session(value), isThis: true }],
+          endOthers: hidden(value),
+        },
+        applications: { applications: [application(value)] },
       },
       language,
     );
+  const hidden = (value: string) => [{ name: value, value }];
+  const session = (value: string) => ({
+    browser: value,
+    system: value,
+    ipAddress: value,
+    began: 1,
+    used: 1,
+    isThis: false,
+    end: hidden(value),
+  });
+  const application = (value: string) => ({
+    name: value,
+    scopes: [{ name: value, description: value }, { name: value }],
+    since: 1,
+    used: 1,
+    revoke: hidden(value),
+  });
   const request = (value: string) => ({
     requestId: value,
     application: value,

@@ -31,12 +31,13 @@ export function loadTemplates(): Templates {
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
     assets: [style, icon, approvals, formPost, passkey],
-    render: (template, data, { tag, direction, t, html }) =>
+    render: (template, data, { tag, direction, t, html, when }) =>
       eta.render(`./${template}`, {
         language: tag,
         direction,
         t,
         html,
+        when,
         style: style.href,
         icon: icon.href,
         approvalsScript: approvals.href,

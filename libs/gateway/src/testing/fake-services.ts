@@ -2,6 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { loadConfig, type Runtime } from '@tessera/process';
 import { local, type BuiltService, type Handlers } from '@tessera/rpc';
+import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
@@ -13,7 +14,8 @@ import type { GatewayPeers } from '../gateway.ts';
 
 /** What the services behind the gateway do in a test; a method without behaviour is not implemented. */
 export type Behaviours = Partial<
-  Handlers<typeof AuthorizeService> &
+  Handlers<typeof AccountService> &
+    Handlers<typeof AuthorizeService> &
     Handlers<typeof BackchannelAuthenticationService> &
     Handlers<typeof DeviceAuthorizationService> &
     Handlers<typeof DirectoryService> &
@@ -54,6 +56,7 @@ export function openGateway(
     keys: fake(KeysService),
     directory: fake(DirectoryService),
     authorize: fake(AuthorizeService),
+    account: fake(AccountService),
     token: fake(TokenService),
     introspection: fake(IntrospectionService),
     device: fake(DeviceAuthorizationService),

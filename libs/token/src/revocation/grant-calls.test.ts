@@ -93,3 +93,42 @@ describe('administrators', () => {
     await expect(api().revokeGrants({ tenantId: 'acme', grantId: 'x' }, call())).rejects.toThrow('not_found');
   });
 });
+
+describe('a person', () => {
+  it('sees what applications may do without them', async () => {
+    const { userId } = await granted();
+    const { grants } = await on.token.listPersonGrants({ tenantId: 'acme', userId }, rootCall());
+    expect(grants[0]).toMatchObject({
+      clientId: 'web',
+      scopes: expect.arrayContaining(['offline_access']) as unknown,
+    });
+    for (const nobodys of [
+      { tenantId: 'globex', userId },
+      { tenantId: 'acme', userId: 'nobody' },
+    ])
+      expect((await on.token.listPersonGrants(nobodys, rootCall())).grants).toEqual([]);
+  });
+
+  it('revokes all that one application may do, with audit rows of theirs', async () => {
+    const some = [await granted(), await granted()];
+    const userId = some[0]?.userId ?? '';
+    const revoke = async (difference: object = {}) => {
+      const asked = { tenantId: 'acme', userId, clientId: 'web', ipAddress: '203.0.113.9' };
+      return on.token.revokePersonGrants({ ...asked, ...difference }, rootCall());
+    };
+    for (const nobodys of [{ tenantId: 'globex' }, { userId: 'nobody' }, { clientId: 'other' }])
+      expect(await revoke(nobodys)).toMatchObject({ more: false });
+    for (const { refreshToken } of some) expect(await works(refreshToken)).toBe(true);
+    expect(await revoke()).toMatchObject({ more: false });
+    for (const { refreshToken } of some) expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
+    const rows = (await on.events()).filter(({ event }) => event === 'token.revoked');
+    expect(rows.at(-1)?.record).toMatchObject({
+      actor: { type: 'user', id: userId },
+      subject: userId,
+      clientId: 'web',
+      ipAddress: '203.0.113.9',
+    });
+    for (const wrong of [{ userId: '' }, { clientId: '' }])
+      await expect(revoke(wrong)).rejects.toThrow('invalid_argument');
+  });
+});

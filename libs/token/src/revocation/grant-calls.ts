@@ -2,6 +2,7 @@ import { eventBase } from '@tessera/audit';
 import { usersById, type DirectoryClient } from '@tessera/directory-client';
 import type { GrantsService, RevokeGrantsRequest } from '@tessera/proto-gen/admin-grants';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { TokenService } from '@tessera/proto-gen/token';
 import {
   Code,
   ConnectError,
@@ -17,7 +18,7 @@ import { isOfIssuer, isUsable } from '../grants/usable.ts';
 import { firstFamily, type FoundFamily, type LiveScope, type RefreshStore } from '../store/store.ts';
 import { sanitizedReason } from './revoke-grant.ts';
 
-interface Deps {
+export interface GrantCallsDeps {
   readonly families: Pick<RefreshStore, 'live' | 'revoke'>;
   readonly directory: Pick<DirectoryClient, 'application'>;
   readonly people: Pick<Client<typeof DirectoryService>, 'batchGetUsers'>;
@@ -37,7 +38,7 @@ interface Whose {
 const mostRevoked = 1000;
 
 /** The calls of administrators. */
-export function grantCalls(deps: Deps): Handlers<typeof GrantsService> {
+export function grantCalls(deps: GrantCallsDeps): Handlers<typeof GrantsService> {
   return {
     async list({ tenantId, userId, clientId, ...asked }, context) {
       const whose = { tenantId, userId, clientId };
@@ -66,7 +67,7 @@ export function grantCalls(deps: Deps): Handlers<typeof GrantsService> {
   };
 }
 
-async function revokeOne(deps: Deps, request: RevokeGrantsRequest, context: CallContext) {
+async function revokeOne(deps: GrantCallsDeps, request: RevokeGrantsRequest, context: CallContext) {
   const { grantId, userId, clientId } = request;
   if (userId !== '' || clientId !== '')
     throw invalidFields([{ field: 'grantId', description: 'stands alone' }]);
@@ -77,7 +78,7 @@ async function revokeOne(deps: Deps, request: RevokeGrantsRequest, context: Call
   return { revoked: outcome === 'revoked' ? 1 : 0 };
 }
 
-async function revokeAll(deps: Deps, request: RevokeGrantsRequest, context: CallContext) {
+async function revokeAll(deps: GrantCallsDeps, request: RevokeGrantsRequest, context: CallContext) {
   const found = await deps.families.live(scopeOf(request), firstFamily, mostRevoked + 1);
   let revoked = 0;
   for (const { familyId, grant } of found.slice(0, mostRevoked).filter(isOf(request))) {
@@ -87,10 +88,38 @@ async function revokeAll(deps: Deps, request: RevokeGrantsRequest, context: Call
   return { revoked, more: found.length > mostRevoked };
 }
 
+/** The calls of a person, whom the gateway knows from their session. */
+export function ownGrantCalls(
+  deps: GrantCallsDeps,
+): Pick<Handlers<typeof TokenService>, 'listPersonGrants' | 'revokePersonGrants'> {
+  return {
+    async listPersonGrants({ tenantId, userId }, context) {
+      const whose = { tenantId, userId, clientId: '' };
+      const found = await deps.families.live(scopeOf(whose), firstFamily, mostRevoked);
+      return { grants: (await usable(deps, tenantId, found, context)).map(messageOf) };
+    },
+
+    async revokePersonGrants({ tenantId, userId, clientId, ipAddress }, context) {
+      const whose = { tenantId, userId, clientId };
+      if (userId === '' || clientId === '')
+        throw invalidFields([{ field: 'clientId', description: 'and userId are required' }]);
+      const by = { actor: { type: 'user', id: userId }, requestId: context.requestId, ipAddress } as const;
+      try {
+        const found = await deps.families.live(scopeOf(whose), firstFamily, mostRevoked + 1);
+        for (const { familyId } of found.slice(0, mostRevoked).filter(isOf(whose)))
+          await deps.families.revoke({ familyId, owner: { tenantId, clientId }, reason: '', trail: by });
+        return { more: found.length > mostRevoked };
+      } finally {
+        deps.onRevocation();
+      }
+    },
+  };
+}
+
 const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 async function revoke(
-  { families }: Deps,
+  { families }: GrantCallsDeps,
   { tenantId, reason }: RevokeGrantsRequest,
   familyId: string,
   clientId: string | undefined,
@@ -114,7 +143,7 @@ const isOf =
 
 /** Those that a refresh would accept: a change of a record has ended the others, whatever their rows say. */
 async function usable(
-  { directory, people, issuer }: Deps,
+  { directory, people, issuer }: GrantCallsDeps,
   tenantId: string,
   found: readonly FoundFamily[],
   context: CallContext,

@@ -10,10 +10,12 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
+import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
+import { PersonService } from '@tessera/proto-gen/person';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { System } from './set-up.ts';
 
@@ -21,6 +23,7 @@ const services = {
   keys: [KeysService, KeysAdministrationService],
   directory: [
     DirectoryService,
+    PersonService,
     DirectoryAdminService,
     TenantsService,
     ResourcesService,
@@ -30,7 +33,7 @@ const services = {
     // The others serve their own.
     AuditService,
   ],
-  authorize: [AuthorizeService, SessionsService],
+  authorize: [AuthorizeService, AccountService, SessionsService],
   device: [DeviceAuthorizationService, BackchannelAuthenticationService, ApprovalsService],
   token: [TokenService, IntrospectionService, GrantsService],
 } as const;

@@ -1,10 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
-import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
+import { unlessEarlier } from '../earlier-services.ts';
 import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage } from '../page.ts';
@@ -91,17 +92,6 @@ function signInFor(tenantId: string) {
     subject: tenantId,
     fields: [{ name: 'tenant', value: tenantId }],
   });
-}
-
-/** Compatibility until 0.3: an `authorize` or `directory` of version 0.1 does not know this page. */
-async function unlessEarlier<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const isEarlier =
-      error instanceof ConnectError && [Code.Unimplemented, Code.InvalidArgument].includes(error.code);
-    throw isEarlier ? temporarilyUnavailable(error) : error;
-  }
 }
 
 function sendForm(context: PageContext, { session }: Person, problem?: string): FastifyReply {

@@ -53,7 +53,8 @@ export async function describeRequest(
   return { description, tenantName: tenant?.name ?? '' };
 }
 
-async function findApplication(
+/** An application with its tenant; neither if it is not known. */
+export async function findApplication(
   { request, gateway }: PageContext,
   clientId: string,
 ): Promise<Partial<Pick<GetApplicationResponse, 'application' | 'tenant'>>> {

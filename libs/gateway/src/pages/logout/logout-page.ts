@@ -4,7 +4,7 @@ import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
 import { loginPath } from '../sign-in/authorization-endpoint.ts';
-import { approvalsPath, devicePath, passwordPath, redirectToPage, tooLong } from '../paths.ts';
+import { accountPath, approvalsPath, devicePath, passwordPath, redirectToPage, tooLong } from '../paths.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
@@ -80,6 +80,7 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
   const going = form.get('going') ?? '';
   if (going === 'device') return devicePath({ user_code: form.get('user_code') });
   if (going === 'approvals') return approvalsPath(form.get('tenant'));
+  if (going === 'account') return accountPath(form.get('tenant'));
   if (going === 'password') return passwordPath(form.get('tenant'));
   return undefined;
 }

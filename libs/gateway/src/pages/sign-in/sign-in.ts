@@ -28,7 +28,7 @@ interface OwnPage {
 /** Where a person signs in, and what for. */
 export interface SignInPlace {
   /** Where the forms are sent. */
-  readonly path: '/login' | '/device' | '/approvals' | '/password';
+  readonly path: '/login' | '/account' | '/device' | '/approvals' | '/password';
   /** Where the forms may redirect to. */
   readonly formTarget: FormTarget;
   /** What the forms' anti-forgery field is bound to. */
@@ -53,7 +53,7 @@ export interface PlaceOfPage extends SignInPlace {
  * anti-forgery field is bound to.
  */
 export function signInToPage(given: {
-  readonly path: '/device' | '/approvals' | '/password';
+  readonly path: '/account' | '/device' | '/approvals' | '/password';
   readonly page: OwnPage;
   readonly lead: string;
   readonly subject: string;

@@ -94,6 +94,61 @@ const browserCalls: readonly GoodRequest[] = [
   },
 ];
 
+const accountCalls: readonly GoodRequest[] = [
+  {
+    method: 'AccountService.GetAccount',
+    request: async (tenant) => ({ browser: (await tenant.session()).browser }),
+  },
+  {
+    method: 'AccountService.RenamePasskey',
+    async request(tenant) {
+      const { browser } = await tenant.session();
+      return { browser, passkeyId: (await tenant.ownPasskey()).credentialId, name: 'Phone' };
+    },
+  },
+  {
+    method: 'AccountService.EndOwnSessions',
+    async request(tenant) {
+      const { browser } = await tenant.session();
+      return { browser, sessionId: (await tenant.signIn()).sessionId };
+    },
+  },
+  {
+    method: 'AccountService.RevokeConsent',
+    request: async (tenant) => ({ ...(await tenant.consented()) }),
+  },
+  {
+    method: 'TokenService.ListPersonGrants',
+    async request(tenant) {
+      await tenant.tokens();
+      return { tenantId: tenant.id, userId: (await tenant.session()).userId };
+    },
+  },
+  {
+    method: 'TokenService.RevokePersonGrants',
+    async request(tenant) {
+      granted.set(tenant.id, (await tenant.tokens()).refreshToken);
+      const { userId } = await tenant.session();
+      return { tenantId: tenant.id, userId, clientId: tenant.web, ipAddress: '10.0.0.1' };
+    },
+    worth: async (tenant) => tenant.refreshes(granted.get(tenant.id) ?? ''),
+  },
+  {
+    method: 'PersonService.GetCredentials',
+    async request(tenant) {
+      const { userId } = await tenant.ownPasskey();
+      return { tenantId: tenant.id, userId };
+    },
+  },
+  {
+    method: 'PersonService.RenameOwnPasskey',
+    request: async (tenant) => ({ tenantId: tenant.id, ...(await tenant.ownPasskey()), name: 'Phone' }),
+  },
+];
+
+/** By tenant, the refresh token that was issued last. */
+const granted = new Map<string, string>();
+
 const signedIn = new Map<string, Session>();
 
 const exchangeCode = async (tenant: Tenant, session: Session | undefined) =>
@@ -576,6 +631,7 @@ function strings(values: Readonly<Record<string, unknown>>): JsonObject {
 /** A good request of every method that takes something of a tenant. */
 export const goodRequests: readonly GoodRequest[] = [
   ...browserCalls,
+  ...accountCalls,
   ...tokenCalls,
   ...deviceCalls,
   ...issuedCalls,

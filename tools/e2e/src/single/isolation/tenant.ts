@@ -50,6 +50,7 @@ export class Tenant {
   readonly id: string;
   readonly issuer: string;
   readonly web: string;
+  readonly partner: string;
   readonly tv: string;
   readonly desk: string;
   readonly secret: string;
@@ -59,12 +60,14 @@ export class Tenant {
   readonly providerIssuer: string;
   readonly #calls: NamedCalls;
   #session: Promise<Session> | undefined;
+  #passkey: Promise<{ userId: string; credentialId: string }> | undefined;
 
   constructor(calls: NamedCalls, id: string, baseUrl: string) {
     this.#calls = calls;
     this.id = id;
     this.issuer = `${baseUrl}/t/${id}`;
     this.web = `${id}-web`;
+    this.partner = `${id}-partner`;
     this.tv = `${id}-tv`;
     this.desk = `${id}-desk`;
     this.secret = `${id}-secret-${randomBytes(16).toString('hex')}`;
@@ -76,7 +79,7 @@ export class Tenant {
 
   /** What `apply` makes of it, as YAML. */
   declared(): string {
-    const { id, issuer, web, tv, desk, secret, username, audience, provider, providerIssuer } = this;
+    const { id, issuer, web, partner, tv, desk, secret, username, audience, provider, providerIssuer } = this;
     return `
   - id: ${id}
     name: Tenant
@@ -94,6 +97,7 @@ export class Tenant {
         redirectUris: ["${redirectUri}"]
         logoutRedirectUris: ["${redirectUri}"]
         scopes: [openid, profile, offline_access, ${id}.read]
+      - {clientId: ${partner}, name: Partner, type: public, grantTypes: [authorization_code], redirectUris: ["${redirectUri}"], scopes: [openid], thirdParty: true}
       - {clientId: ${tv}, name: TV, type: public, grantTypes: [device_code], scopes: [openid]}
       - clientId: ${desk}
         name: Desk
@@ -325,6 +329,39 @@ export class Tenant {
     const proposed = await this.#calls.get('DirectoryService.ProposePasskey', proposal);
     const response = key.create(textAt(proposed, 'options'));
     return { key, asked, proposal, enrolment: { ...proposal, response } };
+  }
+
+  /** A passkey of the person of `session`. */
+  ownPasskey(): Promise<{ readonly userId: string; readonly credentialId: string }> {
+    this.#passkey ??= this.#enrolPasskey();
+    return this.#passkey;
+  }
+
+  async #enrolPasskey() {
+    const { userId } = await this.session();
+    const { origin, hostname: rpId } = new URL(this.issuer);
+    const ceremony = { rpId, origin, challenge: randomBytes(32).toString('base64url') };
+    const proposal = { tenantId: this.id, userId, ceremony };
+    const proposed = await this.#calls.get('DirectoryService.ProposePasskey', proposal);
+    const response = new SoftwareAuthenticator(origin, true).create(textAt(proposed, 'options'));
+    await this.#calls.get('DirectoryService.EnrolPasskey', { ...proposal, response });
+    return { userId, credentialId: textAt(JSON.parse(response) as JsonObject, 'id') };
+  }
+
+  /** The third-party application, which the person of `session` has allowed what it asks for. */
+  async consented(): Promise<{ readonly browser: JsonObject; readonly clientId: string }> {
+    const { browser } = await this.session();
+    const clientId = this.partner;
+    const parameters = { ...this.authorization(newPkce().challenge), client_id: clientId, scope: 'openid' };
+    const { next } = await this.#calls.get('AuthorizeService.Begin', { browser, request: { parameters } });
+    if ((next as JsonObject)['redirect'] === undefined)
+      await this.#calls.get('AuthorizeService.Continue', {
+        browser,
+        interactionId: textAt(next, 'step', 'interaction', 'interactionId'),
+        step: 'consent',
+        fields: { consent: 'allow' },
+      });
+    return { browser, clientId };
   }
 
   /** What a passkey has signed that a new person has enrolled. */

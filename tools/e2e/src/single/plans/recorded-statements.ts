@@ -12,6 +12,8 @@ const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 const storeTests = [
   'libs/token/src/store/',
   'libs/authorize/src/store/store.postgres.test.ts',
+  'libs/authorize/src/account/',
+  'libs/authorize/src/consent/',
   'libs/device/src/store/decision-store.postgres.test.ts',
   'libs/device/src/delivery/',
   'libs/directory/src/deleted/deleted-records.test.ts',
@@ -20,6 +22,7 @@ const storeTests = [
   'libs/directory/src/links/',
   'libs/directory/src/second-factors/',
   'libs/directory/src/passkeys/',
+  'libs/directory/src/person/',
   'libs/directory/src/providers/',
   'libs/directory/src/credentials/change-password.test.ts',
   'libs/directory/src/wiring.test.ts',

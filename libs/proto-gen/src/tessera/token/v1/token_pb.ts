@@ -4,7 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
 import type { Ended, Ends } from "../../impact/v1/impact_pb.ts";
 import { file_tessera_impact_v1_impact } from "../../impact/v1/impact_pb.ts";
@@ -14,7 +15,135 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/token/v1/token.proto.
  */
 export const file_tessera_token_v1_token: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIjoKEUNvdW50RW5kZWRSZXF1ZXN0EiUKBGVuZHMYASABKAsyFy50ZXNzZXJhLmltcGFjdC52MS5FbmRzIqEBChJDb3VudEVuZGVkUmVzcG9uc2USKgoIc2Vzc2lvbnMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIyChByZWZyZXNoX2ZhbWlsaWVzGAIgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQSKwoJYXBwcm92YWxzGAMgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQigAEKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESPAoGbWV0aG9kGAMgASgOMiwudGVzc2VyYS50b2tlbi52MS5DbGllbnRBdXRoZW50aWNhdGlvbk1ldGhvZCI/CgZDYWxsZXISEgoKaXBfYWRkcmVzcxgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJIr8CCg9FeGNoYW5nZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKCmdyYW50X3R5cGUYAyABKAkSDQoFc2NvcGUYBCABKAkSEAoIcmVzb3VyY2UYBSABKAkSEQoEY29kZRgGIAEoCUIDgAEBEhoKDWNvZGVfdmVyaWZpZXIYByABKAlCA4ABARIUCgxyZWRpcmVjdF91cmkYCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUIDgAEBEhgKC2RldmljZV9jb2RlGAogASgJQgOAAQESGAoLYXV0aF9yZXFfaWQYCyABKAlCA4ABASKDAQoQRXhjaGFuZ2VSZXNwb25zZRIZCgxhY2Nlc3NfdG9rZW4YASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEg0KBXNjb3BlGAMgASgJEhoKDXJlZnJlc2hfdG9rZW4YBCABKAlCA4ABARIVCghpZF90b2tlbhgFIAEoCUIDgAEBIj4KFU5vdGVTZXNzaW9uRW5kUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSIYChZOb3RlU2Vzc2lvbkVuZFJlc3BvbnNlIq8BCg1SZXZva2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgV0b2tlbhgDIAEoCUIDgAEBEg4KBnJlYXNvbhgEIAEoCRIWCg5pZ25vcmVfdW5rbm93bhgFIAEoCCIQCg5SZXZva2VSZXNwb25zZSJWCg9Vc2VySW5mb1JlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISGQoMYWNjZXNzX3Rva2VuGAIgASgJQgOAAQEirgEKEFVzZXJJbmZvUmVzcG9uc2USCwoDc3ViGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARISCgVlbWFpbBgDIAEoCUgBiAEBEhkKDHBob25lX251bWJlchgEIAEoCUgCiAEBEicKBmNsYWltcxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBwoFX25hbWVCCAoGX2VtYWlsQg8KDV9waG9uZV9udW1iZXIiWwoYVmVyaWZ5SWRUb2tlbkhpbnRSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEhUKCGlkX3Rva2VuGAIgASgJQgOAAQEiXgoZVmVyaWZ5SWRUb2tlbkhpbnRSZXNwb25zZRINCgV2YWxpZBgBIAEoCBIRCgljbGllbnRfaWQYAiABKAkSCwoDc3ViGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkiiwEKEUludHJvc3BlY3RSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgOAAQESKAoGY2FsbGVyGAIgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAyABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzIpcCChJJbnRyb3NwZWN0UmVzcG9uc2USDgoGYWN0aXZlGAEgASgIEgsKA3N1YhgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSDQoFc2NvcGUYBCABKAkSCwoDZXhwGAUgASgDEgsKA2lhdBgGIAEoAxILCgNhdWQYByABKAkSCwoDaXNzGAggASgJEhEKCXRlbmFudF9pZBgJIAEoCRIMCgRyb2xlGAogAygJEikKBGtpbmQYCyABKA4yGy50ZXNzZXJhLnRva2VuLnYxLlRva2VuS2luZBILCgNqdGkYDCABKAkSFQoNY2FjaGVfc2Vjb25kcxgNIAEoDRIRCglhdXRoX3RpbWUYDiABKAMSCwoDYWNyGA8gASgJIi0KFkJhdGNoSW50cm9zcGVjdFJlcXVlc3QSEwoGdG9rZW5zGAEgAygJQgOAAQEiUAoXQmF0Y2hJbnRyb3NwZWN0UmVzcG9uc2USNQoIb3V0Y29tZXMYASADKAsyIy50ZXNzZXJhLnRva2VuLnYxLkludHJvc3BlY3RPdXRjb21lIo4BChFJbnRyb3NwZWN0T3V0Y29tZRI2CgZyZXN1bHQYASABKAsyJC50ZXNzZXJhLnRva2VuLnYxLkludHJvc3BlY3RSZXNwb25zZUgAEjYKB2ZhaWx1cmUYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkludHJvc3BlY3RGYWlsdXJlSABCCQoHb3V0Y29tZSJPChFJbnRyb3NwZWN0RmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGwoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgDIAEoDSI4ChdXYXRjaFJldm9jYXRpb25zUmVxdWVzdBIOCgZjdXJzb3IYASABKAkSDQoFc2luY2UYAiABKAMi0wEKGFdhdGNoUmV2b2NhdGlvbnNSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSLgoEa2luZBgCIAEoDjIgLnRlc3NlcmEudG9rZW4udjEuUmV2b2NhdGlvbktpbmQSEQoJdGVuYW50X2lkGAMgASgJEgsKA3N1YhgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSEgoKc2Vzc2lvbl9pZBgGIAEoCRIRCglmYW1pbHlfaWQYByABKAkSEAoIZW5kZWRfYXQYCCABKAMSCwoDanRpGAkgASgJKtwBChpDbGllbnRBdXRoZW50aWNhdGlvbk1ldGhvZBIsCihDTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX1VOU1BFQ0lGSUVEEAASJQohQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9OT05FEAESNAowQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9DTElFTlRfU0VDUkVUX0JBU0lDEAISMwovQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9DTElFTlRfU0VDUkVUX1BPU1QQAypiCglUb2tlbktpbmQSGgoWVE9LRU5fS0lORF9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX0tJTkRfQUNDRVNTX1RPS0VOEAESHAoYVE9LRU5fS0lORF9SRUZSRVNIX1RPS0VOEAIq7gEKDlJldm9jYXRpb25LaW5kEh8KG1JFVk9DQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEiIKHlJFVk9DQVRJT05fS0lORF9SRUZSRVNIX0ZBTUlMWRABEhsKF1JFVk9DQVRJT05fS0lORF9TRVNTSU9OEAISGwoXUkVWT0NBVElPTl9LSU5EX1NVQkpFQ1QQAxIfChtSRVZPQ0FUSU9OX0tJTkRfQVBQTElDQVRJT04QBBIaChZSRVZPQ0FUSU9OX0tJTkRfVEVOQU5UEAUSIAocUkVWT0NBVElPTl9LSU5EX0FDQ0VTU19UT0tFThAGMp8FCgxUb2tlblNlcnZpY2USYAoIRXhjaGFuZ2USIS50ZXNzZXJhLnRva2VuLnYxLkV4Y2hhbmdlUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJaCgZSZXZva2USHy50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlcXVlc3QaIC50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EmAKCFVzZXJJbmZvEiEudGVzc2VyYS50b2tlbi52MS5Vc2VySW5mb1JlcXVlc3QaIi50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSfAoOTm90ZVNlc3Npb25FbmQSJy50ZXNzZXJhLnRva2VuLnYxLk5vdGVTZXNzaW9uRW5kUmVxdWVzdBooLnRlc3NlcmEudG9rZW4udjEuTm90ZVNlc3Npb25FbmRSZXNwb25zZSIXkAIC6uAYEAoHZ2F0ZXdheQoFYWRtaW4SfgoRVmVyaWZ5SWRUb2tlbkhpbnQSKi50ZXNzZXJhLnRva2VuLnYxLlZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBorLnRlc3NlcmEudG9rZW4udjEuVmVyaWZ5SWRUb2tlbkhpbnRSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJxCgpDb3VudEVuZGVkEiMudGVzc2VyYS50b2tlbi52MS5Db3VudEVuZGVkUmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuQ291bnRFbmRlZFJlc3BvbnNlIhiQAgHq4BgRCgVhZG1pbgoIb3BlcmF0b3Iy8AMKFEludHJvc3BlY3Rpb25TZXJ2aWNlEpsBCgpJbnRyb3NwZWN0EiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlIkKQAgHq4Bg7CgdnYXRld2F5CgVhZG1pbgoMaW50cm9zcGVjdG9yCghvcGVyYXRvchIRdG9rZW5zLmludHJvc3BlY3QSmgEKD0JhdGNoSW50cm9zcGVjdBIoLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBopLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVzcG9uc2UiMpACAergGCsKDGludHJvc3BlY3RvcgoIb3BlcmF0b3ISEXRva2Vucy5pbnRyb3NwZWN0EpwBChBXYXRjaFJldm9jYXRpb25zEikudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBoqLnRlc3NlcmEudG9rZW4udjEuV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlIi/q4BgrCgxpbnRyb3NwZWN0b3IKCG9wZXJhdG9yEhF0b2tlbnMuaW50cm9zcGVjdDABYgZwcm90bzM", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIj0KF0xpc3RQZXJzb25HcmFudHNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIkkKGExpc3RQZXJzb25HcmFudHNSZXNwb25zZRItCgZncmFudHMYASADKAsyHS50ZXNzZXJhLnRva2VuLnYxLlBlcnNvbkdyYW50IpQBCgtQZXJzb25HcmFudBIRCgljbGllbnRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJmChlSZXZva2VQZXJzb25HcmFudHNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIioKGlJldm9rZVBlcnNvbkdyYW50c1Jlc3BvbnNlEgwKBG1vcmUYASABKAgiOgoRQ291bnRFbmRlZFJlcXVlc3QSJQoEZW5kcxgBIAEoCzIXLnRlc3NlcmEuaW1wYWN0LnYxLkVuZHMioQEKEkNvdW50RW5kZWRSZXNwb25zZRIqCghzZXNzaW9ucxgBIAEoCzIYLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkEjIKEHJlZnJlc2hfZmFtaWxpZXMYAiABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIrCglhcHByb3ZhbHMYAyABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCKAAQoRQ2xpZW50Q3JlZGVudGlhbHMSEQoJY2xpZW50X2lkGAEgASgJEhoKDWNsaWVudF9zZWNyZXQYAiABKAlCA4ABARI8CgZtZXRob2QYAyABKA4yLC50ZXNzZXJhLnRva2VuLnYxLkNsaWVudEF1dGhlbnRpY2F0aW9uTWV0aG9kIj8KBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkivwIKD0V4Y2hhbmdlUmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchI4CgtjcmVkZW50aWFscxgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50Q3JlZGVudGlhbHMSEgoKZ3JhbnRfdHlwZRgDIAEoCRINCgVzY29wZRgEIAEoCRIQCghyZXNvdXJjZRgFIAEoCRIRCgRjb2RlGAYgASgJQgOAAQESGgoNY29kZV92ZXJpZmllchgHIAEoCUIDgAEBEhQKDHJlZGlyZWN0X3VyaRgIIAEoCRIaCg1yZWZyZXNoX3Rva2VuGAkgASgJQgOAAQESGAoLZGV2aWNlX2NvZGUYCiABKAlCA4ABARIYCgthdXRoX3JlcV9pZBgLIAEoCUIDgAEBIoMBChBFeGNoYW5nZVJlc3BvbnNlEhkKDGFjY2Vzc190b2tlbhgBIAEoCUIDgAEBEhIKCmV4cGlyZXNfaW4YAiABKA0SDQoFc2NvcGUYAyABKAkSGgoNcmVmcmVzaF90b2tlbhgEIAEoCUIDgAEBEhUKCGlkX3Rva2VuGAUgASgJQgOAAQEiPgoVTm90ZVNlc3Npb25FbmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJIhgKFk5vdGVTZXNzaW9uRW5kUmVzcG9uc2UirwEKDVJldm9rZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKBXRva2VuGAMgASgJQgOAAQESDgoGcmVhc29uGAQgASgJEhYKDmlnbm9yZV91bmtub3duGAUgASgIIhAKDlJldm9rZVJlc3BvbnNlIlYKD1VzZXJJbmZvUmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchIZCgxhY2Nlc3NfdG9rZW4YAiABKAlCA4ABASKuAQoQVXNlckluZm9SZXNwb25zZRILCgNzdWIYASABKAkSEQoEbmFtZRgCIAEoCUgAiAEBEhIKBWVtYWlsGAMgASgJSAGIAQESGQoMcGhvbmVfbnVtYmVyGAQgASgJSAKIAQESJwoGY2xhaW1zGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIHCgVfbmFtZUIICgZfZW1haWxCDwoNX3Bob25lX251bWJlciJbChhWZXJpZnlJZFRva2VuSGludFJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISFQoIaWRfdG9rZW4YAiABKAlCA4ABASJeChlWZXJpZnlJZFRva2VuSGludFJlc3BvbnNlEg0KBXZhbGlkGAEgASgIEhEKCWNsaWVudF9pZBgCIAEoCRILCgNzdWIYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCSKLAQoRSW50cm9zcGVjdFJlcXVlc3QSEgoFdG9rZW4YASABKAlCA4ABARIoCgZjYWxsZXIYAiABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchI4CgtjcmVkZW50aWFscxgDIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50Q3JlZGVudGlhbHMilwIKEkludHJvc3BlY3RSZXNwb25zZRIOCgZhY3RpdmUYASABKAgSCwoDc3ViGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRINCgVzY29wZRgEIAEoCRILCgNleHAYBSABKAMSCwoDaWF0GAYgASgDEgsKA2F1ZBgHIAEoCRILCgNpc3MYCCABKAkSEQoJdGVuYW50X2lkGAkgASgJEgwKBHJvbGUYCiADKAkSKQoEa2luZBgLIAEoDjIbLnRlc3NlcmEudG9rZW4udjEuVG9rZW5LaW5kEgsKA2p0aRgMIAEoCRIVCg1jYWNoZV9zZWNvbmRzGA0gASgNEhEKCWF1dGhfdGltZRgOIAEoAxILCgNhY3IYDyABKAkiLQoWQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBITCgZ0b2tlbnMYASADKAlCA4ABASJQChdCYXRjaEludHJvc3BlY3RSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdE91dGNvbWUijgEKEUludHJvc3BlY3RPdXRjb21lEjYKBnJlc3VsdBgBIAEoCzIkLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlSAASNgoHZmFpbHVyZRgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdEZhaWx1cmVIAEIJCgdvdXRjb21lIk8KEUludHJvc3BlY3RGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIbChNyZXRyeV9hZnRlcl9zZWNvbmRzGAMgASgNIjgKF1dhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVzaW5jZRgCIAEoAyLTAQoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIuCgRraW5kGAIgASgOMiAudGVzc2VyYS50b2tlbi52MS5SZXZvY2F0aW9uS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCwoDc3ViGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRISCgpzZXNzaW9uX2lkGAYgASgJEhEKCWZhbWlseV9pZBgHIAEoCRIQCghlbmRlZF9hdBgIIAEoAxILCgNqdGkYCSABKAkq3AEKGkNsaWVudEF1dGhlbnRpY2F0aW9uTWV0aG9kEiwKKENMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfVU5TUEVDSUZJRUQQABIlCiFDTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX05PTkUQARI0CjBDTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX0NMSUVOVF9TRUNSRVRfQkFTSUMQAhIzCi9DTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX0NMSUVOVF9TRUNSRVRfUE9TVBADKmIKCVRva2VuS2luZBIaChZUT0tFTl9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXVE9LRU5fS0lORF9BQ0NFU1NfVE9LRU4QARIcChhUT0tFTl9LSU5EX1JFRlJFU0hfVE9LRU4QAiruAQoOUmV2b2NhdGlvbktpbmQSHwobUkVWT0NBVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASIgoeUkVWT0NBVElPTl9LSU5EX1JFRlJFU0hfRkFNSUxZEAESGwoXUkVWT0NBVElPTl9LSU5EX1NFU1NJT04QAhIbChdSRVZPQ0FUSU9OX0tJTkRfU1VCSkVDVBADEh8KG1JFVk9DQVRJT05fS0lORF9BUFBMSUNBVElPThAEEhoKFlJFVk9DQVRJT05fS0lORF9URU5BTlQQBRIgChxSRVZPQ0FUSU9OX0tJTkRfQUNDRVNTX1RPS0VOEAYynAcKDFRva2VuU2VydmljZRJgCghFeGNoYW5nZRIhLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXF1ZXN0GiIudGVzc2VyYS50b2tlbi52MS5FeGNoYW5nZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EloKBlJldm9rZRIfLnRlc3NlcmEudG9rZW4udjEuUmV2b2tlUmVxdWVzdBogLnRlc3NlcmEudG9rZW4udjEuUmV2b2tlUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSYAoIVXNlckluZm8SIS50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuVXNlckluZm9SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ8Cg5Ob3RlU2Vzc2lvbkVuZBInLnRlc3NlcmEudG9rZW4udjEuTm90ZVNlc3Npb25FbmRSZXF1ZXN0GigudGVzc2VyYS50b2tlbi52MS5Ob3RlU2Vzc2lvbkVuZFJlc3BvbnNlIheQAgLq4BgQCgdnYXRld2F5CgVhZG1pbhJ+ChFWZXJpZnlJZFRva2VuSGludBIqLnRlc3NlcmEudG9rZW4udjEuVmVyaWZ5SWRUb2tlbkhpbnRSZXF1ZXN0GisudGVzc2VyYS50b2tlbi52MS5WZXJpZnlJZFRva2VuSGludFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5EnsKEExpc3RQZXJzb25HcmFudHMSKS50ZXNzZXJhLnRva2VuLnYxLkxpc3RQZXJzb25HcmFudHNSZXF1ZXN0GioudGVzc2VyYS50b2tlbi52MS5MaXN0UGVyc29uR3JhbnRzUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkSfgoSUmV2b2tlUGVyc29uR3JhbnRzEisudGVzc2VyYS50b2tlbi52MS5SZXZva2VQZXJzb25HcmFudHNSZXF1ZXN0GiwudGVzc2VyYS50b2tlbi52MS5SZXZva2VQZXJzb25HcmFudHNSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJxCgpDb3VudEVuZGVkEiMudGVzc2VyYS50b2tlbi52MS5Db3VudEVuZGVkUmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuQ291bnRFbmRlZFJlc3BvbnNlIhiQAgHq4BgRCgVhZG1pbgoIb3BlcmF0b3Iy8AMKFEludHJvc3BlY3Rpb25TZXJ2aWNlEpsBCgpJbnRyb3NwZWN0EiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlIkKQAgHq4Bg7CgdnYXRld2F5CgVhZG1pbgoMaW50cm9zcGVjdG9yCghvcGVyYXRvchIRdG9rZW5zLmludHJvc3BlY3QSmgEKD0JhdGNoSW50cm9zcGVjdBIoLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBopLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVzcG9uc2UiMpACAergGCsKDGludHJvc3BlY3RvcgoIb3BlcmF0b3ISEXRva2Vucy5pbnRyb3NwZWN0EpwBChBXYXRjaFJldm9jYXRpb25zEikudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBoqLnRlc3NlcmEudG9rZW4udjEuV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlIi/q4BgrCgxpbnRyb3NwZWN0b3IKCG9wZXJhdG9yEhF0b2tlbnMuaW50cm9zcGVjdDABYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+
+/**
+ * The person is that of a session.
+ *
+ * @generated from message tessera.token.v1.ListPersonGrantsRequest
+ */
+export type ListPersonGrantsRequest = Message<"tessera.token.v1.ListPersonGrantsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message tessera.token.v1.ListPersonGrantsRequest.
+ * Use `create(ListPersonGrantsRequestSchema)` to create a new message.
+ */
+export const ListPersonGrantsRequestSchema: GenMessage<ListPersonGrantsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 0);
+
+/**
+ * @generated from message tessera.token.v1.ListPersonGrantsResponse
+ */
+export type ListPersonGrantsResponse = Message<"tessera.token.v1.ListPersonGrantsResponse"> & {
+  /**
+   * One per family.
+   *
+   * @generated from field: repeated tessera.token.v1.PersonGrant grants = 1;
+   */
+  grants: PersonGrant[];
+};
+
+/**
+ * Describes the message tessera.token.v1.ListPersonGrantsResponse.
+ * Use `create(ListPersonGrantsResponseSchema)` to create a new message.
+ */
+export const ListPersonGrantsResponseSchema: GenMessage<ListPersonGrantsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 1);
+
+/**
+ * @generated from message tessera.token.v1.PersonGrant
+ */
+export type PersonGrant = Message<"tessera.token.v1.PersonGrant"> & {
+  /**
+   * @generated from field: string client_id = 1;
+   */
+  clientId: string;
+
+  /**
+   * @generated from field: repeated string scopes = 2;
+   */
+  scopes: string[];
+
+  /**
+   * @generated from field: google.protobuf.Timestamp create_time = 3;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_use_time = 4;
+   */
+  lastUseTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.token.v1.PersonGrant.
+ * Use `create(PersonGrantSchema)` to create a new message.
+ */
+export const PersonGrantSchema: GenMessage<PersonGrant> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 2);
+
+/**
+ * @generated from message tessera.token.v1.RevokePersonGrantsRequest
+ */
+export type RevokePersonGrantsRequest = Message<"tessera.token.v1.RevokePersonGrantsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: string client_id = 3;
+   */
+  clientId: string;
+
+  /**
+   * Address of the person.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.token.v1.RevokePersonGrantsRequest.
+ * Use `create(RevokePersonGrantsRequestSchema)` to create a new message.
+ */
+export const RevokePersonGrantsRequestSchema: GenMessage<RevokePersonGrantsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 3);
+
+/**
+ * @generated from message tessera.token.v1.RevokePersonGrantsResponse
+ */
+export type RevokePersonGrantsResponse = Message<"tessera.token.v1.RevokePersonGrantsResponse"> & {
+  /**
+   * There may be more: call again.
+   *
+   * @generated from field: bool more = 1;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message tessera.token.v1.RevokePersonGrantsResponse.
+ * Use `create(RevokePersonGrantsResponseSchema)` to create a new message.
+ */
+export const RevokePersonGrantsResponseSchema: GenMessage<RevokePersonGrantsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 4);
 
 /**
  * @generated from message tessera.token.v1.CountEndedRequest
@@ -31,7 +160,7 @@ export type CountEndedRequest = Message<"tessera.token.v1.CountEndedRequest"> & 
  * Use `create(CountEndedRequestSchema)` to create a new message.
  */
 export const CountEndedRequestSchema: GenMessage<CountEndedRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 0);
+  messageDesc(file_tessera_token_v1_token, 5);
 
 /**
  * @generated from message tessera.token.v1.CountEndedResponse
@@ -58,7 +187,7 @@ export type CountEndedResponse = Message<"tessera.token.v1.CountEndedResponse"> 
  * Use `create(CountEndedResponseSchema)` to create a new message.
  */
 export const CountEndedResponseSchema: GenMessage<CountEndedResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 1);
+  messageDesc(file_tessera_token_v1_token, 6);
 
 /**
  * @generated from message tessera.token.v1.ClientCredentials
@@ -85,7 +214,7 @@ export type ClientCredentials = Message<"tessera.token.v1.ClientCredentials"> & 
  * Use `create(ClientCredentialsSchema)` to create a new message.
  */
 export const ClientCredentialsSchema: GenMessage<ClientCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 2);
+  messageDesc(file_tessera_token_v1_token, 7);
 
 /**
  * @generated from message tessera.token.v1.Caller
@@ -116,7 +245,7 @@ export type Caller = Message<"tessera.token.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 3);
+  messageDesc(file_tessera_token_v1_token, 8);
 
 /**
  * @generated from message tessera.token.v1.ExchangeRequest
@@ -185,7 +314,7 @@ export type ExchangeRequest = Message<"tessera.token.v1.ExchangeRequest"> & {
  * Use `create(ExchangeRequestSchema)` to create a new message.
  */
 export const ExchangeRequestSchema: GenMessage<ExchangeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 4);
+  messageDesc(file_tessera_token_v1_token, 9);
 
 /**
  * @generated from message tessera.token.v1.ExchangeResponse
@@ -226,7 +355,7 @@ export type ExchangeResponse = Message<"tessera.token.v1.ExchangeResponse"> & {
  * Use `create(ExchangeResponseSchema)` to create a new message.
  */
 export const ExchangeResponseSchema: GenMessage<ExchangeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 5);
+  messageDesc(file_tessera_token_v1_token, 10);
 
 /**
  * @generated from message tessera.token.v1.NoteSessionEndRequest
@@ -248,7 +377,7 @@ export type NoteSessionEndRequest = Message<"tessera.token.v1.NoteSessionEndRequ
  * Use `create(NoteSessionEndRequestSchema)` to create a new message.
  */
 export const NoteSessionEndRequestSchema: GenMessage<NoteSessionEndRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 6);
+  messageDesc(file_tessera_token_v1_token, 11);
 
 /**
  * @generated from message tessera.token.v1.NoteSessionEndResponse
@@ -261,7 +390,7 @@ export type NoteSessionEndResponse = Message<"tessera.token.v1.NoteSessionEndRes
  * Use `create(NoteSessionEndResponseSchema)` to create a new message.
  */
 export const NoteSessionEndResponseSchema: GenMessage<NoteSessionEndResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 7);
+  messageDesc(file_tessera_token_v1_token, 12);
 
 /**
  * @generated from message tessera.token.v1.RevokeRequest
@@ -302,7 +431,7 @@ export type RevokeRequest = Message<"tessera.token.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 8);
+  messageDesc(file_tessera_token_v1_token, 13);
 
 /**
  * @generated from message tessera.token.v1.RevokeResponse
@@ -315,7 +444,7 @@ export type RevokeResponse = Message<"tessera.token.v1.RevokeResponse"> & {
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 9);
+  messageDesc(file_tessera_token_v1_token, 14);
 
 /**
  * @generated from message tessera.token.v1.UserInfoRequest
@@ -337,7 +466,7 @@ export type UserInfoRequest = Message<"tessera.token.v1.UserInfoRequest"> & {
  * Use `create(UserInfoRequestSchema)` to create a new message.
  */
 export const UserInfoRequestSchema: GenMessage<UserInfoRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 10);
+  messageDesc(file_tessera_token_v1_token, 15);
 
 /**
  * @generated from message tessera.token.v1.UserInfoResponse
@@ -376,7 +505,7 @@ export type UserInfoResponse = Message<"tessera.token.v1.UserInfoResponse"> & {
  * Use `create(UserInfoResponseSchema)` to create a new message.
  */
 export const UserInfoResponseSchema: GenMessage<UserInfoResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 11);
+  messageDesc(file_tessera_token_v1_token, 16);
 
 /**
  * @generated from message tessera.token.v1.VerifyIdTokenHintRequest
@@ -398,7 +527,7 @@ export type VerifyIdTokenHintRequest = Message<"tessera.token.v1.VerifyIdTokenHi
  * Use `create(VerifyIdTokenHintRequestSchema)` to create a new message.
  */
 export const VerifyIdTokenHintRequestSchema: GenMessage<VerifyIdTokenHintRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 12);
+  messageDesc(file_tessera_token_v1_token, 17);
 
 /**
  * @generated from message tessera.token.v1.VerifyIdTokenHintResponse
@@ -430,7 +559,7 @@ export type VerifyIdTokenHintResponse = Message<"tessera.token.v1.VerifyIdTokenH
  * Use `create(VerifyIdTokenHintResponseSchema)` to create a new message.
  */
 export const VerifyIdTokenHintResponseSchema: GenMessage<VerifyIdTokenHintResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 13);
+  messageDesc(file_tessera_token_v1_token, 18);
 
 /**
  * @generated from message tessera.token.v1.IntrospectRequest
@@ -459,7 +588,7 @@ export type IntrospectRequest = Message<"tessera.token.v1.IntrospectRequest"> & 
  * Use `create(IntrospectRequestSchema)` to create a new message.
  */
 export const IntrospectRequestSchema: GenMessage<IntrospectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 14);
+  messageDesc(file_tessera_token_v1_token, 19);
 
 /**
  * @generated from message tessera.token.v1.IntrospectResponse
@@ -557,7 +686,7 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
  * Use `create(IntrospectResponseSchema)` to create a new message.
  */
 export const IntrospectResponseSchema: GenMessage<IntrospectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 15);
+  messageDesc(file_tessera_token_v1_token, 20);
 
 /**
  * @generated from message tessera.token.v1.BatchIntrospectRequest
@@ -574,7 +703,7 @@ export type BatchIntrospectRequest = Message<"tessera.token.v1.BatchIntrospectRe
  * Use `create(BatchIntrospectRequestSchema)` to create a new message.
  */
 export const BatchIntrospectRequestSchema: GenMessage<BatchIntrospectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 16);
+  messageDesc(file_tessera_token_v1_token, 21);
 
 /**
  * @generated from message tessera.token.v1.BatchIntrospectResponse
@@ -593,7 +722,7 @@ export type BatchIntrospectResponse = Message<"tessera.token.v1.BatchIntrospectR
  * Use `create(BatchIntrospectResponseSchema)` to create a new message.
  */
 export const BatchIntrospectResponseSchema: GenMessage<BatchIntrospectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 17);
+  messageDesc(file_tessera_token_v1_token, 22);
 
 /**
  * @generated from message tessera.token.v1.IntrospectOutcome
@@ -624,7 +753,7 @@ export type IntrospectOutcome = Message<"tessera.token.v1.IntrospectOutcome"> & 
  * Use `create(IntrospectOutcomeSchema)` to create a new message.
  */
 export const IntrospectOutcomeSchema: GenMessage<IntrospectOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 18);
+  messageDesc(file_tessera_token_v1_token, 23);
 
 /**
  * @generated from message tessera.token.v1.IntrospectFailure
@@ -655,7 +784,7 @@ export type IntrospectFailure = Message<"tessera.token.v1.IntrospectFailure"> & 
  * Use `create(IntrospectFailureSchema)` to create a new message.
  */
 export const IntrospectFailureSchema: GenMessage<IntrospectFailure> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 19);
+  messageDesc(file_tessera_token_v1_token, 24);
 
 /**
  * @generated from message tessera.token.v1.WatchRevocationsRequest
@@ -682,7 +811,7 @@ export type WatchRevocationsRequest = Message<"tessera.token.v1.WatchRevocations
  * Use `create(WatchRevocationsRequestSchema)` to create a new message.
  */
 export const WatchRevocationsRequestSchema: GenMessage<WatchRevocationsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 20);
+  messageDesc(file_tessera_token_v1_token, 25);
 
 /**
  * @generated from message tessera.token.v1.WatchRevocationsResponse
@@ -741,7 +870,7 @@ export type WatchRevocationsResponse = Message<"tessera.token.v1.WatchRevocation
  * Use `create(WatchRevocationsResponseSchema)` to create a new message.
  */
 export const WatchRevocationsResponseSchema: GenMessage<WatchRevocationsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 21);
+  messageDesc(file_tessera_token_v1_token, 26);
 
 /**
  * @generated from enum tessera.token.v1.ClientAuthenticationMethod
@@ -936,6 +1065,26 @@ export const TokenService: GenService<{
     methodKind: "unary";
     input: typeof VerifyIdTokenHintRequestSchema;
     output: typeof VerifyIdTokenHintResponseSchema;
+  },
+  /**
+   * ListPersonGrants reads what applications may do for a person without them: live families of refresh tokens, at most a thousand.
+   *
+   * @generated from rpc tessera.token.v1.TokenService.ListPersonGrants
+   */
+  listPersonGrants: {
+    methodKind: "unary";
+    input: typeof ListPersonGrantsRequestSchema;
+    output: typeof ListPersonGrantsResponseSchema;
+  },
+  /**
+   * RevokePersonGrants revokes those of one application, as the person themselves. It can be repeated.
+   *
+   * @generated from rpc tessera.token.v1.TokenService.RevokePersonGrants
+   */
+  revokePersonGrants: {
+    methodKind: "unary";
+    input: typeof RevokePersonGrantsRequestSchema;
+    output: typeof RevokePersonGrantsResponseSchema;
   },
   /**
    * CountEnded counts what works now and what a change would end: sessions, refresh families and waiting approvals. It asks the services

@@ -1,0 +1,164 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import { AccountProblem, type AccountService } from '@tessera/proto-gen/account';
+import type { BrowserContext } from '@tessera/proto-gen/authorize';
+import type { PersonService } from '@tessera/proto-gen/person';
+import { timestampFromMs, type CallContext, type Client, type Handlers } from '@tessera/rpc';
+import type { BrowserCall } from '../browser-call.ts';
+import type { ConsentAudit } from '../consent/consent-audit.ts';
+import type { ConsentStore } from '../consent/consents.postgres.ts';
+import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
+import type { FindPresentPerson, PresentPerson } from '../sessions/present-person.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import {
+  firstPosition,
+  type EndedSession,
+  type LiveSession,
+  type SessionPosition,
+  type SessionStore,
+} from '../store/store.ts';
+
+export interface AccountDeps {
+  readonly presentPerson: FindPresentPerson;
+  readonly personService: Client<typeof PersonService>;
+  readonly directory: Pick<DirectoryClient, 'isActive'>;
+  readonly store: Pick<SessionStore, 'live'>;
+  readonly sessions: Pick<Sessions, 'endElsewhere'>;
+  readonly consents: Pick<ConsentStore, 'ofPerson' | 'revoke'>;
+  readonly audit: Pick<ConsentAudit, 'revoked'>;
+  readonly idleSeconds: number;
+  readonly onSessionEnd: () => void;
+}
+
+/** Sessions that are shown, and ended by one call. */
+const mostSessions = 100;
+
+/** What a person does with what is theirs, or why nothing has changed. */
+type Work<T> = (person: PresentPerson, from: BrowserCall) => Promise<T>;
+
+/** What people see and change of themselves. Each call takes the person from the session of the browser. */
+export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountService> {
+  const { presentPerson, personService, sessions, consents, audit, onSessionEnd } = deps;
+
+  async function asPerson<T>(
+    browser: BrowserContext | undefined,
+    call: CallContext,
+    work: Work<T>,
+  ): Promise<T | { problem: AccountProblem }> {
+    const from = browserCallOf(browser, call);
+    const person = await presentPerson(from);
+    return person === undefined ? { problem: AccountProblem.SIGNED_OUT } : work(person, from);
+  }
+
+  return {
+    async getAccount({ browser }, call) {
+      const from = browserCallOf(browser, call);
+      const person = await presentPerson(from);
+      return person === undefined ? {} : { account: await accountOf(deps, person, from) };
+    },
+
+    renamePasskey: ({ browser, passkeyId: credentialId, name: typed }, call) =>
+      asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
+        const name = typed.trim();
+        if (name === '' || name.length > longestName) return { problem: AccountProblem.BAD_TEXT };
+        const { ipAddress } = from.browser;
+        const renamed = { tenantId, userId, credentialId, name, ipAddress };
+        const { found } = await personService.renameOwnPasskey(renamed, call.onward());
+        return found ? {} : { problem: AccountProblem.UNKNOWN };
+      }),
+
+    endOwnSessions: ({ browser, sessionId }, call) =>
+      asPerson(browser, call, async (person, from) => {
+        try {
+          if (sessionId === '') return { sessions: (await endOthers(deps, person, from)).map(endedMessage) };
+          const ended = await sessions.endElsewhere(from, person.session, sessionId);
+          return ended === undefined
+            ? { problem: AccountProblem.UNKNOWN }
+            : { sessions: [endedMessage(ended)] };
+        } finally {
+          onSessionEnd();
+        }
+      }),
+
+    revokeConsent: ({ browser, clientId }, call) =>
+      asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
+        const consent = { tenantId, userId, clientId };
+        if (clientId.includes('\0')) return { problem: AccountProblem.UNKNOWN };
+        const isRevoked = await consents.revoke(consent, audit.revoked(from, consent));
+        return isRevoked ? {} : { problem: AccountProblem.UNKNOWN };
+      }),
+  };
+}
+
+/** In characters. */
+const longestName = 64;
+
+async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: BrowserCall) {
+  const { user } = person;
+  const { tenantId, userId, email, phoneNumber } = user;
+  const [credentials, live, consents] = await Promise.all([
+    deps.personService.getCredentials({ tenantId, userId }, call.onward()),
+    liveSessions(deps, person),
+    deps.consents.ofPerson({ tenantId, userId }),
+  ]);
+  const { passkeys, hasTotp, recoveryCodes } = credentials;
+  return {
+    session: sessionMessage(person),
+    email,
+    phoneNumber,
+    passkeys: passkeys.map(({ credentialId, name, createTime, lastUseTime, synced }) => ({
+      passkeyId: credentialId,
+      name,
+      createTime,
+      lastUseTime,
+      synced,
+    })),
+    hasTotp,
+    recoveryCodes,
+    sessions: live.map(({ sessionId, userAgent, ipAddress, createdAt, lastSeenAt }) => ({
+      sessionId,
+      userAgent,
+      ipAddress,
+      createTime: timestampFromMs(createdAt),
+      lastUseTime: timestampFromMs(lastSeenAt),
+    })),
+    consents: consents.map(({ clientId, scopes, grantedAt }) => ({
+      clientId,
+      scopes: [...scopes],
+      grantTime: timestampFromMs(grantedAt * 1000),
+    })),
+  };
+}
+
+/** Those that count, this one first, then the last used. */
+async function liveSessions(
+  { store, directory, idleSeconds }: AccountDeps,
+  { session, user }: PresentPerson,
+): Promise<LiveSession[]> {
+  const scope = { tenantId: session.tenantId, userIds: [session.userId], idleSeconds };
+  const found = await store.live(scope, firstPosition, mostSessions);
+  const isOther = ({ sessionId }: LiveSession): number => Number(sessionId !== session.sessionId);
+  return found
+    .filter(({ authentication }) => directory.isActive(user, authentication.time))
+    .toSorted((one, other) => isOther(one) - isOther(other) || other.lastSeenAt - one.lastSeenAt);
+}
+
+async function endOthers(
+  { store, sessions, idleSeconds }: AccountDeps,
+  { session }: PresentPerson,
+  from: BrowserCall,
+): Promise<EndedSession[]> {
+  const scope = { tenantId: session.tenantId, userIds: [session.userId], idleSeconds };
+  const over: EndedSession[] = [];
+  let after: SessionPosition = firstPosition;
+  for (;;) {
+    const found = await store.live(scope, after, mostSessions);
+    for (const { sessionId } of found) {
+      if (sessionId === session.sessionId) continue;
+      const ended = await sessions.endElsewhere(from, session, sessionId);
+      if (ended !== undefined) over.push(ended);
+    }
+    const last = found.at(-1);
+    if (last === undefined || found.length < mostSessions) return over;
+    after = last;
+  }
+}

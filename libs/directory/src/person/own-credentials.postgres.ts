@@ -1,0 +1,78 @@
+import type { Database, Queryable } from '@tessera/stores';
+import type { PersonId } from '../second-factors/factor-keys.ts';
+import { eventOf, lockActive, type Origin } from '../second-factors/second-factors.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { lockTenant } from '../store/locks.postgres.ts';
+
+/** How a person signs in. */
+export interface OwnCredentials {
+  /** The oldest first. */
+  readonly passkeys: readonly OwnPasskey[];
+  readonly hasTotp: boolean;
+  readonly recoveryCodes: number;
+}
+
+/** Times are milliseconds since the Unix epoch. */
+interface OwnPasskey {
+  /** Base64url. */
+  readonly credentialId: string;
+  readonly name: string;
+  readonly createdAt: number;
+  /** Null if it was not used yet. */
+  readonly lastUsedAt: number | null;
+  readonly synced: boolean;
+}
+
+/** Undefined for a person who is unknown or not active. */
+export async function credentialsOf(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+): Promise<OwnCredentials | undefined> {
+  const { rows } = await database.query<{
+    passkeys: OwnPasskey[];
+    has_totp: boolean;
+    recovery_codes: number;
+  }>({
+    name: 'directory.credentials_of_person',
+    text: `SELECT
+             ARRAY(SELECT jsonb_build_object('credentialId', p.credential_id, 'name', p.name, 'synced', p.synced,
+                     'createdAt', round(extract(epoch FROM p.created_at) * 1000),
+                     'lastUsedAt', round(extract(epoch FROM p.last_used_at) * 1000))
+                   FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id
+                   ORDER BY p.created_at, p.credential_id) AS passkeys,
+             EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id) AS has_totp,
+             (SELECT count(*) FROM directory.recovery_code c
+               WHERE c.tenant_id = u.tenant_id AND c.user_id = u.user_id)::int AS recovery_codes
+             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'`,
+    values: [tenantId, userId],
+  });
+  const [row] = rows;
+  return row && { passkeys: row.passkeys, hasTotp: row.has_totp, recoveryCodes: row.recovery_codes };
+}
+
+/** Gives a passkey of a person another name; false if they have no such passkey, or are not active. */
+export async function renamePasskey(
+  database: Database,
+  runtime: AuditRuntime,
+  person: PersonId,
+  { credentialId, name, ...origin }: Origin & { readonly credentialId: string; readonly name: string },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, tenantId, 'together');
+    if (!(await lockActive(tx, person))) return false;
+    const { rowCount } = await tx.query({
+      name: 'directory.rename_passkey',
+      text: 'UPDATE directory.passkey SET name = $4 WHERE tenant_id = $1 AND user_id = $2 AND credential_id = $3',
+      values: [tenantId, userId, credentialId, name],
+    });
+    if (rowCount !== 1) return false;
+    await insertAuditRows(
+      tx,
+      [eventOf(person, origin, 'auth.factor.renamed', { factor: 'passkey' })],
+      runtime,
+    );
+    return true;
+  });
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { timestampMs } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { SoftwareAuthenticator, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { URI, type TOTP } from 'otpauth';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call, startDirectory } from '../testing/start-directory.ts';
+import { migrations } from '../wiring.ts';
+
+const origin = 'https://id.example';
+const newCeremony = () => ({
+  rpId: 'id.example',
+  origin,
+  challenge: randomBytes(32).toString('base64url'),
+});
+
+personContract('postgres', async () => testDatabase(migrations));
+personContract('pglite', async () => testEmbeddedDatabase(migrations));
+
+/** What people see and change of how they sign in, on any engine. */
+function personContract(engine: string, open: () => Promise<Database>): void {
+  let database: Database;
+  let count = 0;
+  beforeAll(async () => {
+    database = await open();
+  });
+
+  /** Two people of a tenant. */
+  async function world() {
+    const { api, as, person: service } = startDirectory(database);
+    const tenantId = `${engine}${(count += 1)}`;
+    await api.tenants.create({ tenantId, tenant: { name: 'Acme' } }, call());
+    const newPerson = async (username: string) =>
+      (await api.users.create({ tenantId, user: { username, password: 'a long password' } }, call())).userId;
+    const [userId, otherId] = [await newPerson('eve'), await newPerson('bob')];
+    const authorize = as('authorize');
+    const person = { tenantId, userId };
+    return {
+      service,
+      api,
+      authorize,
+      person,
+      other: { tenantId, userId: otherId },
+      credentials: async (whose = person) => service.getCredentials(whose, call()),
+      /** Enrols a passkey, and uses it if that is asked. */
+      async passkey({ isUsed = false, whose = person } = {}) {
+        const key = new SoftwareAuthenticator(origin, true);
+        const ceremony = newCeremony();
+        const { options } = await authorize.proposePasskey({ ...whose, ceremony }, call());
+        await authorize.enrolPasskey({ ...whose, ceremony, response: key.create(options) }, call());
+        const next = newCeremony();
+        if (isUsed)
+          await authorize.verifyPasskey(
+            { ...whose, userId: '', ceremony: next, response: key.get(next) },
+            call(),
+          );
+        return (await service.getCredentials(whose, call())).passkeys.at(-1)?.credentialId ?? '';
+      },
+      async totp(whose = person) {
+        const { uri } = await authorize.proposeTotp({ ...whose, seed: 'a-seed' }, call());
+        const code = (URI.parse(uri) as TOTP).generate();
+        await authorize.enrolTotp({ ...whose, seed: 'a-seed', code }, call());
+      },
+      async events(event: string) {
+        const { rows } = await database.query<{ record: object }>({
+          name: 'test.events_of_person',
+          text: 'SELECT record FROM directory.audit_event WHERE tenant_id = $1 AND event = $2 ORDER BY event_id',
+          values: [tenantId, event],
+        });
+        return rows.map(({ record }) => record);
+      },
+    };
+  }
+
+  describe(`a person on ${engine}`, () => {
+    it('sees passkeys with names and times, the app, and how many recovery codes are left', async () => {
+      const { credentials, passkey, totp, authorize, person } = await world();
+      expect(await credentials()).toMatchObject({ passkeys: [], hasTotp: false, recoveryCodes: 0 });
+      await passkey({ isUsed: true });
+      await passkey();
+      await totp();
+      await authorize.replaceRecoveryCodes(person, call());
+      const { passkeys, hasTotp, recoveryCodes } = await credentials();
+      expect([passkeys.length, hasTotp, recoveryCodes]).toEqual([2, true, 10]);
+      const [used, unused] = passkeys;
+      expect(used?.name).toMatch(/^Passkey \d{4}-\d\d-\d\d$/);
+      for (const time of [used?.createTime, used?.lastUseTime, unused?.createTime])
+        expect(Math.abs(Number(time && timestampMs(time)) - Date.now())).toBeLessThan(60_000);
+      expect(unused?.lastUseTime).toBeUndefined();
+    });
+
+    it('is not found if unknown, of another tenant or not active', async () => {
+      const { service, api, person } = await world();
+      const ask = (whose: object) => service.getCredentials({ ...person, ...whose }, call());
+      for (const whose of [{ userId: 'usr_nobody' }, { tenantId: 'nobody' }, { userId: 'a\0b' }])
+        await expect(ask(whose)).rejects.toThrow('not_found');
+      await api.users.update({ ...person, user: { userId: person.userId, status: 'disabled' } }, call());
+      await expect(ask({})).rejects.toThrow('not_found');
+    });
+
+    it('renames a passkey of theirs, with an audit row, and no other', async () => {
+      const { service, person, other, passkey, credentials, events } = await world();
+      const [credentialId, foreign] = [await passkey(), await passkey({ whose: other })];
+      const rename = async (difference: object = {}) => {
+        const renamed = { ...person, credentialId, name: 'Phone', ipAddress: '203.0.113.9', ...difference };
+        return (await service.renameOwnPasskey(renamed, call())).found;
+      };
+      for (const refused of [
+        { credentialId: foreign },
+        { credentialId: 'unknown' },
+        { tenantId: 'nobody' },
+        { name: '' },
+        { name: 'x'.repeat(65) },
+        { name: 'a\0b' },
+      ])
+        expect(await rename(refused)).toBe(false);
+      expect(await events('auth.factor.renamed')).toEqual([]);
+      expect(await rename()).toBe(true);
+      expect((await credentials()).passkeys.map(({ name }) => name)).toEqual(['Phone']);
+      expect(await events('auth.factor.renamed')).toMatchObject([
+        {
+          subject: person.userId,
+          actor: { type: 'user', id: person.userId },
+          ipAddress: '203.0.113.9',
+          details: { factor: 'passkey' },
+        },
+      ]);
+    });
+  });
+}

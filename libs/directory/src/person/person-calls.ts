@@ -1,0 +1,46 @@
+import type { PersonService } from '@tessera/proto-gen/person';
+import { timestampFromMs, type Handlers } from '@tessera/rpc';
+import type { Clock, Random } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import { notFound } from '../messages.ts';
+import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
+
+export interface PersonCallsDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** In characters. */
+const longestName = 64;
+
+/** What people see and change of how they sign in. */
+export function personCalls({ database, ...runtime }: PersonCallsDeps): Handlers<typeof PersonService> {
+  return {
+    async getCredentials({ tenantId, userId }) {
+      const isPossible = !`${tenantId}${userId}`.includes('\0');
+      const found = isPossible ? await credentialsOf(database, { tenantId, userId }) : undefined;
+      if (found === undefined) throw notFound('The user');
+      const { passkeys, hasTotp, recoveryCodes } = found;
+      return {
+        hasTotp,
+        recoveryCodes,
+        passkeys: passkeys.map(({ credentialId, name, createdAt, lastUsedAt, synced }) => ({
+          credentialId,
+          name,
+          synced,
+          createTime: timestampFromMs(createdAt),
+          ...(lastUsedAt !== null && { lastUseTime: timestampFromMs(lastUsedAt) }),
+        })),
+      };
+    },
+
+    async renameOwnPasskey({ tenantId, userId, credentialId, name, ipAddress }, { requestId }) {
+      const texts = [tenantId, userId, credentialId, name];
+      if (name === '' || name.length > longestName || texts.join('').includes('\0')) return { found: false };
+      const person = { tenantId, userId };
+      const renamed = { credentialId, name, ipAddress, requestId };
+      return { found: await renamePasskey(database, runtime, person, renamed) };
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { AccountProblem } from '@tessera/proto-gen/account';
+import { OwnPage_Name } from '@tessera/proto-gen/authorize';
+import { Code, ConnectError, timestampFromMs } from '@tessera/rpc';
+import { fakeClock, testRuntime } from '@tessera/test-kit';
+import { describe, expect, it } from 'vitest';
+import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
+import { antiForgery } from '../anti-forgery.ts';
+import { purpose } from '../form.ts';
+
+const browserId = `tb_${'a'.repeat(43)}`;
+const now = 1_800_000_000_000;
+const html = { accept: 'text/html', cookie: `tessera_browser=${browserId}; tessera_session=ts_x` };
+const session = {
+  sessionId: 's1',
+  tenantId: 'acme',
+  userId: 'u1',
+  username: 'ada',
+  name: 'Ada Lovelace',
+  authTime: 0n,
+};
+const time = timestampFromMs(now - 60_000);
+const account = {
+  session,
+  email: 'ada@acme.example',
+  passkeys: [{ passkeyId: 'p1', name: 'Phone', createTime: time }],
+  sessions: [
+    { sessionId: 's1', userAgent: 'x', ipAddress: '192.0.2.1', createTime: time, lastUseTime: time },
+    {
+      sessionId: 's2',
+      userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
+      ipAddress: '192.0.2.2',
+      createTime: time,
+      lastUseTime: time,
+    },
+  ],
+  consents: [{ clientId: 'partner', scopes: ['openid'], grantTime: time }],
+};
+const application = (clientId: string) => ({
+  application: { clientId, tenantId: 'acme', name: clientId.toUpperCase() },
+  tenant: { tenantId: 'acme', name: 'Acme' },
+});
+
+const open = (behaviours: Behaviours = {}) =>
+  openGateway(testRuntime({ clock: fakeClock(now) }), {
+    getSession: () => ({ session }),
+    getAccount: () => ({ account }),
+    begin: () => passwordStep({}),
+    getApplication: ({ clientId }) => application(clientId),
+    listPersonGrants: () => ({
+      grants: [{ clientId: 'web', scopes: ['profile'], createTime: time, lastUseTime: time }],
+    }),
+    renamePasskey: () => ({}),
+    endOwnSessions: () => ({ sessions: [{ tenantId: 'acme', sessionId: 's2', earlierSessionIds: ['s0'] }] }),
+    noteSessionEnd: () => ({}),
+    revokeConsent: () => ({}),
+    revokePersonGrants: () => ({}),
+    ...behaviours,
+  });
+type Gateway = ReturnType<typeof open>;
+const get = (gateway: Gateway, query = '', headers: Record<string, string> = {}) =>
+  gateway.app.inject({ method: 'GET', url: `/account${query}`, headers: { ...html, ...headers } });
+const post = (gateway: Gateway, values: Record<string, string>, headers: Record<string, string> = {}) =>
+  gateway.app.inject({
+    method: 'POST',
+    url: '/account',
+    headers: { ...html, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    payload: new URLSearchParams(values).toString(),
+  });
+/** Sends the form of a change. */
+const send = (gateway: Gateway, change: string, target = '', more: Record<string, string> = {}) => {
+  const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', change, target));
+  return post(gateway, { csrf, change, target, ...more });
+};
+
+describe('GET /account', () => {
+  it('shows a person what is theirs: profile, passkeys, browsers and applications', async () => {
+    const { statusCode, body, headers } = await get(open());
+    expect(statusCode).toBe(200);
+    for (const text of [
+      'Ada Lovelace',
+      'ada@acme.example',
+      'Phone',
+      'Not used yet.',
+      'This browser.',
+      'Unknown browser',
+      'Firefox on Linux',
+      '192.0.2.2',
+      'PARTNER',
+      'WEB',
+      'know who you are',
+      'href="/password"',
+    ])
+      expect(body).toContain(text);
+    expect(headers['content-security-policy']).not.toContain('script-src');
+    expect(headers['content-security-policy']).toContain("form-action 'self'");
+    expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it('asks for the organization, then for a sign-in there, if nobody is signed in', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    expect((await get(gateway)).body).toContain('name="tenant"');
+    expect((await get(gateway, '?tenant=acme')).body).toContain('name="identifier"');
+    const value = { name: OwnPage_Name.ACCOUNT, tenantId: 'acme' };
+    expect(gateway.requests('begin')).toMatchObject([{ visit: { case: 'page', value } }]);
+    expect(gateway.requests('getAccount')).toEqual([]);
+  });
+
+  it('shows no account of another tenant than the address names', async () => {
+    const gateway = open();
+    const { statusCode, body } = await get(gateway, '?tenant=globex');
+    expect([statusCode, body.includes('Ada')]).toEqual([400, false]);
+    expect(gateway.requests('getAccount')).toEqual([]);
+  });
+
+  it('answers JSON to other clients', async () => {
+    const answer = await get(open(), '', { accept: 'application/json' });
+    expect(answer.json()).toEqual({ isSuccess: true, data: { message: 'This is your account.' } });
+  });
+
+  it('asks again later while a service of version 0.1 is running', async () => {
+    const unknown = () => {
+      throw new ConnectError('no such method', Code.Unimplemented);
+    };
+    const nobody = { getSession: () => ({}) };
+    const unknownPage = () => {
+      throw new ConnectError('A visit is required.', Code.InvalidArgument);
+    };
+    for (const behaviours of [
+      { getAccount: unknown },
+      { listPersonGrants: unknown },
+      { ...nobody, begin: unknownPage },
+    ])
+      expect((await get(open(behaviours), '?tenant=acme')).statusCode).toBe(503);
+  });
+
+  it('says what became of a change, once, and nothing that it does not know', async () => {
+    const cookie = (result: string) => ({ cookie: `${html.cookie}; tessera_account_result=${result}` });
+    const answer = await get(open(), '', cookie('sessions_ended'));
+    expect(answer.body).toContain('All other browsers are signed out.');
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_account_result', value: '', maxAge: 0 }]);
+    for (const other of ['constructor', 'nonsense'])
+      expect((await get(open(), '', cookie(other))).body).not.toContain('class="notice"');
+  });
+});
+
+describe('POST /account', () => {
+  it.each([
+    ['rename_passkey', 'p1', 'passkey_renamed', { name: 'Laptop' }],
+    ['end_session', 's2', 'session_ended', {}],
+    ['end_other_sessions', '', 'sessions_ended', {}],
+    ['revoke_access', 'web', 'access_revoked', {}],
+  ] as const)('makes the change %s, and leads back to the page', async (change, target, result, more) => {
+    const answer = await send(open(), change, target, more);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account']);
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_account_result', value: result }]);
+  });
+
+  it('names a passkey as the person typed it', async () => {
+    const gateway = open();
+    await send(gateway, 'rename_passkey', 'p1', { name: 'Laptop' });
+    expect(gateway.requests('renamePasskey')).toMatchObject([
+      { passkeyId: 'p1', name: 'Laptop', browser: { browserId, sessionToken: 'ts_x' } },
+    ]);
+  });
+
+  it('reports every ended session to token before it answers', async () => {
+    const gateway = open();
+    await send(gateway, 'end_other_sessions');
+    expect(gateway.requests('noteSessionEnd')).toMatchObject([
+      { tenantId: 'acme', sessionId: 's2' },
+      { tenantId: 'acme', sessionId: 's0' },
+    ]);
+  });
+
+  it('revokes the consent and all refresh tokens of an application, of this person alone', async () => {
+    let left = 2;
+    const gateway = open({ revokePersonGrants: () => ({ more: (left -= 1) > 0 }) });
+    await send(gateway, 'revoke_access', 'web');
+    expect(gateway.requests('revokeConsent')).toMatchObject([{ clientId: 'web' }]);
+    const revoked = { tenantId: 'acme', userId: 'u1', clientId: 'web', ipAddress: '127.0.0.1' };
+    expect(gateway.requests('revokePersonGrants')).toMatchObject([revoked, revoked]);
+  });
+
+  it.each([
+    [AccountProblem.UNKNOWN, 'unknown'],
+    [AccountProblem.BAD_TEXT, 'bad_text'],
+    [AccountProblem.SIGNED_OUT, 'signed_out'],
+  ])('says why nothing has changed (%s)', async (problem, result) => {
+    const answer = await send(open({ renamePasskey: () => ({ problem }) }), 'rename_passkey', 'p1');
+    expect(answer.cookies).toMatchObject([{ value: result }]);
+  });
+
+  it('refuses a form of another target, change, person, browser or origin', async () => {
+    const gateway = open();
+    const form = (user: string, change: string, target: string) => ({
+      csrf: antiForgery.token(browserId, purpose.changeAccount(user, change, target)),
+      change: 'end_session',
+      target: 's2',
+    });
+    for (const values of [
+      form('u1', 'end_session', 's3'),
+      form('u1', 'revoke_access', 's2'),
+      form('u2', 'end_session', 's2'),
+      { ...form('u1', 'end_session', 's2'), csrf: '' },
+    ])
+      expect((await post(gateway, values)).statusCode).toBe(400);
+    const foreign = { origin: 'https://evil.example' };
+    expect((await post(gateway, form('u1', 'end_session', 's2'), foreign)).statusCode).toBe(400);
+    expect(gateway.requests('endOwnSessions')).toEqual([]);
+  });
+
+  it('knows no other change, and none without a target that needs one', async () => {
+    expect((await send(open(), 'constructor')).statusCode).toBe(400);
+    const gateway = open();
+    for (const change of ['end_session', 'revoke_access'])
+      expect((await send(gateway, change)).cookies).toMatchObject([{ value: 'unknown' }]);
+    expect(gateway.requests('endOwnSessions')).toEqual([]);
+  });
+
+  it('changes nothing for a person who was signed out meanwhile', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    const answer = await send(gateway, 'end_other_sessions');
+    expect(answer.statusCode).toBe(303);
+    expect(gateway.requests('endOwnSessions')).toEqual([]);
+  });
+});

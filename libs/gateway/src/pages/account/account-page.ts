@@ -1,0 +1,138 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError, otherPaths } from '@tessera/oauth';
+import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
+import { rootCall } from '@tessera/rpc';
+import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
+import { readQuery } from '../../http/query.ts';
+import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { browserContext } from '../browser-context.ts';
+import { unlessEarlier } from '../earlier-services.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageContext, PageHandler } from '../page-context.ts';
+import { sendPage } from '../page.ts';
+import { accountPath, redirectToPage } from '../paths.ts';
+import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
+import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { pageOfForm } from '../sign-in/step-pages.ts';
+import { accountNotice, type AccountResult } from './account-results.ts';
+import type { AccountSection, AccountView } from './account-section.ts';
+import { applicationsSection } from './applications-section.ts';
+import { passkeysSection } from './passkeys-section.ts';
+import { sessionsSection } from './sessions-section.ts';
+
+/** The sections with forms, in the order of the page. */
+const sections: readonly AccountSection[] = [passkeysSection, sessionsSection, applicationsSection];
+
+/** `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or they name. */
+export const showAccount: PageHandler = async (context) => {
+  const { request, reply, gateway } = context;
+  const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');
+  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
+  if (elsewhere !== undefined)
+    return reply.header('cache-control', 'no-store').redirect(elsewhere + accountPath(), 302);
+  const person = await signedInPerson(context);
+  if (person === undefined) {
+    if (isTenantId(tenantId))
+      return unlessEarlier(async () => sendSignIn(context, signInFor(tenantId), undefined));
+    return sendTenantForm(context, {
+      path: otherPaths.account,
+      purpose: 'see your account',
+      lead: 'Your administrator can tell you its name.',
+      typed: tenantId,
+      fields: [],
+    });
+  }
+  if (tenantId !== '' && tenantId !== person.session.tenantId)
+    return sendElsewhere(context, signInFor(tenantId));
+  return unlessEarlier(async () => sendAccount(context, person.session));
+};
+
+/** `POST /account`: signs in, or makes a change. */
+export const submitAccount: PageHandler = async (context) => {
+  const { app, request, gateway } = context;
+  const form = readForm(request);
+  if (pageOfForm(form) !== undefined) {
+    const tenantId = shownParameter(form, 'tenant');
+    checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
+    const answer = await unlessEarlier(async () => continueSignIn(context, signInFor(tenantId), form));
+    return answer === 'signed_in' ? back(context) : answer;
+  }
+  const person = await signedInPerson(context);
+  // Signed out meanwhile.
+  if (person === undefined) return back(context);
+  const { session } = person;
+  const [name, target] = [shownParameter(form, 'change'), shownParameter(form, 'target')];
+  checkForm(app, request, form, purpose.changeAccount(session.userId, name, target), gateway);
+  const changes = new Map(sections.flatMap((section) => Object.entries(section.changes)));
+  const change = changes.get(name);
+  if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
+  const result = await unlessEarlier(async () => change(context, { session, target, form }));
+  return typeof result === 'string' ? back(context, result) : result;
+};
+
+/** Lifetime in seconds of the cookie with the result for the next page. */
+const resultSeconds = 60;
+
+function back({ request, reply }: PageContext, result?: AccountResult): FastifyReply {
+  if (result !== undefined) writeCookie(request, reply, 'accountResult', result, resultSeconds);
+  return redirectToPage(reply, accountPath());
+}
+
+function signInFor(tenantId: string) {
+  return signInToPage({
+    path: otherPaths.account,
+    page: { name: OwnPage_Name.ACCOUNT, tenantId },
+    lead: 'to see your account',
+    subject: tenantId,
+    fields: [{ name: 'tenant', value: tenantId }],
+  });
+}
+
+async function sendAccount(
+  context: PageContext,
+  { tenantId, userId, username }: Session,
+): Promise<FastifyReply> {
+  const { app, request, reply, gateway } = context;
+  const { account } = await gateway.peers.account.getAccount(
+    { browser: browserContext(app, request) },
+    rootCall(request.incoming.requestId),
+  );
+  const session = account?.session;
+  // It ended since it was looked at.
+  if (account === undefined || session === undefined)
+    return sendSignIn(context, signInFor(tenantId), undefined);
+  const browserId = requireBrowserId(context);
+  const token = (of: string) => ({ name: antiForgeryField, value: gateway.antiForgery.token(browserId, of) });
+  const view: AccountView = {
+    context,
+    account,
+    session,
+    fieldsOf: (change, target = '') => [
+      token(purpose.changeAccount(userId, change, target)),
+      { name: 'change', value: change },
+      { name: 'target', value: target },
+    ],
+  };
+  const shown = await Promise.all(sections.map(async ({ name, show }) => [name, await show(view)] as const));
+  const result = readCookie(app, request, 'accountResult');
+  if (result !== '') dropCookie(request, reply, 'accountResult');
+  return sendPage(request, reply, gateway, {
+    template: 'account',
+    title: 'Your account',
+    message: 'This is your account.',
+    formTarget: 'own',
+    tenant: { id: tenantId, name: '' },
+    data: {
+      notice: accountNotice(result),
+      profile: { name: session.name, username, email: account.email, phoneNumber: account.phoneNumber },
+      ...Object.fromEntries(shown),
+      passwordPath: otherPaths.password,
+      person: { name: personName(session), tenantId },
+      signOut: [
+        token(purpose.signOut),
+        { name: 'going', value: 'account' },
+        { name: 'tenant', value: tenantId },
+      ],
+    },
+  });
+}

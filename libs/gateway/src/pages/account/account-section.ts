@@ -1,0 +1,51 @@
+import type { FastifyReply } from 'fastify';
+import { AccountProblem, type Account } from '@tessera/proto-gen/account';
+import type { Session } from '@tessera/proto-gen/authorize';
+import type { PageContext } from '../page-context.ts';
+import type { AccountResult } from './account-results.ts';
+
+interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What a section shows is made from. */
+export interface AccountView {
+  readonly context: PageContext;
+  readonly account: Account;
+  readonly session: Session;
+  /** The hidden fields of the form of a change, and of what it acts on. */
+  fieldsOf(change: string, target?: string): Field[];
+}
+
+/** A form of a section. */
+export interface SentChange {
+  readonly session: Session;
+  /** What it acts on. */
+  readonly target: string;
+  readonly form: ReadonlyMap<string, string>;
+}
+
+/** Makes a change; answers with its result, or with another page. */
+export type Change = (context: PageContext, sent: SentChange) => Promise<AccountResult | FastifyReply>;
+
+/** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
+export interface AccountSection {
+  readonly name: string;
+  show(view: AccountView): object | Promise<object>;
+  readonly changes: Readonly<Record<string, Change>>;
+}
+
+/** The result of a change that may have a problem. */
+export function resultOf(problem: AccountProblem, done: AccountResult): AccountResult {
+  switch (problem) {
+    case AccountProblem.UNSPECIFIED:
+      return done;
+    case AccountProblem.SIGNED_OUT:
+      return 'signed_out';
+    case AccountProblem.BAD_TEXT:
+      return 'bad_text';
+    default:
+      return 'unknown';
+  }
+}

@@ -1,0 +1,29 @@
+import { rootCall, timestampMs } from '@tessera/rpc';
+import { browserContext } from '../browser-context.ts';
+import { resultOf, type AccountSection } from './account-section.ts';
+
+/** The passkeys of a person: names, and when they were used. */
+export const passkeysSection: AccountSection = {
+  name: 'passkeys',
+
+  show: ({ account, fieldsOf }) => ({
+    passkeys: account.passkeys.map(({ passkeyId, name, createTime, lastUseTime, synced }, index) => ({
+      number: index + 1,
+      name,
+      synced,
+      created: createTime && timestampMs(createTime),
+      used: lastUseTime && timestampMs(lastUseTime),
+      rename: fieldsOf('rename_passkey', passkeyId),
+    })),
+  }),
+
+  changes: {
+    async rename_passkey({ app, request, gateway }, { target: passkeyId, form }) {
+      const { problem } = await gateway.peers.account.renamePasskey(
+        { browser: browserContext(app, request), passkeyId, name: form.get('name') ?? '' },
+        rootCall(request.incoming.requestId),
+      );
+      return resultOf(problem, 'passkey_renamed');
+    },
+  },
+};
