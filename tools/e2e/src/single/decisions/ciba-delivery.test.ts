@@ -62,15 +62,17 @@ describe.each([setUps.compact, setUps.split])('CIBA clients with a notification 
     };
   }
 
+  /** What a process that died had taken is free again, as after the lease. */
+  const endLeases = () => database.query('UPDATE device.delivery SET due_at = now()');
+
   async function died(service: string): Promise<void> {
     const process = system.processes.find(({ name }) => name === nameOf(service));
     await process?.ended();
     expect(process?.running).toBe(false);
+    // Before anything can look for what is due: the next look would be at a heartbeat.
+    await endLeases();
     await system.restart(nameOf(service));
   }
-
-  /** What a process that died had taken is free again, as after the lease. */
-  const endLeases = () => database.query('UPDATE device.delivery SET due_at = now()');
 
   const notified = async (clientId: string) => {
     const text = `SELECT reason FROM device.audit_event
@@ -85,7 +87,6 @@ describe.each([setUps.compact, setUps.split])('CIBA clients with a notification 
     const { approve, callbacks } = await start('acme-pushed');
     await approve();
     await died('token');
-    await endLeases();
     await eventually('the client is notified', async () => callbacks().length > 0, soonMs);
     expect(callbacks()).toMatchObject([{ error: 'transaction_failed' }]);
     const { rows } = await database.query<{ revoked_reason: string | null }>(
@@ -99,7 +100,6 @@ describe.each([setUps.compact, setUps.split])('CIBA clients with a notification 
     const { approve, callbacks } = await start('acme-pushed');
     await approve();
     await died('token');
-    await endLeases();
     await eventually('the client is notified', async () => callbacks().length > 0, soonMs);
     expect(callbacks().map((body) => [body['token_type'], body['error']])).toEqual([['Bearer', undefined]]);
   });
