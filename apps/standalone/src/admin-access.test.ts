@@ -4,6 +4,7 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
+import { ScalarType } from '@bufbuild/protobuf';
 import { adminScopes } from '@tessera/oauth';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
@@ -182,6 +183,21 @@ describe('an administrator', () => {
         parent.name,
         (await on.post(`${parent.typeName}/${name}`, { tenantId: 'acme', pageSize: -1 }, robot)).status,
       ]).toEqual([parent.name, 400]);
+  });
+
+  it('is refused a NUL in a text of any request, which no store has', async () => {
+    const methods = on.admin.routes
+      .flatMap(({ service }) => service.methods)
+      .filter(({ methodKind }) => methodKind === 'unary');
+    expect(methods.length).toBeGreaterThan(40);
+    for (const { name, parent, input } of methods) {
+      const texts = input.fields.filter(
+        ({ fieldKind, scalar, oneof }) => fieldKind === 'scalar' && scalar === ScalarType.STRING && !oneof,
+      );
+      const request = Object.fromEntries(texts.map(({ jsonName }) => [jsonName, 'a\0b']));
+      const { status, body } = await on.post(`${parent.typeName}/${name}`, request, robot);
+      expect([name, status, body['message']]).toEqual([name, 400, expect.stringMatching(/U\+0000/)]);
+    }
   });
 
   it('repeats no request of another tenant', async () => {

@@ -16,6 +16,7 @@ import {
 } from '@tessera/rpc';
 import { carrying, requiringAll } from './access/who-may-give.ts';
 import { requestCheck } from './rules/request-rules.ts';
+import { refuseNul } from './rules/whole-texts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
@@ -55,6 +56,7 @@ function streamOf(method: DescMethod, send: SendStream) {
       requireEveryTenant(method, principal);
       refuse(principal);
     }
+    refuseNul(request);
     return send(request, onBehalfOf(context.onward(), actorOf(context)));
   };
 }
@@ -69,6 +71,7 @@ function handlerOf(method: DescMethod, send: Send, read: Send | undefined) {
     // Who proves itself by a certificate, or by the credential of the process, operates the installation.
     const administrator = principal?.kind === 'certificate' ? undefined : principal;
     if (administrator !== undefined && !isOfOneTenant) requireEveryTenant(method, administrator);
+    refuseNul(request);
     await check?.(request as Message & Fields);
     return administrator === undefined ? send(request, call()) : carry(request, administrator, call);
   };

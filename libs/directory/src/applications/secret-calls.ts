@@ -6,7 +6,7 @@ import type { PepperCheck } from '../credentials/pepper-check.ts';
 import { sentence } from '../declared/sentences.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { notFound, seconds } from '../messages.ts';
-import type { RecordChanges } from '../records/change-records.ts';
+import { otherRequest, type RecordChanges } from '../records/change-records.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { ListedSecret } from '../store/store.ts';
 import { mostSecrets, secret, secretIdOf } from './declared-secrets.ts';
@@ -45,7 +45,10 @@ export function secretCalls({
       const declared = parse({ value, expiresAt });
       const digest = secrets.digest(request.tenantId, clientId, declared.value);
       const created = { kind: 'secret', id: `${clientId} ${secretIdOf(digest)}` } as const;
-      let answered = { secretId: secretIdOf(digest), value };
+      // Of a value that the server would make nothing is said before it is stored.
+      const answer =
+        given === '' && request.validateOnly ? noSecret : { secretId: secretIdOf(digest), value };
+      let answered = answer;
       const { etag = '' } = await records.update(
         'application',
         {
@@ -54,10 +57,13 @@ export function secretCalls({
           claim: {
             requestId,
             created,
-            repeated: (id) => (answered = { secretId: id.split(' ')[1] ?? '', value: '' }),
+            repeated(id) {
+              if (given !== '' && id !== created.id) throw otherRequest();
+              answered = { ...noSecret, secretId: id.split(' ')[1] ?? '' };
+            },
           },
           async draft(present) {
-            answered = { secretId: secretIdOf(digest), value };
+            answered = answer;
             if (present.type === 'public') throw refused('A public application has no secret.');
             if (present.secrets.some((known) => known.digest === digest))
               throw new ConnectError('The application has this secret.', Code.AlreadyExists);
@@ -90,6 +96,8 @@ export function secretCalls({
     },
   };
 }
+
+const noSecret = { secretId: '', value: '' };
 
 /** Never with the digest. */
 function messageOf({ secretId, createdAt, expiresAt, lastUsedAt }: ListedSecret) {

@@ -30,8 +30,8 @@ interface Create<K extends RecordKind> extends Request {
   readonly id: string;
   /** Empty if the create will not be repeated. */
   readonly requestId: string;
-  /** Whether this record was created by a request like this one. */
-  isRepeat(record: RecordKinds[K]): boolean;
+  /** Whether this record, with the identifier that it was created with, was created by a request like this one. */
+  isRepeat(record: RecordKinds[K], id: string): boolean;
   draft(records: RecordTransaction): Promise<RecordKinds[K]>;
 }
 
@@ -227,7 +227,8 @@ function checkRequestId(requestId: string): void {
   ]);
 }
 
-function otherRequest(): ConnectError {
+/** For a request identifier that is that of another create. */
+export function otherRequest(): ConnectError {
   return invalidFields([{ field: 'requestId', description: 'belongs to a create of something else' }]);
 }
 
@@ -235,11 +236,11 @@ async function repeated<K extends RecordKind>(
   records: RecordTransaction,
   kind: K,
   id: string,
-  isRepeat: (record: RecordKinds[K]) => boolean,
+  isRepeat: (record: RecordKinds[K], id: string) => boolean,
 ): Promise<StoredRecord<RecordKinds[K]>> {
   const found = await records.find(kind, id);
   if (found === undefined) throw notFound(recordNames[kind]);
-  if (!isRepeat(found.record)) throw otherRequest();
+  if (!isRepeat(found.record, id)) throw otherRequest();
   return found;
 }
 

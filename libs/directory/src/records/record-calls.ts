@@ -69,7 +69,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
         kind,
         {
           ...request,
-          isRepeat: () => true,
+          isRepeat: (_, id) => id === request.id,
           draft: async (around) => desired(entry, undefined, around),
         },
         context,

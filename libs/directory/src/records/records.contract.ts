@@ -456,6 +456,8 @@ tenants:
       expect(await verify(first.value)).toBe(true);
       const again = await api.applications.createSecret({ tenantId, clientId, requestId: 'first' }, call());
       expect(again).toMatchObject({ secretId: first.secretId, value: '' });
+      const checked = await api.applications.createSecret({ tenantId, clientId, validateOnly: true }, call());
+      expect(checked).toMatchObject({ secretId: '', value: '' });
       const value = 'a-value-of-at-least-32-characters';
       const expireTime = { seconds: 4_000_000_000n, nanos: 0 };
       const { etag } = first;
@@ -468,6 +470,11 @@ tenants:
       expect(await api.applications.createSecret(repeated, call())).toMatchObject({
         secretId: second.secretId,
       });
+      const otherValue = { ...repeated, value: 'another-value-of-32-characters-and-more' };
+      expect(await refusal(api.applications.createSecret(otherValue, call()))).toEqual([
+        'InvalidArgument',
+        'requestId',
+      ]);
       const add = (fields: object) =>
         refusal(api.applications.createSecret({ tenantId, clientId, ...fields }, call()));
       expect(await add({})).toEqual(['FailedPrecondition']);
@@ -820,6 +827,33 @@ tenants:
   });
 
   describe(`records on ${engine}`, () => {
+    it('are not created by a request with the identifier of another create, of whatever kind', async () => {
+      const { api, tenantId } = await tenant();
+      const [one, other] = [`${tenantId}-one`, `${tenantId}-other`];
+      const resource = (audience: string) => ({ audience, name: 'Orders' });
+      const application = (clientId: string) => ({
+        clientId,
+        name: 'Batch',
+        type: 'confidential',
+        grantTypes: ['client_credentials'],
+      });
+      const creates = {
+        role: async (name: string, requestId: string) =>
+          api.roles.create({ tenantId, role: { name }, requestId }, call()),
+        resource: async (id: string, requestId: string) =>
+          api.resources.create({ tenantId, resource: resource(`https://${id}`), requestId }, call()),
+        application: async (id: string, requestId: string) =>
+          api.applications.create({ tenantId, application: application(id), requestId }, call()),
+      };
+      for (const [kind, make] of Object.entries(creates)) {
+        const made = await make(one, kind);
+        expect(await make(one, kind)).toEqual(made);
+        for (const again of Object.values(creates))
+          expect(await refusal(again(other, kind))).toEqual(['InvalidArgument', 'requestId']);
+        await make(other, `another ${kind}`.replace(' ', '-'));
+      }
+    });
+
     it('are messages with all of their fields', () => {
       const server = ['etag', 'owner', 'createTime', 'updateTime', 'impact'];
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>

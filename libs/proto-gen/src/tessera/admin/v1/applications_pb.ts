@@ -611,7 +611,7 @@ export const CreateApplicationSecretRequestSchema: GenMessage<CreateApplicationS
  */
 export type CreateApplicationSecretResponse = Message<"tessera.admin.v1.CreateApplicationSecretResponse"> & {
   /**
-   * Names the secret in DeleteSecret.
+   * Names the secret in DeleteSecret. Like `value` empty with `validate_only`, unless the request has the value.
    *
    * @generated from field: string secret_id = 1;
    */

@@ -364,6 +364,7 @@ export type CreateUserRequest = Message<"tessera.admin.v1.CreateUserRequest"> & 
 
   /**
    * A UUID, for example. A create with the same one within 24 hours returns the record that the first one created (AIP-155).
+   * INVALID_ARGUMENT if that is not the one that is asked for.
    *
    * @generated from field: string request_id = 3;
    */
