@@ -17,6 +17,7 @@ import { secondFactorCalls } from './second-factors/second-factor-calls.ts';
 import type { SecondFactors } from './second-factors/second-factors.ts';
 import { passkeyCalls } from './passkeys/passkey-calls.ts';
 import type { Passkeys } from './passkeys/passkeys.ts';
+import { sentLooks } from './tenants/looks.ts';
 import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
@@ -82,6 +83,12 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
       return { tenant: tenantMessage(tenant) };
+    },
+
+    async getTenantLooks({ tenantId }) {
+      const tenant = await store.findTenant(tenantId);
+      if (tenant === undefined) throw notFound('The tenant');
+      return { name: tenant.name, ...sentLooks(tenant.looks) };
     },
 
     async listTenantIssuers() {

@@ -693,6 +693,7 @@ describe('callers', () => {
     DirectoryService: {
       getApplication: ['gateway', 'authorize', 'device', 'token', 'admin', 'operator'],
       getTenant: ['authorize'],
+      getTenantLooks: ['gateway'],
       listTenantIssuers: ['gateway', 'token'],
       verifyApplicationSecret: ['device', 'token'],
       getUser: ['gateway', 'authorize', 'device', 'token', 'admin', 'operator'],

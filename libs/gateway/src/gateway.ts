@@ -16,6 +16,7 @@ import type { KeySets } from './issuer/key-set.ts';
 import type { IssuerRouter } from './issuer/issuer-router.ts';
 import type { Incoming } from './server/incoming.ts';
 import type { Languages } from '@tessera/languages';
+import type { TenantLooks } from './pages/looks/tenant-looks.ts';
 import type { Templates } from './pages/templates.ts';
 
 /** The services the gateway calls. */
@@ -42,6 +43,7 @@ export interface Gateway {
   readonly limiter: Limiter;
   readonly templates: Templates;
   readonly languages: Languages;
+  readonly looks: TenantLooks;
   readonly antiForgery: AntiForgery;
 }
 

@@ -15,6 +15,7 @@ import { createKeySet, createKeySets, type KeySet } from './issuer/key-set.ts';
 import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadLanguages } from '@tessera/languages';
+import { createTenantLooks } from './pages/looks/tenant-looks.ts';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './server/http-server.ts';
 
@@ -30,7 +31,7 @@ export interface GatewayService extends BuiltService {
 
 export type GatewayOptions = ServerOptions;
 
-/** Deadline for fetching the keys and modes that discovery documents contain. */
+/** Deadline for fetching the keys and modes that discovery documents contain, and the looks of pages. */
 const documentTimeoutMs = 1_000;
 
 /** All the wiring of the gateway. */
@@ -68,6 +69,12 @@ export function buildGateway(
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
     templates: loadTemplates(),
     languages: loadLanguages(config.TESSERA_MESSAGES_DIR),
+    looks: createTenantLooks({
+      fetch: async (tenantId) =>
+        peers.directory.getTenantLooks({ tenantId }, rootCall(ulid(clock, random), documentTimeoutMs)),
+      clock,
+      log,
+    }),
     antiForgery,
   };
   const app = createServer(gateway, options);

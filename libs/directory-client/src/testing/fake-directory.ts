@@ -254,6 +254,7 @@ export class FakeDirectory {
         this.#receive('getTenant');
         return this.#respond({ tenant: { ...found(this.tenants.get(tenantId)) } });
       },
+      getTenantLooks: ({ tenantId }) => this.#respond({ name: found(this.tenants.get(tenantId)).name }),
       listTenantIssuers: () => {
         this.#receive('listTenantIssuers');
         const issuers = [...this.tenants.values()].filter(({ issuer }) => issuer !== '');

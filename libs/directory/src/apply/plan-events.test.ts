@@ -1,3 +1,4 @@
+import { noLooks } from '../tenants/looks.ts';
 import { describe, expect, it } from 'vitest';
 import { planTenant, countPlan, changesOf } from './plan.ts';
 import { eventsOf } from './plan-events.ts';
@@ -57,6 +58,7 @@ const state: TenantState = {
     status: 'active',
     issuer: '',
     authenticationPolicy: 'any',
+    looks: noLooks,
   },
   resources: [
     {

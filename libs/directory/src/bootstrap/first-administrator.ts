@@ -16,6 +16,7 @@ import { user as userSchema, type DeclaredUser } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { findUserByIdentifier } from '../users/read.postgres.ts';
 import { checkAmongOthers, userForm } from '../users/user-form.ts';
+import { noLooks } from '../tenants/looks.ts';
 
 export interface FirstAdministratorDeps {
   readonly store: Pick<AdminStore, 'changeRecord'>;
@@ -102,6 +103,7 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     status: 'active',
     issuer: '',
     authenticationPolicy: 'any',
+    looks: noLooks,
   } as const;
   await carryOut(records, planRecord(undefined, 'tenant', undefined, tenant), context);
   return tenant;

@@ -7,6 +7,7 @@ import { jwtAudiencesOf } from '../resources/checks.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
+import { noLooks } from '../tenants/looks.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { TenantState } from './records.ts';
 import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
@@ -101,6 +102,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
       status: 'active',
       issuer: '',
       authenticationPolicy: 'any',
+      looks: noLooks,
     },
     resources: [
       {
@@ -208,6 +210,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           status: 'active',
           issuer: '',
           authenticationPolicy: 'any',
+          looks: noLooks,
         },
         validFrom: 0,
         scopes: [
@@ -420,6 +423,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
               status: 'active',
               issuer,
               authenticationPolicy: 'any',
+              looks: noLooks,
             },
           }),
         );
@@ -492,6 +496,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           status: 'active',
           issuer: '',
           authenticationPolicy: 'any',
+          looks: noLooks,
         },
         users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],
       });

@@ -4,6 +4,7 @@ import { field, type RecordOf } from '../fields/field.ts';
 import { statusSent } from '../fields/status.ts';
 import { line } from '../fields/values.ts';
 import { tenantIssuerProblem } from './issuer.ts';
+import { looks } from './looks.ts';
 
 /** The fields of a tenant, without its identifier. */
 export const tenantFields = {
@@ -34,6 +35,15 @@ export const tenantFields = {
     stored: 'text',
     reference:
       'what every sign-in needs: `any` (default), `second-factor`: people without one set up an authenticator app when they sign in, or `phishing-resistant`: a passkey',
+  }),
+  looks: field({
+    schema: looks,
+    stored: 'jsonb',
+    // The gateway alone asks for them.
+    sent: () => ({}),
+    reference:
+      '[looks of its pages](../../docs/operations.md#looks): `logo`, `data:image/png;base64,...` of at most 16 KiB; `accentColor` and ' +
+      '`accentColorDark`, such as `"#3d52d5"`, each with a contrast of 4.5:1 or more; `tosUri`, `policyUri`',
   }),
 };
 

@@ -1,5 +1,5 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
-import { TenantSchema, type TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { TenantSchema, type Tenant, type TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { z } from 'zod';
 import { apiOwner } from '../declared/owner.ts';
 import { desiredOf, entryOf, shapeOf, valuesOf } from '../fields/field.ts';
@@ -40,7 +40,7 @@ export function tenantCalls(
     get: async ({ tenantId: id }) => calls.get(id, id),
     async list(page) {
       const { found: tenants, nextPageToken } = await calls.list('', page);
-      return { tenants, nextPageToken };
+      return { tenants: tenants.map(withoutLogo), nextPageToken };
     },
     create: async ({ tenantId: id, tenant, ...request }, context) =>
       calls.create(tenant && { ...tenant, tenantId: id }, { ...request, tenantId: id, id }, context),
@@ -66,4 +66,9 @@ export function tenantCalls(
       return {};
     },
   };
+}
+
+/** A page of a thousand tenants would be too large for a message. */
+function withoutLogo(tenant: Tenant): Tenant {
+  return tenant.looks === undefined ? tenant : { ...tenant, looks: { ...tenant.looks, logo: '' } };
 }

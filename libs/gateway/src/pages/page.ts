@@ -6,6 +6,8 @@ import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
 import { rawQuery } from '../http/query.ts';
 import { developerHint } from './developer-hint.ts';
+import { looksLinks } from './looks/looks-files.ts';
+import { whosePage } from './looks/whose-page.ts';
 
 /** A page, and the message that a JSON client gets instead. */
 export interface Page {
@@ -19,8 +21,8 @@ export interface Page {
   readonly script?: boolean;
   /** Overrides the status of the error. */
   readonly status?: number;
-  /** Name and id of the tenant whose page it is. */
-  readonly tenant?: { readonly id: string; readonly name: string };
+  /** Id of the tenant whose page it is, and its name if it is known. */
+  readonly tenant?: { readonly id: string; readonly name?: string };
   readonly data?: object;
   /** Languages that the client asked for, in order of preference (`ui_locales`, OIDC Core §3.1.2.1). */
   readonly uiLocales?: string;
@@ -72,15 +74,33 @@ export function sendHtmlPage(reply: FastifyReply, gateway: Gateway, page: Page):
   return sendHtml(reply, gateway, page);
 }
 
+/** The reply is sent once the looks are known: a handler that returns it waits for that. */
 function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
-  const { title, message, tenant, data } = page;
+  htmlOf(reply, gateway, page).then(
+    (html) => reply.type('text/html; charset=utf-8').send(html),
+    (error: unknown) => reply.send(error),
+  );
+  return reply;
+}
+
+async function htmlOf(reply: FastifyReply, gateway: Gateway, page: Page): Promise<string> {
+  const { request } = reply;
+  const { title, message, data } = page;
   // The path of a tenant's issuer, with which every path of a page begins.
-  const base = reply.request.incoming.tenant?.basePath ?? '';
+  const base = request.incoming.tenant?.basePath ?? '';
   const { languages, templates } = gateway;
-  const language = languages.of(languageOf(reply.request, gateway, page.uiLocales));
+  const language = languages.of(languageOf(request, gateway, page.uiLocales));
   reply.header('content-language', language.tag);
-  const html = templates.render(page.template, { base, title, message, tenant, ...data }, language);
-  return reply.type('text/html; charset=utf-8').send(html);
+  const id = isTrouble(reply) ? page.tenant?.id : await whosePage(request, gateway, page.tenant?.id);
+  const looks = id === undefined ? undefined : await gateway.looks.of(id);
+  const tenant = id === undefined ? undefined : { id, name: looks?.name ?? page.tenant?.name ?? '' };
+  const links = looks && { ...looksLinks(id ?? '', looks), tosUri: looks.tosUri, policyUri: looks.policyUri };
+  return templates.render(page.template, { base, title, message, tenant, ...links, ...data }, language);
+}
+
+/** A page that says that something is unavailable, or asked too often, asks nobody else. */
+function isTrouble({ statusCode }: FastifyReply): boolean {
+  return statusCode === 429 || statusCode >= 500;
 }
 
 /** The language that the client asked for, or the browser (RFC 9110 §12.5.4); English if there is neither. */

@@ -12,6 +12,7 @@ import { contract } from '../dialects/contract.ts';
 import { asOAuthError, type FailureLog } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { chooseRequestId, urlBelowIssuer, type IncomingRules } from './incoming.ts';
+import { addLooksFiles } from '../pages/looks/looks-files.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests, type Patience } from './hooks.ts';
 import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
@@ -198,6 +199,7 @@ function addFiles(app: FastifyInstance, gateway: Gateway, readiness: ServerOptio
         .send(asset.body),
     );
   }
+  addLooksFiles(app, gateway);
   if (readiness === undefined) return;
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');

@@ -68,6 +68,7 @@ function directoryRoute(subject: () => Subject) {
     getApplication: unimplemented,
     verifyApplicationSecret: unimplemented,
     getTenant: unimplemented,
+    getTenantLooks: unimplemented,
     listTenantIssuers: unimplemented,
     getUser: unimplemented,
     batchGetUsers: unimplemented,

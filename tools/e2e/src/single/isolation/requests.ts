@@ -661,6 +661,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'KeysService.RotateKeys': tenantAlone,
   'DirectoryService.GetApplication': 'a client identifier names its tenant',
   'DirectoryService.GetTenant': tenantAlone,
+  'DirectoryService.GetTenantLooks': tenantAlone,
   'DirectoryService.ListProviders': tenantAlone,
   'DirectoryService.ListTenantIssuers': ofAll,
   'DirectoryService.WatchChanges': ofAll,

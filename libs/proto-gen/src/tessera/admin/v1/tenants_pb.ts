@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/tenants.proto.
  */
 export const file_tessera_admin_v1_tenants: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2FkbWluL3YxL3RlbmFudHMucHJvdG8SEHRlc3NlcmEuYWRtaW4udjEikgIKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBmltcGFjdBgHIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdBIMCgRuYW1lGAogASgJEg4KBnN0YXR1cxgLIAEoCRIOCgZpc3N1ZXIYDCABKAkSHQoVYXV0aGVudGljYXRpb25fcG9saWN5GA0gASgJIiUKEEdldFRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIlQKEkxpc3RUZW5hbnRzUmVxdWVzdBIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiWQoTTGlzdFRlbmFudHNSZXNwb25zZRIpCgd0ZW5hbnRzGAEgAygLMhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIn0KE0NyZWF0ZVRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEigKBnRlbmFudBgCIAEoCzIYLnRlc3NlcmEuYWRtaW4udjEuVGVuYW50EhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCK9AQoTVXBkYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSKAoGdGVuYW50GAIgASgLMhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCCJgChNEZWxldGVUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIIhYKFERlbGV0ZVRlbmFudFJlc3BvbnNlMpIFCg5UZW5hbnRzU2VydmljZRJ8CgNHZXQSIi50ZXNzZXJhLmFkbWluLnYxLkdldFRlbmFudFJlcXVlc3QaGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudCI3kAIB6uAYMAoIb3BlcmF0b3IKBWFkbWluEhJhZG1pbi50ZW5hbnRzLnJlYWQaCXRlbmFudF9pZBKBAQoETGlzdBIkLnRlc3NlcmEuYWRtaW4udjEuTGlzdFRlbmFudHNSZXF1ZXN0GiUudGVzc2VyYS5hZG1pbi52MS5MaXN0VGVuYW50c1Jlc3BvbnNlIiyQAgHq4BglCghvcGVyYXRvcgoFYWRtaW4SEmFkbWluLnRlbmFudHMucmVhZBJ1CgZDcmVhdGUSJS50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVRlbmFudFJlcXVlc3QaGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudCIq6uAYJgoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi50ZW5hbnRzLndyaXRlEoABCgZVcGRhdGUSJS50ZXNzZXJhLmFkbWluLnYxLlVwZGF0ZVRlbmFudFJlcXVlc3QaGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudCI16uAYMQoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi50ZW5hbnRzLndyaXRlGgl0ZW5hbnRfaWQSgwEKBkRlbGV0ZRIlLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVGVuYW50UmVxdWVzdBomLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVGVuYW50UmVzcG9uc2UiKurgGCYKCG9wZXJhdG9yCgVhZG1pbhITYWRtaW4udGVuYW50cy53cml0ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+  fileDesc("Ch50ZXNzZXJhL2FkbWluL3YxL3RlbmFudHMucHJvdG8SEHRlc3NlcmEuYWRtaW4udjEiugIKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBmltcGFjdBgHIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdBIMCgRuYW1lGAogASgJEg4KBnN0YXR1cxgLIAEoCRIOCgZpc3N1ZXIYDCABKAkSHQoVYXV0aGVudGljYXRpb25fcG9saWN5GA0gASgJEiYKBWxvb2tzGA4gASgLMhcudGVzc2VyYS5hZG1pbi52MS5Mb29rcyJrCgVMb29rcxIMCgRsb2dvGAEgASgJEhQKDGFjY2VudF9jb2xvchgCIAEoCRIZChFhY2NlbnRfY29sb3JfZGFyaxgDIAEoCRIPCgd0b3NfdXJpGAQgASgJEhIKCnBvbGljeV91cmkYBSABKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiVAoSTGlzdFRlbmFudHNSZXF1ZXN0EhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJZChNMaXN0VGVuYW50c1Jlc3BvbnNlEikKB3RlbmFudHMYASADKAsyGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifQoTQ3JlYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSKAoGdGVuYW50GAIgASgLMhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQSEgoKcmVxdWVzdF9pZBgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIr0BChNVcGRhdGVUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIoCgZ0ZW5hbnQYAiABKAsyGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudBIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgSDgoGaW1wYWN0GAYgASgIImAKE0RlbGV0ZVRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEgwKBGV0YWcYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgiFgoURGVsZXRlVGVuYW50UmVzcG9uc2UykgUKDlRlbmFudHNTZXJ2aWNlEnwKA0dldBIiLnRlc3NlcmEuYWRtaW4udjEuR2V0VGVuYW50UmVxdWVzdBoYLnRlc3NlcmEuYWRtaW4udjEuVGVuYW50IjeQAgHq4BgwCghvcGVyYXRvcgoFYWRtaW4SEmFkbWluLnRlbmFudHMucmVhZBoJdGVuYW50X2lkEoEBCgRMaXN0EiQudGVzc2VyYS5hZG1pbi52MS5MaXN0VGVuYW50c1JlcXVlc3QaJS50ZXNzZXJhLmFkbWluLnYxLkxpc3RUZW5hbnRzUmVzcG9uc2UiLJACAergGCUKCG9wZXJhdG9yCgVhZG1pbhISYWRtaW4udGVuYW50cy5yZWFkEnUKBkNyZWF0ZRIlLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlVGVuYW50UmVxdWVzdBoYLnRlc3NlcmEuYWRtaW4udjEuVGVuYW50Iirq4BgmCghvcGVyYXRvcgoFYWRtaW4SE2FkbWluLnRlbmFudHMud3JpdGUSgAEKBlVwZGF0ZRIlLnRlc3NlcmEuYWRtaW4udjEuVXBkYXRlVGVuYW50UmVxdWVzdBoYLnRlc3NlcmEuYWRtaW4udjEuVGVuYW50IjXq4BgxCghvcGVyYXRvcgoFYWRtaW4SE2FkbWluLnRlbmFudHMud3JpdGUaCXRlbmFudF9pZBKDAQoGRGVsZXRlEiUudGVzc2VyYS5hZG1pbi52MS5EZWxldGVUZW5hbnRSZXF1ZXN0GiYudGVzc2VyYS5hZG1pbi52MS5EZWxldGVUZW5hbnRSZXNwb25zZSIq6uAYJgoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi50ZW5hbnRzLndyaXRlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
 
 /**
  * A tenant, without what is in it.
@@ -91,6 +91,11 @@ export type Tenant = Message<"tessera.admin.v1.Tenant"> & {
    * @generated from field: string authentication_policy = 13;
    */
   authenticationPolicy: string;
+
+  /**
+   * @generated from field: tessera.admin.v1.Looks looks = 14;
+   */
+  looks?: Looks | undefined;
 };
 
 /**
@@ -99,6 +104,55 @@ export type Tenant = Message<"tessera.admin.v1.Tenant"> & {
  */
 export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
   messageDesc(file_tessera_admin_v1_tenants, 0);
+
+/**
+ * The looks of a tenant's pages.
+ *
+ * @generated from message tessera.admin.v1.Looks
+ */
+export type Looks = Message<"tessera.admin.v1.Looks"> & {
+  /**
+   * `data:image/png;base64,` and a PNG image of at most 16 KiB. Lists leave it out.
+   *
+   * @generated from field: string logo = 1;
+   */
+  logo: string;
+
+  /**
+   * Of buttons and links: "#rrggbb", with a contrast of at least 4.5:1 with light pages; empty for the usual one.
+   *
+   * @generated from field: string accent_color = 2;
+   */
+  accentColor: string;
+
+  /**
+   * The same with dark pages; empty for a lighter `accent_color`.
+   *
+   * @generated from field: string accent_color_dark = 3;
+   */
+  accentColorDark: string;
+
+  /**
+   * The terms of service: an https URL.
+   *
+   * @generated from field: string tos_uri = 4;
+   */
+  tosUri: string;
+
+  /**
+   * The privacy policy: an https URL.
+   *
+   * @generated from field: string policy_uri = 5;
+   */
+  policyUri: string;
+};
+
+/**
+ * Describes the message tessera.admin.v1.Looks.
+ * Use `create(LooksSchema)` to create a new message.
+ */
+export const LooksSchema: GenMessage<Looks> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_tenants, 1);
 
 /**
  * @generated from message tessera.admin.v1.GetTenantRequest
@@ -115,7 +169,7 @@ export type GetTenantRequest = Message<"tessera.admin.v1.GetTenantRequest"> & {
  * Use `create(GetTenantRequestSchema)` to create a new message.
  */
 export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 1);
+  messageDesc(file_tessera_admin_v1_tenants, 2);
 
 /**
  * @generated from message tessera.admin.v1.ListTenantsRequest
@@ -148,7 +202,7 @@ export type ListTenantsRequest = Message<"tessera.admin.v1.ListTenantsRequest"> 
  * Use `create(ListTenantsRequestSchema)` to create a new message.
  */
 export const ListTenantsRequestSchema: GenMessage<ListTenantsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 2);
+  messageDesc(file_tessera_admin_v1_tenants, 3);
 
 /**
  * @generated from message tessera.admin.v1.ListTenantsResponse
@@ -174,7 +228,7 @@ export type ListTenantsResponse = Message<"tessera.admin.v1.ListTenantsResponse"
  * Use `create(ListTenantsResponseSchema)` to create a new message.
  */
 export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 3);
+  messageDesc(file_tessera_admin_v1_tenants, 4);
 
 /**
  * @generated from message tessera.admin.v1.CreateTenantRequest
@@ -210,7 +264,7 @@ export type CreateTenantRequest = Message<"tessera.admin.v1.CreateTenantRequest"
  * Use `create(CreateTenantRequestSchema)` to create a new message.
  */
 export const CreateTenantRequestSchema: GenMessage<CreateTenantRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 4);
+  messageDesc(file_tessera_admin_v1_tenants, 5);
 
 /**
  * @generated from message tessera.admin.v1.UpdateTenantRequest
@@ -262,7 +316,7 @@ export type UpdateTenantRequest = Message<"tessera.admin.v1.UpdateTenantRequest"
  * Use `create(UpdateTenantRequestSchema)` to create a new message.
  */
 export const UpdateTenantRequestSchema: GenMessage<UpdateTenantRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 5);
+  messageDesc(file_tessera_admin_v1_tenants, 6);
 
 /**
  * @generated from message tessera.admin.v1.DeleteTenantRequest
@@ -300,7 +354,7 @@ export type DeleteTenantRequest = Message<"tessera.admin.v1.DeleteTenantRequest"
  * Use `create(DeleteTenantRequestSchema)` to create a new message.
  */
 export const DeleteTenantRequestSchema: GenMessage<DeleteTenantRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 6);
+  messageDesc(file_tessera_admin_v1_tenants, 7);
 
 /**
  * @generated from message tessera.admin.v1.DeleteTenantResponse
@@ -313,7 +367,7 @@ export type DeleteTenantResponse = Message<"tessera.admin.v1.DeleteTenantRespons
  * Use `create(DeleteTenantResponseSchema)` to create a new message.
  */
 export const DeleteTenantResponseSchema: GenMessage<DeleteTenantResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_tenants, 7);
+  messageDesc(file_tessera_admin_v1_tenants, 8);
 
 /**
  * TenantsService reads and changes tenants, without what is in them.
