@@ -33,6 +33,21 @@ describe('a language', () => {
   });
 });
 
+describe('a language from the right', () => {
+  it('keeps names and addresses from the left whole (UAX #9)', () => {
+    const arabic = loadLanguages().of('ar');
+    const address = '2001:db8::1';
+    const isolated = `\u2068${address}\u2069`;
+    expect(arabic.html('Requested from <b>{address}</b>.', { address })).toContain(
+      `<strong>${isolated}</strong>`,
+    );
+    expect(arabic.t('Signed in as {name}.', { name: address })).toContain(isolated);
+    expect(loadLanguages().of('de').t('Signed in as {name}.', { name: address })).not.toMatch(
+      /[\u2068\u2069]/,
+    );
+  });
+});
+
 describe('the messages of an operator', () => {
   function folderWith(files: Record<string, string>): string {
     const made = mkdtempSync(join(tmpdir(), 'tessera-messages-'));

@@ -128,22 +128,33 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
     return found && String(found.format({ number: Number(number) }));
   }
   const times = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+  const direction = scriptsFromTheRight.has(new Intl.Locale(tag).maximize().script ?? '') ? 'rtl' : 'ltr';
+  /** Addresses and names from the left must not mix with a sentence from the right (UAX #9, FSI and PDI). */
+  const isolated = (values: Values): Values =>
+    direction === 'ltr'
+      ? values
+      : Object.fromEntries(
+          Object.entries(values).map(([name, value]) => [
+            name,
+            typeof value === 'string' ? `\u2068${value}\u2069` : value,
+          ]),
+        );
   return {
     tag,
     when: (time) => `${times.format(time)} UTC`,
-    direction: scriptsFromTheRight.has(new Intl.Locale(tag).maximize().script ?? '') ? 'rtl' : 'ltr',
+    direction,
     t(text, values = {}) {
       // What others have written may equal a sentence whose values it does not have.
       if (text.includes('{') && Object.keys(values).length === 0) return text;
       const format = formats.get(text);
       return format === undefined
         ? (numbered(text) ?? text)
-        : String(format.format({ ...values, b: joined }));
+        : String(format.format({ ...isolated(values), b: joined }));
     },
     html(text, values) {
       const found = formats.get(text);
       if (found === undefined) return escape(text);
-      const escaped = Object.entries(values).map(([name, value]) => [name, escape(String(value))]);
+      const escaped = Object.entries(isolated(values)).map(([name, value]) => [name, escape(String(value))]);
       const bold = (inner: string[]) => `<strong>${joined(inner)}</strong>`;
       return String(found.format({ ...Object.fromEntries(escaped), b: bold } as Record<string, string>));
     },

@@ -1,0 +1,186 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { renderSVG } from 'uqr';
+
+const views = fileURLToPath(new URL('../../views/', import.meta.url));
+
+/** The templates that are pages. */
+export const pageTemplates: readonly string[] = readdirSync(views)
+  .filter(
+    (file) =>
+      file.endsWith('.eta') && readFileSync(join(views, file), 'utf8').startsWith("<% layout('./layout')"),
+  )
+  .map((file) => file.slice(0, -'.eta'.length))
+  .toSorted();
+
+/** A page as a person sees it: as long as its texts get, with a problem where it can have one. */
+interface Sample {
+  readonly title: string;
+  readonly message?: string;
+  readonly data?: object;
+}
+
+const toContinue = { lead: 'to continue to <b>{name}</b>', leadName: 'Acme Orders' };
+const toDecide = { lead: 'to review your requests, with your account at <b>{name}</b>', leadName: 'acme' };
+const passkey = { options: '{"challenge":"AAAA","rpId":"pages.example","allowCredentials":[]}', nonce: 'n' };
+const scopes = [
+  { name: 'openid', description: 'know who you are' },
+  { name: 'email', description: 'see your e-mail address' },
+  { name: 'urn:acme.example:warehouse:orders.read-and-write', description: '' },
+];
+const request = {
+  requestId: 'r1',
+  application: 'Acme Television with a rather long name',
+  bindingMessage: 'Order 4711, over 1,234.56 €',
+  scopes,
+  ipAddress: '2001:db8:1234:5678:9abc:def0:1234:5678',
+  sameAddress: false,
+  fields: [],
+};
+const wrongCode =
+  'The code is wrong, or was used before, or there were too many attempts. Wait for the next code and try again.';
+const time = 1_780_000_000_000;
+const session = {
+  browser: 'Firefox',
+  system: 'Linux',
+  ipAddress: '203.0.113.7',
+  began: time,
+  used: time,
+  isThis: false,
+  end: [],
+};
+
+/** What every page has unless its sample says otherwise. */
+const common = {
+  base: '',
+  path: '/login',
+  uri: 'https://client.example/callback',
+  fields: [{ name: 'csrf', value: 'x' }],
+  signOut: [{ name: 'csrf', value: 'x' }],
+  requestId: '01JZZZZZZZZZZZZZZZZZZZZZZZ',
+  application: 'Acme Orders',
+  person: { name: 'Ada Lovelace', tenantId: 'acme' },
+};
+
+const samples: Readonly<Record<string, Sample>> = {
+  account: {
+    title: 'Your account',
+    data: {
+      notice: 'That browser is signed out.',
+      passwordPath: '/password',
+      profile: {
+        name: 'Ada Lovelace',
+        username: 'ada',
+        email: 'ada.lovelace@a-long-domain.acme.example',
+        phoneNumber: '+46701234567',
+      },
+      passkeys: { passkeys: [{ number: 1, name: 'Phone', created: time, used: time, rename: [] }] },
+      sessions: { sessions: [{ ...session, isThis: true }, session], endOthers: [] },
+      applications: { applications: [{ name: 'Acme Orders', since: time, used: time, scopes, revoke: [] }] },
+    },
+  },
+  approvals: {
+    title: 'Approvals',
+    data: {
+      summary:
+        '{count, plural, =0 {Nothing is waiting for you.} one {One request is waiting for you.} other {# requests are waiting for you.}}',
+      notice: 'You approved the request.',
+      requests: [request, { ...request, requestId: 'r2', application: 'Acme Till' }],
+    },
+  },
+  consent: {
+    title: 'Allow access?',
+    data: { account: 'ada', scopes, problem: 'Allow or deny the request.' },
+  },
+  device: {
+    title: 'Connect a device',
+    data: { userCode: 'WDJB-MJHT', problem: 'The code is not valid or has expired.' },
+  },
+  'device-confirm': { title: 'Connect this device?', data: { request, userCode: 'WDJB-MJHT' } },
+  'device-decided': {
+    title: 'Device connected',
+    message: 'You approved access. Your device will continue automatically.',
+  },
+  error: {
+    title: 'This request cannot be completed',
+    message: 'The authorization context is invalid or has expired.',
+    data: { hint: 'register the redirect_uri http://localhost:3000/callback, exactly as it is here.' },
+  },
+  'form-post': {
+    title: 'Back to the application',
+    message: 'You will be sent back to the application.',
+    // It stays, so that it can be looked at.
+    data: { formPostScript: '/assets/none.js' },
+  },
+  mismatch: {
+    title: 'You are signed in to another organization',
+    message: 'The session in this browser belongs to another tenant.',
+  },
+  'new-password': {
+    title: 'Change your password',
+    data: {
+      lead: 'For your account at <b>{name}</b>',
+      leadName: 'acme',
+      username: 'ada',
+      asksForPresent: true,
+      problem: 'The two passwords differ.',
+    },
+  },
+  'no-sign-in': { title: 'No sign-in request', message: 'There is no sign-in request to continue.' },
+  notice: {
+    title: 'Your password is set',
+    message: 'Sign in with it from now on.',
+    data: { advice: 'You can close this page.' },
+  },
+  passkey: { title: 'Use your passkey', data: { ...toDecide, passkey } },
+  passkey_enrolment: { title: 'Create a passkey', data: { ...toContinue, passkey, isRequired: true } },
+  password: {
+    title: 'Sign in',
+    data: {
+      ...toContinue,
+      passkey,
+      identifier: 'ada',
+      problem:
+        'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.',
+    },
+  },
+  recovery_codes: {
+    title: 'Keep your recovery codes',
+    data: { ...toContinue, codes: Array.from({ length: 10 }, (_, index) => `abcd-efgh-ijk${index}`) },
+  },
+  'sign-out': {
+    title: 'Sign out?',
+    message: 'Another site asked to end your session. Confirm that you want to sign out.',
+  },
+  'signed-out': { title: 'Signed out', message: 'You are signed out.' },
+  'tenant-form': {
+    title: 'Your organization',
+    data: {
+      path: '/approvals',
+      lead: 'You can find it in the link you received, or ask your administrator.',
+      typed: 'Acme!',
+      problem: 'This is not a valid organization name.',
+    },
+  },
+  totp: { title: 'Enter your code', data: { ...toContinue, passkey, problem: wrongCode } },
+  totp_enrolment: {
+    title: 'Set up an authenticator app',
+    data: {
+      ...toContinue,
+      problem: wrongCode,
+      secret: 'JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP',
+      qrCode: renderSVG('otpauth://totp/Acme:ada?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Acme', {
+        border: 4,
+      }),
+    },
+  },
+};
+
+/** What a template shows. Throws for one without a sample: add it above. */
+export function samplePage(template: string): object {
+  const sample = samples[template];
+  if (sample === undefined) throw new Error(`The page ${template} has no sample in testing/sample-pages.ts.`);
+  const { title, message = '', data } = sample;
+  return { ...common, title, message, ...data };
+}
