@@ -9,6 +9,7 @@ import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/dire
 import { PersonService } from '@tessera/proto-gen/person';
 import { createPasswordLinks } from './links/password-links.ts';
 import { createAdminStore } from './store/admin-store.postgres.ts';
+import { createChangeRecord } from './store/change-record.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
 import { createChangePassword } from './credentials/change-password.ts';
 import { ClientSecrets } from './credentials/client-secrets.ts';
@@ -64,6 +65,7 @@ export function buildDirectory(
   });
   const passwords = new Passwords({ hashQueue, random });
   const adminStore = createAdminStore(database, runtime);
+  const changeRecord = createChangeRecord(database, runtime);
   const purge = startPurge(
     { purge: (limit) => purgeDeleted(database, limit) },
     { what: 'deleted records', log },
@@ -82,7 +84,7 @@ export function buildDirectory(
   const providerSignIn = createProviderSignIn({
     database,
     store,
-    admin: adminStore,
+    changeRecord,
     runtime,
     newUserId,
     onChange,
@@ -93,6 +95,7 @@ export function buildDirectory(
     links,
     secondFactors,
     store: adminStore,
+    changeRecord,
     directoryStore: store,
     secrets,
     providerSecrets,

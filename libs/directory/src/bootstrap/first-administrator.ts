@@ -9,7 +9,8 @@ import { apiOwner } from '../declared/owner.ts';
 import { endLinks, hasAdministrator } from '../links/password-links.postgres.ts';
 import type { CreatedLink, PasswordLinks } from '../links/password-links.ts';
 import { planRecord } from '../records/plan-record.ts';
-import type { AdminStore, RecordTransaction } from '../store/store.ts';
+import type { ChangeRecord } from '../store/change-record.postgres.ts';
+import type { RecordTransaction } from '../store/store.ts';
 import { tenantId as tenantKey, type TenantRecord } from '../tenants/fields.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user as userSchema, type DeclaredUser } from '../users/fields.ts';
@@ -19,7 +20,7 @@ import { checkAmongOthers, userForm } from '../users/user-form.ts';
 import { noLooks } from '../tenants/looks.ts';
 
 export interface FirstAdministratorDeps {
-  readonly store: Pick<AdminStore, 'changeRecord'>;
+  readonly changeRecord: ChangeRecord;
   readonly links: Pick<PasswordLinks, 'add'>;
   readonly passwords: Pick<Passwords, 'renewed'>;
   /** In characters. */
@@ -63,7 +64,7 @@ export async function createFirstAdministrator(
   if (problem !== undefined) userForm.check((report) => report(['password'], problem));
   // Before the transaction, which must be short.
   const hash = password === undefined ? declared.passwordHash : await deps.passwords.renewed(password);
-  const link = await deps.store.changeRecord(tenantId, 'alone', async (records) => {
+  const link = await deps.changeRecord(tenantId, 'alone', async (records) => {
     if (await hasAdministrator(records.tx, tenantId))
       throw refused(
         `The tenant ${tenantId} has an administrator. Sign in as one, or have a link made: tessera user reset-link.`,

@@ -7,6 +7,7 @@ import { changesOf, planTenant } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { createRecordChanges, type RecordChanges } from '../records/change-records.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
+import { createChangeRecord } from '../store/change-record.postgres.ts';
 import type { TenantState } from '../store/records.ts';
 import { testApplication, testTenant, testUser } from '../store/store.contract.ts';
 import type { UserRecord } from '../users/fields.ts';
@@ -37,8 +38,12 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
     const fresh = () => `kept${(count += 1)}`;
     beforeAll(async () => {
       database = await open();
-      admin = createAdminStore(database, { clock: systemClock, random: systemRandom });
-      records = createRecordChanges({ store: admin, onChange: () => undefined });
+      const runtime = { clock: systemClock, random: systemRandom };
+      admin = createAdminStore(database, runtime);
+      records = createRecordChanges({
+        changeRecord: createChangeRecord(database, runtime),
+        onChange: () => undefined,
+      });
     });
 
     const make = (desired: TenantState, values: Partial<UniqueValues> = {}) =>

@@ -8,7 +8,8 @@ import { apiOwner } from '../declared/owner.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { planRecord } from '../records/plan-record.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import type { AdminStore, DirectoryStore, FoundUser, RecordTransaction } from '../store/store.ts';
+import type { ChangeRecord } from '../store/change-record.postgres.ts';
+import type { DirectoryStore, FoundUser, RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user, type UserRecord } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
@@ -57,7 +58,7 @@ export type ProviderSignIn = (proof: ProviderProof) => Promise<ProviderSignedIn>
 export interface ProviderSignInDeps {
   readonly database: Database;
   readonly store: Pick<DirectoryStore, 'findUser'>;
-  readonly admin: Pick<AdminStore, 'changeRecord'>;
+  readonly changeRecord: ChangeRecord;
   readonly runtime: AuditRuntime;
   readonly newUserId: () => string;
   /** Called after each commit. */
@@ -68,7 +69,7 @@ export interface ProviderSignInDeps {
 const subjectShape = /^[\x20-\x7e]{1,255}$/;
 
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
-  const { database, store, admin, runtime, newUserId, onChange } = deps;
+  const { database, store, changeRecord, runtime, newUserId, onChange } = deps;
 
   async function signIn(identity: Identity, userId: string): Promise<ProviderSignedIn> {
     const signedInAt = await confirmIdentity(database, identity, userId);
@@ -152,7 +153,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return { refusal: 'unknown' };
     const known = await findHolder(database, proof);
     if (known !== undefined) return signIn(proof, known);
-    const bound = await admin.changeRecord(tenantId, 'together', async (around) => bind(proof, around));
+    const bound = await changeRecord(tenantId, 'together', async (around) => bind(proof, around));
     if (typeof bound === 'string') {
       onChange();
       return signIn(proof, bound);

@@ -10,7 +10,8 @@ import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resour
 import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
-import type { AdminStore, ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
+import type { ChangeRecord } from '../store/change-record.postgres.ts';
+import type { ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
 import { everybodyOf } from '../tenants/read.postgres.ts';
 import { planRecord } from './plan-record.ts';
 
@@ -113,10 +114,10 @@ const locks = {
 } as const satisfies Record<RecordKind, 'alone' | 'together'>;
 
 export function createRecordChanges({
-  store,
+  changeRecord,
   onChange,
 }: {
-  readonly store: Pick<AdminStore, 'changeRecord'>;
+  readonly changeRecord: ChangeRecord;
   /** Called after each commit. */
   readonly onChange: () => void;
 }): RecordChanges {
@@ -127,7 +128,7 @@ export function createRecordChanges({
   ): Promise<T> {
     // Postgres has no text with NUL.
     if (tenantId.includes('\0')) throw notFound('The tenant');
-    const done = await store.changeRecord(tenantId, locks[kind], async (records) => {
+    const done = await changeRecord(tenantId, locks[kind], async (records) => {
       if (kind !== 'tenant' && records.tenant === undefined) throw notFound('The tenant');
       return work(records);
     });

@@ -4,7 +4,6 @@ import { readTenantState } from '../tenants/read.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
-import { changeRecord } from './change-record.postgres.ts';
 import { personValidFrom, tenantValidFrom } from './command.ts';
 import { excludeVersion01, lockTenant } from './locks.postgres.ts';
 import type {
@@ -59,11 +58,6 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
     changeTenant: (tenantId, values, decide) =>
       againIfTakenMeanwhile(() =>
         database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, values, decide)),
-      ),
-
-    changeRecord: (tenantId, how, work) =>
-      againIfTakenMeanwhile(() =>
-        database.transaction(async (tx) => changeRecord(tx, runtime, tenantId, how, work)),
       ),
 
     setStatus: (target, event) =>

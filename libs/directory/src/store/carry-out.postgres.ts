@@ -1,10 +1,19 @@
 import type { Queryable } from '@tessera/stores';
 import { sqlState } from '@tessera/telemetry';
-import { commandsOf } from '../apply/commands-of-plan.ts';
+import {
+  deleteApplications,
+  putApplications,
+  restoreApplications,
+} from '../applications/commands.postgres.ts';
+import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
+import { deleteResources, putResources } from '../resources/commands.postgres.ts';
+import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
+import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
+import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
-import type { Write } from './command.ts';
+import type { Command, Write } from './command.ts';
 import type { DecidedChange } from './store.ts';
 
 /** Another tenant took a unique value after this change had looked: the change has to be decided again. */
@@ -47,4 +56,47 @@ export async function carryOut(
 /** Whether a plan declares something that must differ from other tenants. */
 export function claimsValues({ tenant, resources, applications }: TenantPlan): boolean {
   return tenant !== 'unchanged' || putOf(resources).length > 0 || applications.created.length > 0;
+}
+
+/**
+ * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after what they
+ * refer to; a unique value is freed before it is used again.
+ */
+function commandsOf({
+  desired,
+  tenant,
+  resources,
+  roles,
+  providers,
+  users,
+  applications,
+  restores,
+}: TenantPlan): Command[] {
+  const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
+    records.length === 0 ? [] : [command(records)];
+  return [
+    ...(tenant === 'created' || tenant === 'updated' ? [putTenant(desired.tenant)] : []),
+    ...ifAny(putRoles, putOf(roles)),
+    ...ifAny(
+      deleteProviders,
+      providers.deleted.map(({ name }) => name),
+    ),
+    ...ifAny(putProviders, putOf(providers)),
+    ...ifAny(putResources, putOf(resources)),
+    ...ifAny(
+      deleteResources,
+      resources.deleted.map(({ audience }) => audience),
+    ),
+    ...ifAny(deleteApplications, applications.deleted),
+    ...ifAny(putApplications, putOf(applications)),
+    ...ifAny(restoreApplications, restores ? applications.created : []),
+    ...ifAny(deleteUsers, users.deleted),
+    ...ifAny(putUsers, putOf(users)),
+    ...ifAny(restoreUsers, restores ? users.created : []),
+    ...ifAny(
+      deleteRoles,
+      roles.deleted.map(({ name }) => name),
+    ),
+    ...(tenant === 'deleted' ? [deleteTenant()] : []),
+  ];
 }

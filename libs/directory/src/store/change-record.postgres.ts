@@ -1,11 +1,11 @@
-import type { Queryable } from '@tessera/stores';
+import type { Database, Queryable } from '@tessera/stores';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import type { AuditRuntime } from './audit-rows.postgres.ts';
-import { carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
+import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
 import type { ClaimedRecord, RecordTransaction, UniqueValues } from './store.ts';
@@ -14,15 +14,32 @@ import { takenValues } from './taken-values.postgres.ts';
 /** How long what a create created is kept. */
 const kept = `interval '24 hours'`;
 
-/** Reads and writes of one transaction that changes a record of a tenant. */
-export async function changeRecord<T>(
-  tx: Queryable,
-  runtime: AuditRuntime,
+/**
+ * Changes one record of a tenant in one transaction, which may be repeated, so that `work` must have no other effects.
+ * @param how users and applications `together`; what they refer to `alone`
+ */
+export type ChangeRecord = <T>(
   tenantId: string,
   how: 'alone' | 'together',
   work: (records: RecordTransaction) => Promise<T>,
-): Promise<T> {
-  await lockTenant(tx, tenantId, how);
+) => Promise<T>;
+
+export function createChangeRecord(database: Database, runtime: AuditRuntime): ChangeRecord {
+  return (tenantId, how, work) =>
+    againIfTakenMeanwhile(() =>
+      database.transaction(async (tx) => {
+        await lockTenant(tx, tenantId, how);
+        return work(await openRecords(tx, runtime, tenantId));
+      }),
+    );
+}
+
+/** Reads and writes of the transaction. */
+async function openRecords(
+  tx: Queryable,
+  runtime: AuditRuntime,
+  tenantId: string,
+): Promise<RecordTransaction> {
   const tenant = await findTenant(tx, tenantId);
   // A tenant with another issuer brings all of its audiences there.
   const taken = async (plan: TenantPlan) => {
@@ -30,7 +47,7 @@ export async function changeRecord<T>(
     const resources = plan.tenant === 'unchanged' ? putOf(plan.resources) : await readResources(tx, tenantId);
     return takenValues(tx, tenantId, valuesOf(plan, resources));
   };
-  return work({
+  return {
     tx,
     tenantId,
     tenant,
@@ -42,7 +59,7 @@ export async function changeRecord<T>(
       // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
       if ((await taken(change.plan)).length > 0) throw new TakenMeanwhile();
     },
-  });
+  };
 }
 
 function valuesOf(

@@ -219,15 +219,6 @@ export interface AdminStore {
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
   tenantState(tenantId: string): Promise<TenantState | undefined>;
   changeTenant(tenantId: string, values: UniqueValues, decide: Decide): Promise<TenantChangeResult>;
-  /**
-   * Changes one record in one transaction, which may be repeated, so that `work` must have no other effects.
-   * @param how users and applications `together`; what they refer to `alone`
-   */
-  changeRecord<T>(
-    tenantId: string,
-    how: 'alone' | 'together',
-    work: (records: RecordTransaction) => Promise<T>,
-  ): Promise<T>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**
