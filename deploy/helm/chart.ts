@@ -219,6 +219,7 @@ const everywhere: Values = {
     tokenRefreshKeys: { existingSecret: 'refresh' },
     deviceHmacKey: { existingSecret: 'secrets' },
     webhookKey: { existingSecret: 'secrets' },
+    smtpUrl: { existingSecret: 'secrets' },
   },
   redis: {
     existingSecret: 'redis',

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { buildAdmin } from '@tessera/admin';
 import { buildAuthorize, migrations as authorizeMigrations } from '@tessera/authorize';
 import { buildDevice, migrations as deviceMigrations } from '@tessera/device';
-import { buildDirectory, migrations as directoryMigrations } from '@tessera/directory';
+import { buildDirectory, migrations as directoryMigrations, type DirectoryOptions } from '@tessera/directory';
 import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera/gateway';
 import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
 import { local, type BuiltService } from '@tessera/rpc';
@@ -43,11 +43,11 @@ export const allMigrations = [
 export function compose(
   config: z.infer<typeof standaloneConfig>,
   runtimeFor: (service: string) => Runtime,
-  options: GatewayOptions,
+  options: GatewayOptions & DirectoryOptions,
 ): Composition {
   const { log } = runtimeFor('standalone');
   const keys = buildKeys(config, {}, runtimeFor('keys'));
-  const directory = buildDirectory(config, {}, runtimeFor('directory'));
+  const directory = buildDirectory(config, {}, runtimeFor('directory'), options);
   const authorize = buildAuthorize(
     config,
     {

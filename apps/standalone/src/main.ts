@@ -7,7 +7,7 @@
  *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
  */
 import { fileURLToPath } from 'node:url';
-import { applyAtStart, bootstrapAtStart } from '@tessera/directory';
+import { applyAtStart, bootstrapAtStart, isLoopback } from '@tessera/directory';
 import { insecureSettings } from '@tessera/gateway';
 import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
@@ -20,6 +20,7 @@ import { firstAdministratorLink } from './welcome-link.ts';
 import { allMigrations, compose } from './compose.ts';
 import { introspectionCredentials, standaloneConfig, withOperatorTenant, withSecrets } from './config.ts';
 import { demoClient } from './demo-client/index.ts';
+import { createMailbox } from './demo-client/mailbox.ts';
 
 const demoFile = fileURLToPath(new URL('../../../deploy/demo/tessera.yaml', import.meta.url));
 
@@ -33,7 +34,15 @@ await runProcess({
     await maintainSchemas(allMigrations, config, runtime, lifecycle);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
-    const demo = demoClient({ issuer: () => issuer, clock: runtime.clock, random: runtime.random });
+    const hasMailbox =
+      isDemo && config.TESSERA_SMTP_URL === undefined && isLoopback(config.TESSERA_HTTP_HOST);
+    const mailbox = hasMailbox ? createMailbox() : undefined;
+    const demo = demoClient({
+      issuer: () => issuer,
+      clock: runtime.clock,
+      random: runtime.random,
+      mailbox,
+    });
     const { services, gateway, token, directory, keys, admin, operator } = compose(
       config,
       (service) => ({ ...runtime, log: runtime.log.child({ component: service }) }),
@@ -41,6 +50,9 @@ await runProcess({
         readiness: async () => readiness(lifecycle),
         draining: lifecycle.signal,
         extensions: isDemo ? [demo] : [],
+        ...(mailbox && {
+          mailRoute: { transport: mailbox.transport, from: 'no-reply@localhost', issuer },
+        }),
       },
     );
     for (const service of services) {

@@ -1,5 +1,5 @@
 import { metrics, type Logger } from '@tessera/telemetry';
-import type { Message, Send, Sent } from '@tessera/outbound';
+import type { Message, Sent } from '@tessera/outbound';
 
 /** When a failed delivery is tried again. */
 export interface RetryRules {
@@ -13,7 +13,7 @@ const internalFailurePauseSeconds = 2;
 
 const attempts = metrics.counter({
   name: 'tessera_deliveries_total',
-  help: 'Attempts to notify clients and notification systems, by mode: ping, push, prompt or logout.',
+  help: 'Attempts to notify clients, notification systems and people, by mode: ping, push, prompt, logout or mail.',
   labels: ['mode', 'outcome'],
 });
 
@@ -23,8 +23,10 @@ export type Attempted =
   | { readonly next: 'failed'; readonly reason: string }
   | { readonly next: 'retry' | 'giveBack'; readonly delaySeconds: number };
 
+type SendMessage<M> = (message: M, closing: AbortSignal) => Promise<Sent>;
+
 /** One attempt to deliver. `messageOf` resolves with the message, or with the reason why nothing is sent. */
-export async function attempt(
+export async function attempt<M extends object = Message>(
   {
     mode,
     number,
@@ -43,8 +45,8 @@ export async function attempt(
     log,
     closing,
   }: {
-    readonly messageOf: () => Promise<Message | string>;
-    readonly send: Send;
+    readonly messageOf: () => Promise<M | string>;
+    readonly send: SendMessage<M>;
     readonly rules: RetryRules;
     readonly log: Logger;
     readonly closing: AbortSignal;
@@ -66,18 +68,18 @@ export async function attempt(
 }
 
 /** `unavailable`: an internal failure; the receiver is not at fault. */
-async function sendOnce({
+async function sendOnce<M extends object>({
   messageOf,
   send,
   log,
   closing,
 }: {
-  readonly messageOf: () => Promise<Message | string>;
-  readonly send: Send;
+  readonly messageOf: () => Promise<M | string>;
+  readonly send: SendMessage<M>;
   readonly log: Logger;
   readonly closing: AbortSignal;
 }): Promise<Sent | { readonly outcome: 'unavailable' }> {
-  let message: Message | string;
+  let message: M | string;
   try {
     message = await messageOf();
   } catch (error) {

@@ -35,12 +35,15 @@ export function startWorker<D extends Due>({
   claim,
   deliver,
   log,
+  pauseMs = pollMs,
 }: {
   /** Claims up to `limit` due deliveries for `leaseSeconds`, except those of the client ids in `skipped`. */
   readonly claim: (limit: number, skipped: readonly string[]) => Promise<readonly D[]>;
   /** Makes one attempt and records its result. */
   readonly deliver: (delivery: D, closing: AbortSignal) => Promise<void>;
   readonly log: Logger;
+  /** Between two reads without a wake-up; a second by default. */
+  readonly pauseMs?: number;
 }): Worker {
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
@@ -75,7 +78,7 @@ export function startWorker<D extends Due>({
   }
 
   const claims = repeat(claimDue, {
-    pauseMs: pollMs,
+    pauseMs,
     onError(error, failures) {
       if (failures === 1) log.warn({ err: error }, 'cannot read pending deliveries');
     },

@@ -11,13 +11,16 @@
  *     operator, gateway: links with which people set their passwords ─> links/
  *     operator, TESSERA_BOOTSTRAP_ADMIN_FILE: the first administrator ─> bootstrap/
  *     authorize, operator: authenticator apps and recovery codes ─> second-factors/
+ *     every kind of change that people hear of ─> mail/ an outbox ──> SMTP
  *     authorize: providers, and the people who sign in with them ─> providers/
  *     every change ──> feed/ ──> watchers in the other services
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { bootstrapAtStart } from './bootstrap/bootstrap-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
-export { buildDirectory, migrations } from './wiring.ts';
+export { isLoopback } from './apply/demo-data.ts';
+export { buildDirectory, migrations, type DirectoryOptions } from './wiring.ts';
+export type { MailTransport } from './mail/smtp.ts';
 export { directoryConfig, directorySecret, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
 export type { DeclaredApplication } from './applications/fields.ts';

@@ -15,11 +15,12 @@ const changeKinds = {
   user: ChangeKind.USER,
 } as const satisfies Record<Change['kind'], ChangeKind>;
 
-export function tenantMessage(tenant: TenantRecord) {
-  return { tenantId: tenant.tenantId, ...messageOf(tenantFields, tenant) };
+/** @param sendsMail whether this directory sends mail */
+export function tenantMessage(tenant: TenantRecord, sendsMail: boolean) {
+  return { tenantId: tenant.tenantId, ...messageOf(tenantFields, tenant), sendsMail };
 }
 
-export function applicationMessage(found: FoundApplication) {
+export function applicationMessage(found: FoundApplication, sendsMail: boolean) {
   const { application, scopes, tenant, validFrom } = found;
   return {
     application: {
@@ -28,7 +29,7 @@ export function applicationMessage(found: FoundApplication) {
       scopes: scopes.map(scopeMessage),
       validFrom: BigInt(validFrom),
     },
-    tenant: tenantMessage(tenant),
+    tenant: tenantMessage(tenant, sendsMail),
   };
 }
 

@@ -6,6 +6,7 @@ import type { ChangePassword } from './credentials/change-password.ts';
 import type { ClientSecrets } from './credentials/client-secrets.ts';
 import { openedLinkCalls } from './links/link-calls.ts';
 import type { PasswordLinks } from './links/password-links.ts';
+import { mailCalls, type MailCallsDeps } from './mail/mail-calls.ts';
 import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
 import type { PasswordSignIn } from './credentials/password-sign-in.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
@@ -21,7 +22,7 @@ import { sentLooks } from './tenants/looks.ts';
 import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
-export interface DirectoryDeps {
+export interface DirectoryDeps extends MailCallsDeps {
   readonly store: DirectoryStore;
   readonly changes: ChangeStore;
   readonly feed: ChangeFeed<SequencedChange>;
@@ -48,6 +49,7 @@ const present = -1;
 
 export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof DirectoryService> {
   const { store, changes, feed, secrets, pepperCheck, secretUses, signIns } = deps;
+  const sendsMail = deps.resetRequests !== undefined;
 
   const findByIdentifier = async (tenantId: string, identifier: string) => {
     if (identifier.length > longestIdentifier) return undefined;
@@ -63,7 +65,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     async getApplication({ clientId }) {
       const found = (await commandLineApplication(clientId, deps)) ?? (await store.findApplication(clientId));
       if (found === undefined) throw notFound('The application');
-      return applicationMessage(found);
+      return applicationMessage(found, sendsMail);
     },
 
     async verifyApplicationSecret({ clientId, clientSecret }) {
@@ -82,7 +84,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     async getTenant({ tenantId }) {
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
-      return { tenant: tenantMessage(tenant) };
+      return { tenant: tenantMessage(tenant, sendsMail) };
     },
 
     async getTenantLooks({ tenantId }) {
@@ -126,6 +128,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
       return { user: userMessage(changed.found), signedInAtMs: BigInt(changed.signedInAt) };
     },
 
+    ...mailCalls(deps),
     ...openedLinkCalls(deps),
     ...secondFactorCalls(deps.secondFactors),
     ...passkeyCalls(deps.passkeys),

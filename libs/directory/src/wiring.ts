@@ -21,6 +21,9 @@ import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { personCalls } from './person/person-calls.ts';
+import { usualPace, type MailPace } from './mail/mail-worker.ts';
+import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
+import { createResetRequests } from './mail/reset-requests.ts';
 import { recordRoutes } from './records/record-routes.ts';
 import { createPasskeys } from './passkeys/passkeys.ts';
 import { createProviderSecrets } from './providers/provider-secrets.ts';
@@ -42,10 +45,18 @@ const queuePerHash = 25;
 /** Sign-ins of one account that may run or wait at once; more are never needed. */
 const signInsPerAccount = 16;
 
+export interface DirectoryOptions {
+  /** In place of the SMTP server of the settings. */
+  readonly mailRoute?: MailRoute | undefined;
+  /** Shorter pauses, for tests. */
+  readonly mailPace?: MailPace;
+}
+
 export function buildDirectory(
   config: DirectoryConfig,
   _peers: Record<string, never>,
   runtime: Runtime,
+  { mailRoute = smtpRoute(config), mailPace = usualPace }: DirectoryOptions = {},
 ): BuiltService {
   const { database, log, random, clock } = runtime;
   const store = createDirectoryStore(database);
@@ -74,7 +85,13 @@ export function buildDirectory(
   const passwordMinLength = config.TESSERA_PASSWORD_MIN_LENGTH;
   const onChange = () => feed.poke();
   const setting = { database, clock, random, passwords, passwordMinLength, onChange };
-  const links = createPasswordLinks(setting);
+  const mail = mailRoute && openMail(config, mailRoute, { runtime, store, pepper: key, pace: mailPace });
+  const outbox = mail?.outbox;
+  const links = createPasswordLinks({ ...setting, outbox });
+  const delaySeconds = mailPace.requestDelay;
+  const resetRequests =
+    outbox && createResetRequests({ database, clock, random, outbox, links, delaySeconds });
+  mail?.start({ ...(resetRequests && { 'reset-request': resetRequests.answer }) });
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
   const passkeys = createPasskeys({ ...setting, store, pepper: key });
@@ -123,6 +140,7 @@ export function buildDirectory(
           signIns,
           changePassword,
           links,
+          resetRequests,
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
           secondFactors,
           passkeys,
@@ -144,6 +162,7 @@ export function buildDirectory(
       });
     },
     async close() {
+      await mail?.close();
       await purge.close();
       await feed.close();
       await linkPurge.close();

@@ -58,6 +58,8 @@ export const gatewayConfig = z
     TESSERA_ACCESS_LOG: z
       .enum(accessLogs, { error: `expected one of ${accessLogs.join(', ')}` })
       .prefault('all'),
+    /** Mails that people at one address may ask for in an hour. */
+    TESSERA_MAIL_REQUESTS_PER_ADDRESS: integer(60, { min: 1 }),
     TESSERA_MESSAGES_DIR: messagesDirSetting,
     /** Maximum age of the sign-in for approving a device or backchannel request. */
     TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),

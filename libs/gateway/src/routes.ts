@@ -19,6 +19,7 @@ import type { PageHandler } from './pages/page-context.ts';
 import { showAccount, submitAccount } from './pages/account/account-page.ts';
 import { showOwnPassword, submitOwnPassword } from './pages/account/own-password-page.ts';
 import { showPasswordLink, submitPasswordLink } from './pages/account/link-page.ts';
+import { showForgottenPassword, submitForgottenPassword } from './pages/account/forgotten-password-page.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
 
@@ -122,6 +123,8 @@ export const routes: readonly Route[] = [
   { ...post, path: otherPaths.account, handle: submitAccount },
   { ...page, path: otherPaths.password, handle: showOwnPassword },
   { ...post, path: otherPaths.password, handle: submitOwnPassword },
+  { ...page, path: otherPaths.forgottenPassword, handle: showForgottenPassword },
+  { ...post, path: otherPaths.forgottenPassword, handle: submitForgottenPassword },
   { ...page, path: otherPaths.passwordLink, handle: showPasswordLink },
   { ...post, path: otherPaths.passwordLink, handle: submitPasswordLink },
   { ...page, path: at.endSession, handle: logout },

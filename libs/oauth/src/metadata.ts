@@ -30,6 +30,7 @@ export const otherPaths = {
   account: '/account',
   password: '/password',
   passwordLink: '/password/link',
+  forgottenPassword: '/password/forgot',
   assets: '/assets',
   readiness: '/readyz',
 } as const;

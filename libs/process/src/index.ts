@@ -19,6 +19,7 @@ export { refuseWhileClockIsWrong } from './clock/refuse-while-clock-is-wrong.ts'
 export { runProcess } from './run-process.ts';
 export { connectPeers, runService, type PeerName } from './run-service.ts';
 export {
+  choice,
   duration,
   flag,
   integer,
@@ -27,6 +28,7 @@ export {
   parseDuration,
   port,
   secret,
+  secretIn,
 } from './config/setting-types.ts';
 export {
   allowPrivateSetting,

@@ -20,4 +20,5 @@ export * from './browser/chromium.ts';
 export * from './certificates/authority.ts';
 export * from './browser/html.ts';
 export { atEndOfFile } from './cleanup.ts';
+export * from './network/smtp-receiver.ts';
 export * from './network/tcp-proxy.ts';

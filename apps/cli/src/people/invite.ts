@@ -15,6 +15,7 @@ export interface InviteOptions {
   readonly file: string;
   readonly issuer?: string;
   readonly validateOnly: boolean;
+  readonly mail?: boolean;
   readonly output: Format | 'csv';
 }
 
@@ -36,7 +37,7 @@ const columns = ['username', 'email', 'link', 'expireTime'];
  * has no password gets a new link, so that the command can be repeated. Throws CommandError.
  */
 export async function invite(options: InviteOptions, terminal: CommandContext): Promise<void> {
-  const { tenant, file, output, validateOnly } = options;
+  const { tenant, file, output, validateOnly, mail = false } = options;
   const people = peopleIn(await contentOf(file, terminal), file);
   const guests = people.map((person) => ({ ...person, requestId: uuid() }));
   const invitations = await withService('directory', terminal, {
@@ -44,24 +45,33 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
     timeoutMs,
     async run(clientOf, call) {
       const callees = { clientOf, call };
-      const checked = await inTurn(guests, (guest) => invited(callees, tenant, guest, true));
+      const checked = await inTurn(guests, (guest) =>
+        invited(callees, tenant, guest, { validateOnly: true, mail }),
+      );
       const problems = problemsOf(checked, file);
       if (problems.length > 0) throw new CommandError([...problems, 'Nothing was changed.'].join('\n'));
-      return validateOnly ? [] : inTurn(guests, (guest) => invited(callees, tenant, guest, false));
+      return validateOnly
+        ? []
+        : inTurn(guests, (guest) => invited(callees, tenant, guest, { validateOnly, mail }));
     },
   });
   const links = invitations.flatMap((invitation) => {
     if ('problem' in invitation) return [];
     const { guest, userId, made } = invitation;
     const { username, email } = guest;
-    return [{ username, email, userId, ...shownLink(made, options, terminal) }];
+    return [{ username, email, userId, ...(!mail && shownLink(made, options, terminal)) }];
   });
   if (validateOnly) return terminal.say(`${guests.length} people can be invited. Nothing was changed.\n`);
-  terminal.out(output === 'csv' ? csv(links) : printed(links, output, columns));
+  const shown = mail ? columns.slice(0, 2) : columns;
+  terminal.out(output === 'csv' ? csv(links, shown) : printed(links, output, shown));
   const problems = problemsOf(invitations, file);
   for (const problem of problems) terminal.say(`${problem}\n`);
   if (problems.length > 0) terminal.exitWith(1);
-  terminal.say('Give each link to its person alone; the links are not shown again.\n');
+  terminal.say(
+    mail
+      ? 'The links are on their way.\n'
+      : 'Give each link to its person alone; the links are not shown again.\n',
+  );
 }
 
 async function inTurn<T>(guests: readonly Guest[], work: (guest: Guest) => Promise<T>): Promise<T[]> {
@@ -75,7 +85,7 @@ async function invited(
   callees: Callees,
   tenantId: string,
   guest: Guest,
-  validateOnly: boolean,
+  { validateOnly, mail }: { readonly validateOnly: boolean; readonly mail: boolean },
 ): Promise<Invitation> {
   try {
     const userId =
@@ -84,7 +94,7 @@ async function invited(
     const made =
       userId === ''
         ? { uri: '' }
-        : await newPasswordLink(callees, { tenantId, userId, purpose: 'invitation', validateOnly });
+        : await newPasswordLink(callees, { tenantId, userId, purpose: 'invitation', validateOnly, mail });
     return { guest, userId, made: made as CreatePasswordLinkResponse };
   } catch (error) {
     if (error instanceof ConnectError && isAboutOne.has(error.code))
@@ -138,9 +148,12 @@ function problemsOf(invitations: readonly Invitation[], file: string): string[] 
 }
 
 /** RFC 4180. */
-function csv(links: readonly Readonly<Record<string, string>>[]): string {
+function csv(
+  links: readonly Readonly<Record<string, string | undefined>>[],
+  shown: readonly string[],
+): string {
   const quoted = (value = '') => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  return [columns, ...links.map((link) => columns.map((name) => link[name]))]
+  return [shown, ...links.map((link) => shown.map((name) => link[name]))]
     .map((cells) => `${cells.map(quoted).join(',')}\r\n`)
     .join('');
 }

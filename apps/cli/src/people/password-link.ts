@@ -19,6 +19,8 @@ export async function newPasswordLink(
     readonly userId: string;
     readonly purpose: 'invitation' | 'reset';
     readonly validateOnly?: boolean;
+    /** Whether it goes to the person, and is not returned. */
+    readonly mail?: boolean;
   },
 ): Promise<CreatePasswordLinkResponse> {
   return clientOf(UsersService).createPasswordLink(request, call);

@@ -35,6 +35,7 @@ password it may be repeated, which ends the link before.`,
     .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
     .requiredOption('-f, --file <path>', 'the CSV file; - reads standard input')
     .option('--issuer <url>', issuerHelp)
+    .option('--mail', 'mail each link to its person instead of printing it', false)
     .option('--validate-only', 'check everything, and change nothing', false)
     .addOption(outputOption('table', [...formats, 'csv']))
     .addHelpText(
@@ -52,6 +53,7 @@ password it may be repeated, which ends the link before.`,
     .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
     .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
     .option('--user-id <id>', 'in place of --username', nonEmpty)
+    .option('--mail', 'mail the link to the person instead of printing it', false)
     .option('--issuer <url>', issuerHelp)
     .addOption(outputOption('yaml'))
     .action(async (options: ResetOptions) => {

@@ -4,15 +4,23 @@ import { newPasswordLink, shownLink, withPerson, type PersonOptions } from './pa
 
 export interface ResetOptions extends PersonOptions {
   readonly issuer?: string;
+  readonly mail?: boolean;
   readonly output: Format;
 }
 
-/** Prints a link with which a person sets a new password. Throws CommandError. */
+/** Prints, or mails, a link with which a person sets a new password. Throws CommandError. */
 export async function resetLink(options: ResetOptions, terminal: Terminal): Promise<void> {
-  const { result: made } = await withPerson(options, terminal, 'Making a link', async (callees, person) => ({
-    userId: person.userId,
-    link: await newPasswordLink(callees, { ...person, purpose: 'reset' }),
-  }));
+  const { mail = false } = options;
+  const { called, result: made } = await withPerson(
+    options,
+    terminal,
+    'Making a link',
+    async (callees, person) => ({
+      userId: person.userId,
+      link: await newPasswordLink(callees, { ...person, purpose: 'reset', mail }),
+    }),
+  );
+  if (mail) return terminal.say(`A link is on its way to ${called}.\n`);
   const link = { userId: made.userId, ...shownLink(made.link, options, terminal) };
   terminal.out(printed(link, options.output, Object.keys(link)));
   terminal.say('Give the link to this person alone; it is not shown again.\n');

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Random } from '@tessera/kit';
 import { demoDevice } from './demo-device.ts';
+import type { Mailbox } from './mailbox.ts';
 import { pendingRequest, type PendingRequest } from './pending-request.ts';
 import { Remembered } from './remembered.ts';
 
@@ -21,6 +22,8 @@ export interface DemoClientDeps {
   readonly issuer: () => string;
   readonly clock: Clock;
   readonly random: Random;
+  /** Undefined if mail goes elsewhere. */
+  readonly mailbox: Mailbox | undefined;
 }
 
 /** Adds `/demo/` and the pages below it to the gateway's listener. */
@@ -43,9 +46,12 @@ export function demoClient(deps: DemoClientDeps): (app: FastifyInstance) => void
 
   return (app) => {
     device(app);
+    deps.mailbox?.pages(page)(app);
     app.get('/', async (_request, reply) => reply.redirect('/demo/', 302));
     app.get('/demo', async (_request, reply) => reply.redirect('/demo/', 302));
-    app.get('/demo/', async (_request, reply) => page(reply, './demo-start', { issuer: deps.issuer() }));
+    app.get('/demo/', async (_request, reply) =>
+      page(reply, './demo-start', { issuer: deps.issuer(), hasMailbox: deps.mailbox !== undefined }),
+    );
     app.get('/demo/demo.css', async (_request, reply) => reply.type('text/css; charset=utf-8').send(style));
     app.get('/demo/sign-in', async (_request, reply) => {
       const request = pendingRequest(deps.random);

@@ -106,14 +106,18 @@ function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
   });
 }
 
-/** What tenant and request need together. */
+/** What tenant and request need together, and what the tenant can do. */
 function needsOf(
   tenant: Tenant | undefined,
   request?: CheckedRequest,
-): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance'> {
+): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail'> {
   const policy = tenant?.authenticationPolicy;
   const needsPhishingResistance =
     policy === 'phishing-resistant' || request?.needsPhishingResistance === true;
   const needsTwoFactors = policy === 'second-factor' || request?.needsTwoFactors === true;
-  return { needsTwoFactors: needsTwoFactors || needsPhishingResistance, needsPhishingResistance };
+  return {
+    needsTwoFactors: needsTwoFactors || needsPhishingResistance,
+    needsPhishingResistance,
+    sendsMail: tenant?.sendsMail === true,
+  };
 }

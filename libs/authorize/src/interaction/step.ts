@@ -15,6 +15,8 @@ export interface Policy {
   readonly needsTwoFactors: boolean;
   /** Whether a passkey must be among them. */
   readonly needsPhishingResistance: boolean;
+  /** Whether people of the tenant can be sent mail. */
+  readonly sendsMail: boolean;
 }
 
 /** The fields of a form, or what a page shows. */

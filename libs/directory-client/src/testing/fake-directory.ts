@@ -322,6 +322,7 @@ export class FakeDirectory {
       signInWithProvider: () => ({ refusal: 'provider' }),
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
+      requestPasswordReset: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {
         this.changes.watchedAfter.push(afterSequence);
         this.#receive('watchChanges');

@@ -6,10 +6,12 @@ import { readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
 import { weakPasswords } from '../credentials/password-policy.ts';
 import { loadConfig } from '@tessera/process';
+import { z } from 'zod';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 
-const passwordConfig = directoryConfig.pick({ TESSERA_PASSWORD_MIN_LENGTH: true });
+const { TESSERA_PASSWORD_MIN_LENGTH: minimumLengthSetting } = directoryConfig.shape;
+const passwordConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH: minimumLengthSetting });
 
 export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;

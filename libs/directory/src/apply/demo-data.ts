@@ -30,6 +30,7 @@ function reasonAgainst({ NODE_ENV, TESSERA_HTTP_HOST: host }: DemoExposure): str
   return undefined;
 }
 
-function isLoopback(host: string): boolean {
+/** Whether nobody but the user of this machine can connect to a listening address. */
+export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }

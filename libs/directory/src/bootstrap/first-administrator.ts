@@ -74,7 +74,7 @@ export async function createFirstAdministrator(
     const userId = await personWithRole(deps, { records, tenant, declared, hash }, context);
     await endLinks(records.tx, tenantId, 'bootstrap');
     if (hash !== undefined) return undefined;
-    return deps.links.add(records.tx, { tenant, userId, purpose: 'bootstrap' }, context);
+    return deps.links.add(records.tx, { tenant, userId, purpose: 'bootstrap' }, eventBase(context));
   });
   deps.onChange();
   return { tenantId, username: declared.username, link };

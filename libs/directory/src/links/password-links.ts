@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { eventBase } from '@tessera/audit';
+import { eventBase, type AuditEvent } from '@tessera/audit';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { addressKey, networkKey, type Database, type Queryable } from '@tessera/stores';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
+import { noMail } from '../mail/no-mail.ts';
+import type { Outbox } from '../mail/outbox.ts';
 import { notFound, refuseOtherVersion } from '../messages.ts';
 import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
@@ -27,6 +29,8 @@ export interface PasswordLinksDeps {
   readonly passwords: Passwords;
   /** In characters. */
   readonly passwordMinLength: number;
+  /** Undefined if no mail is sent. */
+  readonly outbox: Outbox | undefined;
   /** Called after each commit. */
   readonly onChange: () => void;
 }
@@ -42,7 +46,8 @@ interface OpenedLink {
 export interface PasswordLinks {
   /**
    * Makes a link in place of an earlier one with its purpose. Throws ConnectError for an unknown or inactive person, and for an invitation
-   * to a person who has a password, Aborted for another version than `etag`, unless that is empty. With `validateOnly` it makes none.
+   * to a person who has a password, Aborted for another version than `etag`, unless that is empty. With `validateOnly` it makes none. With
+   * `mail` it goes to the person and is not returned.
    */
   create(
     request: {
@@ -51,6 +56,7 @@ export interface PasswordLinks {
       readonly purpose: Exclude<LinkPurpose, 'bootstrap'>;
       readonly etag?: string;
       readonly validateOnly: boolean;
+      readonly mail?: boolean;
     },
     context: CallContext,
   ): Promise<CreatedLink | undefined>;
@@ -59,8 +65,14 @@ export interface PasswordLinks {
    */
   add(
     tx: Queryable,
-    person: { readonly tenant: TenantRecord; readonly userId: string; readonly purpose: LinkPurpose },
-    context: CallContext,
+    person: {
+      readonly tenant: TenantRecord;
+      readonly userId: string;
+      readonly purpose: LinkPurpose;
+      /** A new one if it is absent. */
+      readonly link?: string;
+    },
+    origin: Pick<AuditEvent, 'actor' | 'requestId' | 'ipAddress'>,
   ): Promise<CreatedLink>;
   /** Whose password a link sets; undefined for one that is unknown, used, expired or no longer valid, or of another issuer's tenant. */
   find(opened: OpenedLink): Promise<LinkedPerson | undefined>;
@@ -94,6 +106,7 @@ export function createPasswordLinks({
   database,
   passwords,
   passwordMinLength,
+  outbox,
   onChange,
   ...runtime
 }: PasswordLinksDeps): PasswordLinks {
@@ -101,9 +114,12 @@ export function createPasswordLinks({
     // Postgres has no text with NUL.
     tenantId.includes('\0') ? undefined : findLink(database, { digest: digestOf(link), tenantId });
 
-  const add: PasswordLinks['add'] = async (tx, { tenant, userId, purpose }, context) => {
+  const add: PasswordLinks['add'] = async (
+    tx,
+    { tenant, userId, purpose, link = opaqueValue('tl_', runtime.random) },
+    origin,
+  ) => {
     const { tenantId } = tenant;
-    const link = opaqueValue('tl_', runtime.random);
     const expiresAt = await putLink(tx, {
       tenantId,
       userId,
@@ -112,7 +128,7 @@ export function createPasswordLinks({
       lifetimeSeconds: lifetimeSeconds[purpose],
     });
     const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
-    await insertAuditRows(tx, [{ ...eventBase(context), ...event, tenantId, subject: userId }], runtime);
+    await insertAuditRows(tx, [{ ...origin, ...event, tenantId, subject: userId }], runtime);
     return { link, tenantIssuer: tenant.issuer, expiresAt };
   };
 
@@ -120,7 +136,7 @@ export function createPasswordLinks({
     find,
     add,
 
-    async create({ tenantId, userId, purpose, etag = '', validateOnly }, context) {
+    async create({ tenantId, userId, purpose, etag = '', validateOnly, mail = false }, context) {
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
       return database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
@@ -133,8 +149,16 @@ export function createPasswordLinks({
         if (found.record.status !== 'active') throw refused('The user is not active.');
         if (purpose === 'invitation' && found.record.passwordHash !== undefined)
           throw refused('The user has a password. Create a link with the purpose reset.');
+        if (mail && found.record.email === '') throw refused('The user has no e-mail address.');
+        if (mail && outbox === undefined) throw noMail();
         if (validateOnly) return undefined;
-        return add(tx, { tenant, userId, purpose }, context);
+        const made = { tenant, userId, purpose };
+        if (!mail || outbox === undefined) return add(tx, made, eventBase(context));
+        const mailId = outbox.newId();
+        await add(tx, { ...made, link: outbox.linkOf(mailId) }, eventBase(context));
+        const kept = { tenantId, userId, kind: purpose, content: {} } as const;
+        await outbox.add(tx, { ...kept, lifetimeSeconds: lifetimeSeconds[purpose] }, mailId);
+        return undefined;
       });
     },
 

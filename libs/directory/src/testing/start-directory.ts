@@ -12,22 +12,28 @@ import { PersonService } from '@tessera/proto-gen/person';
 import { silentLog, testRuntime } from '@tessera/test-kit';
 import { onTestFinished } from 'vitest';
 import { directoryConfig } from '../config.ts';
-import { buildDirectory } from '../wiring.ts';
+import { buildDirectory, type DirectoryOptions } from '../wiring.ts';
 
 export const call = () => rootCall('a-request', 60_000);
 
 /** A directory process on a migrated database, until the test ends. `settings` are as in the environment. */
-export function startDirectory(database: Database, settings: Readonly<Record<string, string>> = {}) {
+export function startDirectory(
+  database: Database,
+  settings: Readonly<Record<string, string>> = {},
+  { failpoint, ...options }: DirectoryOptions & { readonly failpoint?: (name: string) => void } = {},
+) {
   const pepper = createHash('sha256').update('p').digest('base64');
-  const runtime = testRuntime({ database, log: silentLog() });
+  const runtime = testRuntime({ database, log: silentLog(), ...(failpoint && { failpoint }) });
   const service = buildDirectory(
     loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper, ...settings }),
     {},
     runtime,
+    options,
   );
   onTestFinished(() => service.close());
   const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
   return {
+    close: () => service.close(),
     admin: operator(DirectoryAdminService),
     api: {
       tenants: operator(TenantsService),

@@ -53,6 +53,7 @@ export const purpose = {
   /** A change at `/account`, and what it acts on. */
   changeAccount: (userId: string, change: string, target: string) =>
     `account\0${userId}\0${change}\0${target}`,
+  forgottenPassword: (tenantId: string) => `forgotten-password\0${tenantId}`,
   usePasswordLink: (link: string) => `password-link\0${link}`,
   decide: (requestId: string) => `decide\0${requestId}`,
 };

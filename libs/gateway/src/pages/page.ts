@@ -104,7 +104,7 @@ function isTrouble({ statusCode }: FastifyReply): boolean {
 }
 
 /** The language that the client asked for, or the browser (RFC 9110 §12.5.4); English if there is neither. */
-function languageOf(
+export function languageOf(
   request: FastifyRequest,
   { languages }: Gateway,
   uiLocales = new URLSearchParams(rawQuery(request)).get('ui_locales') ?? '',

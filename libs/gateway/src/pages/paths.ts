@@ -41,6 +41,13 @@ export function passwordPath(tenantId?: string): string {
   return withParameters('/password', { tenant: tenantId });
 }
 
+/** `/password/forgot`; the tenant says whose people it is for, and `sent` that the request was made. */
+export function forgottenPasswordPath(
+  query: { readonly tenant?: string | undefined; readonly sent?: '1' } = {},
+): string {
+  return withParameters('/password/forgot', query);
+}
+
 function withParameters(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',

@@ -28,6 +28,7 @@ const payloads = [
 const pages = [
   'account',
   'password',
+  'forgotten-password',
   'mismatch',
   'sign-out',
   'signed-out',
@@ -72,6 +73,7 @@ describe.each(pages)('the page %s', (page) => {
         leadName: value,
         tenantId: value,
         typed: value,
+        recovers: true,
         username: value,
         asksForPresent: true,
         advice: value,

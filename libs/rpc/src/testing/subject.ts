@@ -87,6 +87,7 @@ function directoryRoute(subject: () => Subject) {
     signInWithProvider: unimplemented,
     getPasswordLink: unimplemented,
     redeemPasswordLink: unimplemented,
+    requestPasswordReset: unimplemented,
     watchChanges: (request, context) => subject().watchChanges(request, context),
   });
 }

@@ -89,6 +89,36 @@ describe('the pages of credentials in a real Chromium', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
+  it('a person who has forgotten the password is mailed a link, chooses a new one and signs in', async () => {
+    const username = 'mallory-the-forgetful';
+    await call('Create', { user: { username, email: 'forgetful@demo.example', password: 'soon forgotten' } });
+    await withPage(async (page) => {
+      await page.goto(`${baseUrl}/demo/sign-in`);
+      await page.getByRole('link', { name: 'Forgot your password?' }).click();
+      await heading(page, 'Choose a new password');
+      await look(page, 'forgotten');
+      await expectAccessible(page);
+      await page.getByLabel(/user name/i).fill('Forgetful@demo.example');
+      await page.getByRole('button', { name: 'Send the link' }).click();
+      await heading(page, 'Look into your mail');
+      await page.goto(`${baseUrl}/demo/mailbox`);
+      await heading(page, 'Mailbox');
+      await page.getByRole('heading', { level: 2, name: 'Your password at Demo' }).waitFor();
+      await look(page, 'mailbox');
+      const link = await page.getByRole('link').first().getAttribute('href');
+      await page.getByRole('link').first().click();
+      await heading(page, 'Choose a new password');
+      await choose(page, password);
+      await heading(page, 'Your password is set');
+      await signIn(page, username, password);
+      await heading(page, 'Signed in');
+      await page.goto(link ?? '');
+      await heading(page, 'This link is not valid');
+      expect(server.output).not.toContain(new URL(link ?? '').searchParams.get('link'));
+      expect(server.output).not.toContain('forgetful@demo.example');
+    });
+  });
+
   it.each([true, false])(
     'an invited person opens the link, chooses a password and signs in, with script %s',
     async (javaScriptEnabled) => {

@@ -18,6 +18,13 @@ const noLimits = {
   TESSERA_DECISIONS_PER_USER: '100000',
 };
 
+/** Mail is asked for, and goes nowhere. */
+const mail = {
+  TESSERA_ISSUER: 'https://id.example',
+  TESSERA_SMTP_URL: 'smtp://127.0.0.1:9',
+  TESSERA_MAIL_FROM: 'no-reply@id.example',
+};
+
 describe('a value of another tenant', () => {
   let system: System;
   let rpc: RpcCalls;
@@ -27,7 +34,11 @@ describe('a value of another tenant', () => {
 
   beforeAll(async () => {
     const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
-    system = await startSystem(setUps.split, { stores, environment: noLimits });
+    system = await startSystem(setUps.split, {
+      stores,
+      environment: noLimits,
+      only: { directory: mail },
+    });
     rpc = new RpcCalls(system);
     calls = new NamedCalls(rpc);
     north = new Tenant(calls, 'north', system.baseUrl);

@@ -464,6 +464,17 @@ const directoryCalls: readonly GoodRequest[] = [
     }),
   },
   {
+    method: 'DirectoryService.RequestPasswordReset',
+    request: async (tenant) => ({
+      tenantId: tenant.id,
+      issuerTenantId: tenant.id,
+      identifier: tenant.username,
+      ipAddress: '10.0.0.1',
+    }),
+    // Nobody learns who has it.
+    isNew: true,
+  },
+  {
     method: 'admin.UsersService.CreatePasswordLink',
     async request(tenant) {
       const person = await tenant.record('User', { username: tenant.newName() });

@@ -1,0 +1,118 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { addressKey } from '@tessera/stores';
+import { readQuery } from '../../http/query.ts';
+import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageContext, PageHandler } from '../page-context.ts';
+import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
+import { forgottenPasswordPath, redirectToPage } from '../paths.ts';
+import { requireBrowserId } from '../signed-in-person.ts';
+
+const windowSeconds = 3600;
+
+/** `GET /password/forgot`: asks whose password it is, or says what comes next. */
+export const showForgottenPassword: PageHandler = async (context) => {
+  const { request, reply, gateway } = context;
+  const query = readQuery(request);
+  const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(query, 'tenant');
+  if (!isTenantId(tenantId))
+    return sendTenantForm(context, {
+      path: otherPaths.forgottenPassword,
+      purpose: 'choose a new password',
+      lead: 'Your administrator can tell you its name.',
+      typed: tenantId,
+      fields: [],
+    });
+  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
+  if (elsewhere !== undefined)
+    return reply.header('cache-control', 'no-store').redirect(elsewhere + forgottenPasswordPath(), 302);
+  return query.has('sent') ? sendDone(context) : sendForm(context, tenantId);
+};
+
+/** `POST /password/forgot`: asks for the mail. The answer is the same whether or not there is such an account. */
+export const submitForgottenPassword: PageHandler = async (context) => {
+  const { app, request, reply, gateway } = context;
+  const form = readForm(request);
+  const tenantId = shownParameter(form, 'tenant');
+  checkForm(app, request, form, purpose.forgottenPassword(tenantId), gateway);
+  const identifier = shownParameter(form, 'identifier');
+  if (identifier === '')
+    return sendForm(context, tenantId, 'Enter your user name, e-mail address or phone number.');
+  await countRequest(context);
+  const { ipAddress, requestId, tenant } = request.incoming;
+  try {
+    await gateway.peers.directory.requestPasswordReset(
+      {
+        tenantId,
+        issuerTenantId: tenant?.tenantId ?? '',
+        identifier,
+        language: languageOf(request, gateway),
+        ipAddress,
+      },
+      rootCall(requestId),
+    );
+  } catch (error) {
+    throw refusalOf(error);
+  }
+  return redirectToPage(reply, forgottenPasswordPath({ tenant: tenant ? undefined : tenantId, sent: '1' }));
+};
+
+/** Throws `rate_limited` for an address that asks for much mail. */
+export async function countRequest({ request, gateway }: PageContext): Promise<void> {
+  const limit = gateway.config.TESSERA_MAIL_REQUESTS_PER_ADDRESS;
+  const rule = { name: 'mail.address', limit, windowSeconds };
+  const { allowed, retryAfterSeconds } = await gateway.limiter.consume(
+    rule,
+    addressKey(request.incoming.ipAddress),
+  );
+  if (!allowed)
+    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
+}
+
+/** What a page says if the directory refuses a request for mail, whoever it is for. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  if (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
+    return new OAuthError('not_found', 'Page not found', { cause: error });
+  // Compatibility until 0.3: a `directory` of version 0.1 sends no mail.
+  if (error.code === Code.Unimplemented) return temporarilyUnavailable(error);
+  return error;
+}
+
+function sendForm(context: PageContext, tenantId: string, problem?: string): FastifyReply {
+  const { request, reply, gateway } = context;
+  const token = gateway.antiForgery.token(requireBrowserId(context), purpose.forgottenPassword(tenantId));
+  const page: Page = {
+    template: 'forgotten-password',
+    title: 'Choose a new password',
+    message: problem ?? 'Enter your user name, e-mail address or phone number.',
+    formTarget: 'own',
+    tenant: { id: tenantId, name: '' },
+    data: {
+      path: otherPaths.forgottenPassword,
+      problem,
+      fields: [
+        { name: antiForgeryField, value: token },
+        { name: 'tenant', value: tenantId },
+      ],
+    },
+  };
+  return problem === undefined
+    ? sendPage(request, reply, gateway, page)
+    : sendPageError(request, reply, gateway, new OAuthError('invalid_request', problem), page);
+}
+
+function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
+  return sendPage(request, reply, gateway, {
+    template: 'notice',
+    title: 'Look into your mail',
+    message:
+      'If there is such an account, we have sent a link to its e-mail address. It is valid for one hour.',
+    formTarget: 'own',
+    data: {
+      advice: 'If nothing comes within a few minutes, look among unwanted mail, or ask your administrator.',
+    },
+  });
+}
