@@ -69,17 +69,17 @@ function passwordHash(seed: string): string {
   return `$argon2id$v=19$m=19456,t=2,p=1$${base64(salt)}$${base64(tag)}`;
 }
 
-/** The declared state of the first tenant, which the others are copies of; JSON is YAML. */
-export function declaredState(seed: string, population: Population): string {
+/** The declared state of one tenant; the others are copies of the first. JSON is YAML. */
+export function declaredState(seed: string, population: Population, number = 0): string {
   const hash = passwordHash(seed);
   const times = <T>(length: number, make: (index: number) => T): T[] =>
     Array.from({ length }, (_, index) => make(index));
-  const id = tenantId(0);
+  const id = tenantId(number);
   const [orders, parcels] = [['orders.read', 'orders.write'], ['parcels.read']];
   const tenant = {
     id,
     name: 'Tenant',
-    ...(population.ownIssuers === true && { issuer: sharedIssuer + basePath(population, 0) }),
+    ...(population.ownIssuers === true && { issuer: sharedIssuer + basePath(population, number) }),
     resources: [
       { audience: `https://orders.${id}.example`, name: 'Orders', scopes: orders },
       {
@@ -91,14 +91,14 @@ export function declaredState(seed: string, population: Population): string {
     ],
     roles: ['clerk'],
     users: times(population.people, (person) => ({
-      username: username(0, person),
-      email: `${username(0, person)}@${id}.example`,
+      username: username(number, person),
+      email: `${username(number, person)}@${id}.example`,
       name: `Person ${person}`,
       roles: ['clerk'],
       passwordHash: hash,
     })),
     applications: times(population.applications, (index) => {
-      const { clientId, clientSecret } = clientOf(seed, 0, index);
+      const { clientId, clientSecret } = clientOf(seed, number, index);
       return {
         clientId,
         name: `Application ${index}`,

@@ -5,7 +5,7 @@
  *     main ─> systems: compact, split, peer (oidc-provider), bare handlers; stores: Postgres, Redis
  *       └─> measure/ ─> driver/ (another process) ─> operations/ ──> a system, in turns of a second
  *             └─> CPU time per operation, with a yardstick ─> row ─> table, targets
- *     growth, overload, rest   the other questions
+ *     growth, overload, rest, records/   the other questions
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,6 +19,7 @@ import { residentMemory } from './measure/processor-time.ts';
 import type { Result, Row, Start } from './measure/row.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { overload } from './overload.ts';
+import { recordsAtScale } from './records/records-at-scale.ts';
 import { rest } from './rest.ts';
 import { startStores } from './stores.ts';
 import { applyState, startOther, startTessera, type System, type SystemOptions } from './systems.ts';
@@ -41,6 +42,8 @@ async function main(options: Options): Promise<number> {
     const bench: Bench = { stores, duration: options.duration, say };
     const systems: SystemOptions = { stores, seed: randomBytes(16).toString('hex'), directory, population };
     if (options.growth) return await growthOfSystems(options, bench, systems);
+    if (options.records)
+      return await recordsAtScale(systems, say, (line) => process.stdout.write(`${line}\n`));
     const { tenants, applications, people } = population;
     say(`declaring ${tenants} tenants, ${tenants * applications} applications, ${tenants * people} people`);
     await applyState(systems);

@@ -17,6 +17,8 @@ export interface Options {
   readonly rest: number | undefined;
   /** The cost of a large population instead of the table. */
   readonly growth: boolean;
+  /** Lists, searches and an apply of a large directory instead of the table. */
+  readonly records: boolean;
   /** Whether the peer is measured too. */
   readonly peer: boolean;
   readonly json: string | undefined;
@@ -36,6 +38,7 @@ export const usage = `npm run bench -- [options]
                     that never pause and of clients that honour Retry-After; says what was served and refused
   --beside DIR      another checkout, overloaded in turn with this one
   --growth          each operation with 10,000 tenants and with one, and tokens of 1,000 tenant issuers and of one
+  --records         lists and searches of the administration API, and an apply of one tenant, with 10,000 tenants
 `;
 
 /** A wrong command line; the message is one sentence. */
@@ -56,6 +59,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     beside: values.beside,
     rest: values.rest === undefined ? undefined : seconds('rest', values.rest),
     growth: values.growth === true,
+    records: values.records === true,
     peer: values['no-peer'] !== true,
     json: values.json,
   };
@@ -73,6 +77,7 @@ function read(args: readonly string[]) {
     json: text,
     rest: text,
     growth: flag,
+    records: flag,
     'no-peer': flag,
     help: flag,
   };

@@ -30,6 +30,8 @@ export interface SystemOptions {
   readonly directory: string;
   /** The declared state, if it is applied at this start. */
   readonly applyFile?: string;
+  /** More settings of all processes. */
+  readonly environment?: Environment;
   /** Another checkout whose code runs instead of this one's. */
   readonly root?: string;
 }
@@ -56,7 +58,7 @@ const forOneDriver: Environment = {
 };
 
 export async function startTessera(topology: Topology, options: SystemOptions): Promise<System> {
-  const { stores, seed, population, applyFile, root } = options;
+  const { stores, seed, population, applyFile, environment, root } = options;
   const httpPort = await freePort();
   const baseUrl = `http://127.0.0.1:${httpPort}`;
   const plan = await planSystem(topology, {
@@ -70,6 +72,7 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
     TESSERA_DIRECTORY_PEPPER: secret(seed, 1),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(seed, 2)}`,
     ...(applyFile === undefined ? {} : { TESSERA_APPLY_FILE: applyFile }),
+    ...environment,
   });
   const { TESSERA_RPC_PORT: port, TESSERA_RPC_TOKEN: token = '' } =
     plan.find(({ name }) => name === 'token')?.environment ?? {};

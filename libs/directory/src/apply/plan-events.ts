@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent, EventBase } from '@tessera/audit';
 import { fileOwner } from '../declared/owner.ts';
-import { changedFields, isEmpty, touched, type Difference, type TenantPlan } from './plan.ts';
+import { changedFields, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ProviderRecord } from '../providers/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
@@ -9,7 +9,7 @@ import type { UserRecord } from '../users/fields.ts';
 
 type Draft = Omit<AuditEvent, 'outcome' | 'tenantId' | keyof EventBase>;
 
-/** The audit events of a plan: one for each thing that happened to a user, an application or the tenant. */
+/** The audit events of a plan: one for each thing that happened to a record. */
 export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
   const drafts = [
     ...ownedBy(
@@ -43,10 +43,23 @@ function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Dr
 
 /** API resources with their scopes, and roles. */
 function configurationEvents({ resources, roles }: TenantPlan): readonly Draft[] {
-  if (isEmpty(resources) && isEmpty(roles)) return [];
-  const details = { resources: summary(resources), roles: summary(roles) };
-  const [first] = [...touched(resources), ...touched(roles)];
-  return ownedBy(first, [{ event: 'config.changed', details }]);
+  return [
+    ...recordEvents(resources, ({ audience }) => ({ resource: audience })),
+    ...recordEvents(roles, ({ name }) => ({ role: name })),
+  ];
+}
+
+function recordEvents<R extends { readonly owner: string }>(
+  { created, updated, deleted }: Difference<R>,
+  named: (record: R) => Readonly<Record<string, string>>,
+): readonly Draft[] {
+  const happened = (record: R, change: string, more: Draft['details'] = {}) =>
+    ownedBy(record, [{ event: 'config.changed', details: { ...named(record), change, ...more } }]);
+  return [
+    ...created.flatMap((record) => happened(record, 'created')),
+    ...updated.flatMap(({ before, after }) => happened(after, 'updated', changed(before, after).details)),
+    ...deleted.flatMap((record) => happened(record, 'deleted')),
+  ];
 }
 
 /** Who decides how people sign in. */
@@ -60,10 +73,6 @@ function providerEvents({ providers: { created, updated, deleted } }: TenantPlan
     ),
     ...deleted.flatMap((record) => happened(record, 'provider.deleted')),
   ];
-}
-
-function summary<T>({ created, updated, deleted }: Difference<T>): string {
-  return `${created.length} created, ${updated.length} updated, ${deleted.length} deleted`;
 }
 
 function applicationEvents({ applications: { created, updated, deleted }, restores }: TenantPlan): Draft[] {

@@ -80,7 +80,7 @@ export function countPlan(plan: TenantPlan): PlanCounts {
   };
 }
 
-export function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolean {
+function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolean {
   return created.length + updated.length + deleted.length === 0;
 }
 
@@ -123,7 +123,7 @@ function ended<T extends { readonly status: string }>({ updated, deleted }: Diff
 }
 
 /** The records that a change creates, updates or deletes. */
-export function touched<T>(difference: Difference<T>): T[] {
+function touched<T>(difference: Difference<T>): T[] {
   return [...putOf(difference), ...difference.deleted];
 }
 
