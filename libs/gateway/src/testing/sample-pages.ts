@@ -107,6 +107,10 @@ const samples: Readonly<Record<string, Sample>> = {
     message: 'The authorization context is invalid or has expired.',
     data: { hint: 'register the redirect_uri http://localhost:3000/callback, exactly as it is here.' },
   },
+  'forgotten-password': {
+    title: 'Choose a new password',
+    data: { path: '/password/forgot', problem: 'Enter your user name, e-mail address or phone number.' },
+  },
   'form-post': {
     title: 'Back to the application',
     message: 'You will be sent back to the application.',
@@ -141,6 +145,7 @@ const samples: Readonly<Record<string, Sample>> = {
       ...toContinue,
       passkey,
       identifier: 'ada',
+      recovers: true,
       problem:
         'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.',
     },
