@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
-import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { antiForgery } from '../anti-forgery.ts';
-import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
+import { browserId, cookie, now, openForAda, session } from '../../testing/ada-browser.ts';
+import type { Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';
 
-const browserId = `tb_${'a'.repeat(43)}`;
-const now = 1_800_000_000;
 const waiting = (requestId: string) => ({
   requestId,
   tenantId: 'acme',
@@ -18,38 +16,23 @@ const waiting = (requestId: string) => ({
   bindingMessage: 'W4SCT',
   expiresAt: 0n,
 });
-const session = {
-  sessionId: 's1',
-  tenantId: 'acme',
-  userId: 'u1',
-  username: 'ada',
-  name: 'Ada',
-  authTime: BigInt(now - 60),
-};
 const application = {
   scopes: [{ name: 'orders.read', audience: 'https://api', description: '', resourceName: 'Orders API' }],
 };
 
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
-  openGateway(
-    testRuntime({ clock: fakeClock(now * 1000) }),
+  openForAda(
     {
-      getSession: () => ({ session }),
       listBackchannelAuthentications: () => ({ requests: [waiting('r1'), waiting('r2')] }),
       getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
       decideBackchannelAuthentication: () => ({}),
-      begin: () => passwordStep({}),
-      continue: () => ({
-        next: { next: { case: 'done', value: {} } },
-        session: { sessionToken: 'ts_new', maxAge: 43_200 },
-      }),
       ...behaviours,
     },
     environment,
   );
 type Gateway = ReturnType<typeof open>;
 
-const html = { accept: 'text/html', cookie: `tessera_browser=${browserId}; tessera_session=ts_x` };
+const html = { accept: 'text/html', cookie };
 const get = (gateway: Gateway, url = '/approvals', headers: Record<string, string> = {}) =>
   gateway.app.inject({ method: 'GET', url, headers: { ...html, ...headers } });
 const post = (gateway: Gateway, values: Record<string, string>, headers: Record<string, string> = {}) =>

@@ -2,14 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
-import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { antiForgery } from '../anti-forgery.ts';
-import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
+import { browserId, cookie, now, openForAda, session } from '../../testing/ada-browser.ts';
+import { passwordStep, type Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';
 
-const browserId = `tb_${'a'.repeat(43)}`;
 const userCode = 'WDJB-MJHT';
-const now = 1_800_000_000;
 const pending = {
   requestId: 'r1',
   tenantId: 'acme',
@@ -21,38 +19,22 @@ const pending = {
   expiresAt: 0n,
 };
 const anonymous = { ...pending, requestId: '', clientId: '', applicationName: '', scopes: [], ipAddress: '' };
-const session = {
-  sessionId: 's1',
-  tenantId: 'acme',
-  userId: 'u1',
-  username: 'ada',
-  name: 'Ada',
-  authTime: BigInt(now - 60),
-};
 const application = {
   scopes: [{ name: 'orders.read', audience: 'https://api', description: 'See orders', resourceName: 'API' }],
 };
 
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
-  openGateway(
-    testRuntime({ clock: fakeClock(now * 1000) }),
+  openForAda(
     {
-      getSession: () => ({ session }),
       getDeviceAuthorization: ({ userId }) => ({ request: userId === '' ? anonymous : pending }),
       getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
       decideDeviceAuthorization: () => ({}),
-      begin: () => passwordStep({}),
-      continue: () => ({
-        next: { next: { case: 'done', value: {} } },
-        session: { sessionToken: 'ts_new', maxAge: 43_200 },
-      }),
       ...behaviours,
     },
     environment,
   );
 type Gateway = ReturnType<typeof open>;
 
-const cookie = `tessera_browser=${browserId}; tessera_session=ts_x`;
 const html = { accept: 'text/html', cookie };
 const proof = antiForgery.token(browserId, purpose.openCode(userCode));
 const opened = `/device?user_code=${userCode}&proof=${proof}`;
