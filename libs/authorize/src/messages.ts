@@ -44,13 +44,22 @@ export function browserCallOf(browser: BrowserContext | undefined, call: CallCon
   };
 }
 
+const purposes: Readonly<Partial<Record<OwnPage_Name, OwnPage['purpose']>>> = {
+  [OwnPage_Name.DEVICE]: 'device',
+  [OwnPage_Name.APPROVALS]: 'approvals',
+  [OwnPage_Name.PASSWORD]: 'password',
+  [OwnPage_Name.ACCOUNT]: 'account',
+  [OwnPage_Name.ACCOUNT_CHANGE]: 'account_change',
+  [OwnPage_Name.ADD_PASSKEY]: 'add_passkey',
+  [OwnPage_Name.ADD_TOTP]: 'add_totp',
+  [OwnPage_Name.NEW_RECOVERY_CODES]: 'new_recovery_codes',
+};
+
 /** Throws `InvalidArgument` for a message that names no page. */
 export function ownPageOf(page: OwnPageMessage | undefined): OwnPage {
-  const { name, tenantId = '' } = page ?? {};
-  if (name === OwnPage_Name.DEVICE) return { purpose: 'device', tenantId };
-  if (name === OwnPage_Name.APPROVALS) return { purpose: 'approvals', tenantId };
-  if (name === OwnPage_Name.PASSWORD) return { purpose: 'password', tenantId };
-  if (name === OwnPage_Name.ACCOUNT) return { purpose: 'account', tenantId };
+  const { name = OwnPage_Name.UNSPECIFIED, tenantId = '' } = page ?? {};
+  const purpose = purposes[name];
+  if (purpose !== undefined) return { purpose, tenantId };
   throw new ConnectError('A visit is required.', Code.InvalidArgument);
 }
 

@@ -181,6 +181,7 @@ export function buildAuthorize(
         AccountService,
         accountHandlers({
           presentPerson,
+          dispatcher,
           personService: peers.person,
           directory,
           store: sessionStore,

@@ -1,6 +1,10 @@
 import { AccountProblem } from '@tessera/proto-gen/account';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OwnPage_Name } from '@tessera/proto-gen/authorize';
+import { Status } from '@tessera/proto-gen/directory';
+import { enrolmentCode, passkeyAnswer } from '@tessera/directory-client/testing';
 import { begin, newPerson, type Person } from '../testing/visitor.ts';
+import { methodsWithout } from './remove-factor.ts';
 import { createWorld, password, request, type World } from '../testing/world.ts';
 
 let world: World;
@@ -179,5 +183,216 @@ describe('a person', () => {
         problem: AccountProblem.UNKNOWN,
       });
     expect(await isAsked()).toBe(false);
+  });
+});
+
+type Fields = Record<string, string>;
+
+/** A visit to a page, form by form. */
+async function visit(person: Person, name: OwnPage_Name) {
+  const begun = await world.gateway.begin({
+    browser: person.context(),
+    visit: { case: 'page', value: { name, tenantId: 'acme' } },
+  });
+  let next = begun.next?.next;
+  const step = () => (next?.case === 'step' ? next.value : undefined);
+  return {
+    at: () => step()?.name ?? next?.case,
+    shown: () => step()?.shown ?? {},
+    problem: () => step()?.problem,
+    async send(stepName: string, fields: Fields) {
+      const value = step()?.interaction?.interactionId ?? '';
+      const answer = await world.gateway.continue({
+        browser: person.context(),
+        visit: { case: 'interactionId', value },
+        step: stepName,
+        fields,
+      });
+      if (answer.session !== undefined) person.sessionToken = answer.session.sessionToken;
+      next = answer.next?.next;
+    },
+  };
+}
+
+/** The answer of a passkey to what a page asks. */
+function answerOf({ passkey_options: options = '{}', passkey_nonce: nonce = '' }: Fields) {
+  const { challenge = '' } = JSON.parse(options) as { challenge?: string };
+  return { passkey: passkeyAnswer(userId, challenge), passkey_nonce: nonce };
+}
+
+/** Somebody who has signed in with a passkey. */
+async function sure(): Promise<Person> {
+  const person = newPerson(world);
+  const entering = await visit(person, OwnPage_Name.ACCOUNT);
+  await entering.send('passkey', answerOf(entering.shown()));
+  expect(entering.at()).toBe('done');
+  return person;
+}
+
+async function age(seconds: number): Promise<void> {
+  await world.database.query({
+    name: 'test.age_sessions_of_person',
+    text: `UPDATE authorize.session SET auth_time = auth_time - make_interval(secs => $2) WHERE user_id = $1`,
+    values: [userId, seconds],
+  });
+}
+
+const remove = async (person: Person, passkeyId: string) =>
+  world.account.removeFactor({ browser: person.context(), passkeyId });
+
+describe('removing a factor', () => {
+  it('needs a recent sign-in with a second factor, of who has one', async () => {
+    const byPassword = await signedIn();
+    expect(await remove(byPassword, userId)).toMatchObject({ problem: AccountProblem.SIGN_IN_AGAIN });
+    const person = await sure();
+    await age(301);
+    expect(await remove(person, userId)).toMatchObject({ problem: AccountProblem.SIGN_IN_AGAIN });
+    expect((await accountOf(person))?.passkeys).toHaveLength(1);
+
+    const confirming = await visit(byPassword, OwnPage_Name.ACCOUNT_CHANGE);
+    expect(confirming.at()).toBe('password');
+    await confirming.send('password', { identifier: username, password });
+    expect(confirming.at()).toBe('passkey');
+    await confirming.send('passkey', answerOf(confirming.shown()));
+    expect(confirming.at()).toBe('done');
+    expect((await remove(byPassword, userId)).problem).toBe(AccountProblem.UNSPECIFIED);
+  });
+
+  it('ends all sessions; this browser keeps what it proved without the factor', async () => {
+    const [person, there] = [await signedIn(), await signedIn()];
+    const confirming = await visit(person, OwnPage_Name.ACCOUNT_CHANGE);
+    await confirming.send('password', { identifier: username, password });
+    await confirming.send('passkey', answerOf(confirming.shown()));
+    const { session } = await remove(person, userId);
+    expect([await isSignedIn(person), await isSignedIn(there)]).toEqual([false, false]);
+    person.sessionToken = session?.sessionToken ?? '';
+    const present = await world.gateway.getSession({ browser: person.context() });
+    expect(present.session?.authentication?.methods).toEqual(['pwd']);
+  });
+
+  it('leaves no session to who has proved nothing else', async () => {
+    const person = await sure();
+    const { session, problem } = await remove(person, userId);
+    expect([session, problem]).toEqual([undefined, AccountProblem.UNSPECIFIED]);
+    expect(await isSignedIn(person)).toBe(false);
+  });
+
+  it('knows no factor of somebody else', async () => {
+    const person = await sure();
+    for (const named of ['acme-bob', 'unknown', ''])
+      expect(await remove(person, named)).toMatchObject({ problem: AccountProblem.UNKNOWN });
+    expect(await isSignedIn(person)).toBe(true);
+  });
+
+  it('by who has an app asks for its code once more, and the new session needs none', async () => {
+    await world.directory.changeUser(userId, { hasPasskey: false, totpCode: '654321' });
+    const person = newPerson(world);
+    const entering = await visit(person, OwnPage_Name.ACCOUNT);
+    await entering.send('password', { identifier: username, password });
+    await entering.send('totp', { totp_code: '654321' });
+    await age(301);
+    expect(await remove(person, '')).toMatchObject({ problem: AccountProblem.SIGN_IN_AGAIN });
+    const confirming = await visit(person, OwnPage_Name.ACCOUNT_CHANGE);
+    await confirming.send('password', { identifier: username, password });
+    expect(confirming.at()).toBe('totp');
+    await confirming.send('totp', { totp_code: '654321' });
+    const { session } = await remove(person, '');
+    person.sessionToken = session?.sessionToken ?? '';
+    expect(await isSignedIn(person)).toBe(true);
+    expect((await accountOf(person))?.hasTotp).toBe(false);
+  });
+
+  it.each([
+    [['pwd', 'otp', 'mfa'], 'totp', ['pwd']],
+    [['pwd', 'swk', 'user', 'mfa'], 'passkey', ['pwd']],
+    [['hwk', 'user', 'mfa'], 'passkey', []],
+    [['hwk', 'user', 'mfa'], 'totp', ['hwk', 'user', 'mfa']],
+    [['pwd', 'otp', 'mfa', 'swk', 'user'], 'passkey', ['pwd', 'otp', 'mfa']],
+    [['pwd'], 'totp', ['pwd']],
+  ] as const)('turns a sign-in by %j, without the %s, into %j', (methods, factor, left) => {
+    expect(methodsWithout(methods, factor)).toEqual(left);
+  });
+});
+
+describe('setting something up', () => {
+  it('follows a recent sign-in at once, and an old one after signing in again', async () => {
+    const person = await sure();
+    expect((await visit(person, OwnPage_Name.ADD_TOTP)).at()).toBe('totp_enrolment');
+    expect((await visit(person, OwnPage_Name.ADD_PASSKEY)).at()).toBe('passkey_enrolment');
+    expect((await visit(person, OwnPage_Name.NEW_RECOVERY_CODES)).at()).toBe('recovery_codes');
+    const byPassword = await signedIn();
+    expect((await visit(byPassword, OwnPage_Name.ADD_PASSKEY)).at()).toBe('password');
+    await age(301);
+    for (const name of [OwnPage_Name.ADD_TOTP, OwnPage_Name.ADD_PASSKEY, OwnPage_Name.NEW_RECOVERY_CODES])
+      expect((await visit(person, name)).at()).toBe('password');
+  });
+
+  it('adds an app and shows recovery codes, and then is done', async () => {
+    const person = await sure();
+    const adding = await visit(person, OwnPage_Name.ADD_TOTP);
+    expect(adding.shown()).toHaveProperty('totp_asked');
+    await adding.send('totp_enrolment', { enrolment_code: '000000' });
+    expect(adding.problem()).toBe('wrong_code');
+    await adding.send('totp_enrolment', { enrolment_code: enrolmentCode });
+    expect(adding.at()).toBe('recovery_codes');
+    await adding.send('recovery_codes', { recovery_codes: 'make' });
+    expect(adding.shown()).toHaveProperty('codes');
+    await adding.send('recovery_codes', { recovery_codes: 'kept' });
+    expect(adding.at()).toBe('done');
+    expect((await accountOf(person))?.hasTotp).toBe(true);
+    expect((await visit(person, OwnPage_Name.ADD_TOTP)).at()).toBe('done');
+  });
+
+  it('can be left to later, and adds nothing', async () => {
+    const person = await sure();
+    const adding = await visit(person, OwnPage_Name.ADD_PASSKEY);
+    expect(adding.shown()).toHaveProperty('passkey_asked');
+    await adding.send('passkey_enrolment', { passkey_later: 'yes' });
+    expect(adding.at()).toBe('done');
+    expect(await isSignedIn(person)).toBe(true);
+  });
+
+  it('is of the person of the session, and of their tenant alone', async () => {
+    const person = await sure();
+    const begun = await world.gateway.begin({
+      browser: person.context(),
+      visit: { case: 'page', value: { name: OwnPage_Name.ADD_TOTP, tenantId: 'umbra' } },
+    });
+    expect(begun.next?.next).toMatchObject({ case: 'step', value: { name: 'password' } });
+  });
+});
+
+describe('a recovery code', () => {
+  it('stands for a lost passkey, and is guessed no more often than a code', async () => {
+    const person = await signedIn();
+    const confirming = await visit(person, OwnPage_Name.ACCOUNT_CHANGE);
+    await confirming.send('password', { identifier: username, password });
+    expect(confirming.shown()).toHaveProperty('recovery');
+    await confirming.send('recovery_code', { recovery_code: '' });
+    expect([confirming.at(), confirming.problem()]).toEqual(['passkey', 'incomplete']);
+    await confirming.send('recovery_code', { recovery_code: 'wrong' });
+    expect([confirming.at(), confirming.problem()]).toEqual(['passkey', 'wrong_code']);
+    await world.directory.changeUser(userId, { recoveryCode: 'k3x7q-9mfah' });
+    await confirming.send('recovery_code', { recovery_code: 'k3x7q-9mfah' });
+    expect(confirming.at()).toBe('done');
+    expect((await remove(person, userId)).problem).toBe(AccountProblem.UNSPECIFIED);
+  });
+
+  it('does not help where phishing must be resisted', async () => {
+    const tenant = { ...world.directory.tenants.get('acme') };
+    world.directory.addTenant('acme', { ...tenant, authenticationPolicy: 'phishing-resistant' });
+    await world.directory.changeTenant('acme', Status.ACTIVE);
+    try {
+      await world.directory.changeUser(userId, { recoveryCode: 'k3x7q-9mfah' });
+      const entering = await visit(newPerson(world), OwnPage_Name.ACCOUNT);
+      await entering.send('password', { identifier: username, password });
+      expect(entering.at()).toBe('passkey');
+      expect(entering.shown()).not.toHaveProperty('recovery');
+      await entering.send('recovery_code', { recovery_code: 'k3x7q-9mfah' });
+      expect([entering.at(), entering.problem()]).toEqual(['passkey', 'wrong_code']);
+    } finally {
+      world.directory.addTenant('acme', tenant);
+      await world.directory.changeTenant('acme', Status.ACTIVE);
+    }
   });
 });

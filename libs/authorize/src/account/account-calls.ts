@@ -6,9 +6,11 @@ import { timestampFromMs, type CallContext, type Client, type Handlers } from '@
 import type { BrowserCall } from '../browser-call.ts';
 import type { ConsentAudit } from '../consent/consent-audit.ts';
 import type { ConsentStore } from '../consent/consents.postgres.ts';
+import type { Dispatcher } from '../interaction/dispatcher.ts';
 import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
 import type { FindPresentPerson, PresentPerson } from '../sessions/present-person.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { removeFactor } from './remove-factor.ts';
 import {
   firstPosition,
   type EndedSession,
@@ -20,9 +22,10 @@ import {
 export interface AccountDeps {
   readonly presentPerson: FindPresentPerson;
   readonly personService: Client<typeof PersonService>;
-  readonly directory: Pick<DirectoryClient, 'isActive'>;
+  readonly directory: Pick<DirectoryClient, 'isActive' | 'user'>;
+  readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly store: Pick<SessionStore, 'live'>;
-  readonly sessions: Pick<Sessions, 'endElsewhere'>;
+  readonly sessions: Pick<Sessions, 'endElsewhere' | 'open'>;
   readonly consents: Pick<ConsentStore, 'ofPerson' | 'revoke'>;
   readonly audit: Pick<ConsentAudit, 'revoked'>;
   readonly idleSeconds: number;
@@ -49,6 +52,13 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
     return person === undefined ? { problem: AccountProblem.SIGNED_OUT } : work(person, from);
   }
 
+  /** As `asPerson`, for changes that weaken how the person signs in. */
+  const asSure = <T>(browser: BrowserContext | undefined, call: CallContext, work: Work<T>) =>
+    asPerson<T | { problem: AccountProblem }>(browser, call, async (person, from) => {
+      const isSure = await deps.dispatcher.isEnough(from, person.session, 'account_change');
+      return isSure ? work(person, from) : { problem: AccountProblem.SIGN_IN_AGAIN };
+    });
+
   return {
     async getAccount({ browser }, call) {
       const from = browserCallOf(browser, call);
@@ -64,6 +74,15 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
         const renamed = { tenantId, userId, credentialId, name, ipAddress };
         const { found } = await personService.renameOwnPasskey(renamed, call.onward());
         return found ? {} : { problem: AccountProblem.UNKNOWN };
+      }),
+
+    removeFactor: ({ browser, passkeyId }, call) =>
+      asSure(browser, call, async (person, from) => {
+        try {
+          return await removeFactor(deps, person, from, passkeyId);
+        } finally {
+          onSessionEnd();
+        }
       }),
 
     endOwnSessions: ({ browser, sessionId }, call) =>

@@ -12,6 +12,7 @@ import { createFinish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Next, OwnPage, VisitsToPages } from './next.ts';
 import { createPolicies } from './policies.ts';
+import { isRecent, isSensitive } from './sensitive.ts';
 import { nextStep } from './step.ts';
 import type { Step } from './step.ts';
 import { withSession } from './visit.ts';
@@ -29,7 +30,7 @@ export interface Dispatcher {
   /** What the page of a stored visit shows. */
   show(from: BrowserCall, interactionId: string): Promise<Next>;
   /** Whether a session is all that a page of ours needs. */
-  isEnough(from: BrowserCall, session: Session): Promise<boolean>;
+  isEnough(from: BrowserCall, session: Session, purpose?: OwnPage['purpose']): Promise<boolean>;
   /** Ignores a form for a step that is not due. */
   readonly continue: Continue;
 }
@@ -45,7 +46,7 @@ export function createDispatcher(deps: {
   readonly random: Random;
   readonly ignoreUnknownScopes: boolean;
 }): Dispatcher {
-  const { steps, directory, visits, random } = deps;
+  const { steps, directory, sessions, visits, random } = deps;
   const policies = createPolicies(deps);
   const finish = createFinish(deps);
 
@@ -62,6 +63,19 @@ export function createDispatcher(deps: {
     if (due === undefined) throw invalidContext('no step is due');
     await policies.requirePerson(from, policy, visit);
     return nextPage(due, { steps, from, visit, policy, interactionId });
+  }
+
+  /** Of a visit that changes how a person signs in: what is left to do for who has just signed in, `done` if that is nothing. */
+  async function sensitiveVisit(from: BrowserCall, visit: Visit): Promise<Visit | 'done'> {
+    if (!isSensitive(visit.purpose)) return visit;
+    const present = await sessions.find(from);
+    if (present?.tenantId !== visit.tenantId || !isRecent(present)) return visit;
+    const known = withSession(visit, present);
+    const policy = await policies.of(from, known);
+    if ('next' in policy || (await policies.person(from, policy, known.person)) === undefined) return visit;
+    const due = await nextStep(steps, from, known, policy);
+    if (due === undefined) return 'done';
+    return due.isSetUp === true ? known : visit;
   }
 
   /** Its identifier; empty if it is not stored: a password can be entered all the same. */
@@ -81,13 +95,15 @@ export function createDispatcher(deps: {
   return {
     begin: createBegin({ ...deps, policies, finish }),
     async beginAtPage(from, page) {
-      const visit = await visitTo(from, page);
+      const visit = await sensitiveVisit(from, await visitTo(from, page));
+      if (visit === 'done') return { next: 'done' };
       return shown(from, visit, await savedAtPage(from, visit));
     },
     show: async (from, interactionId) =>
       shown(from, await visits.find(from.browser, interactionId), interactionId),
-    async isEnough(from, session) {
-      const visit = withSession(visitToPage(from.browser, 'approvals', session.tenantId, random), session);
+    async isEnough(from, session, purpose = 'approvals') {
+      if (isSensitive(purpose) && !isRecent(session)) return false;
+      const visit = withSession(visitToPage(from.browser, purpose, session.tenantId, random), session);
       const policy = await policies.of(from, visit);
       return 'tenantId' in policy && (await nextStep(steps, from, visit, policy)) === undefined;
     },

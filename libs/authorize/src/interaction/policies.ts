@@ -6,6 +6,7 @@ import { checkRequest, isRefusal } from '../authorization/request.ts';
 import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import { isSensitive } from './sensitive.ts';
 import type { Policy } from './step.ts';
 import { invalidContext } from './visits.ts';
 
@@ -50,6 +51,7 @@ export function createPolicies(deps: {
         tenantId: tenant.tenantId,
         clientId: application.clientId,
         request,
+        needsOwnFactor: false,
         ...needsOf(tenant, request),
       };
     }
@@ -78,9 +80,10 @@ export function createPolicies(deps: {
 
     async of(from, visit) {
       if (visit.purpose !== 'code') {
-        const { tenantId } = visit;
+        const { tenantId, purpose } = visit;
         const tenant = await directory.tenant(tenantId, from.call.onward());
-        return { tenantId, clientId: '', request: undefined, ...needsOf(tenant) };
+        const needsOwnFactor = isSensitive(purpose);
+        return { tenantId, clientId: '', request: undefined, needsOwnFactor, ...needsOf(tenant) };
       }
       const policy = await ofRequest(from, visit);
       if ('tenantId' in policy && policy.tenantId !== visit.tenantId)

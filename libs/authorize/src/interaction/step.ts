@@ -13,6 +13,8 @@ export interface Policy {
   readonly request: CheckedRequest | undefined;
   /** Whether a sign-in by one factor is not enough. */
   readonly needsTwoFactors: boolean;
+  /** Whether who has a second factor must use one. */
+  readonly needsOwnFactor: boolean;
   /** Whether a passkey must be among them. */
   readonly needsPhishingResistance: boolean;
   /** Whether people of the tenant can be sent mail. */
@@ -52,6 +54,8 @@ export interface Step {
   readonly name: string;
   /** A session is not enough to take it: the person signs in again first, so that an open browser does not lock its owner out. */
   readonly needsFreshSignIn?: boolean;
+  /** It asks nothing about who the person is, but sets something up for them. */
+  readonly isSetUp?: boolean;
   /** The error for a request that lets us show nothing (OIDC Core §3.1.2.6); by default the person must interact. */
   readonly unaskedError?: 'consent_required';
   /** Names of the steps in whose place a person may take it, on their pages. */

@@ -8,6 +8,7 @@ import { createPasswordStep } from './password/password.ts';
 import { createPasskeyEnrolmentStep } from './passkey/passkey-enrolment.ts';
 import { createPasskeyStep } from './passkey/passkey.ts';
 import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
+import { createRecoveryCodeStep } from './totp/recovery-code.ts';
 import { createTotpEnrolmentStep } from './totp/totp-enrolment.ts';
 import { createTotpStep } from './totp/one-time-code.ts';
 
@@ -26,6 +27,7 @@ export function createSteps(deps: StepDeps): readonly Step[] {
     createPasswordStep(deps),
     createTotpStep(deps),
     createPasskeyStep(deps),
+    createRecoveryCodeStep(deps),
     createTotpEnrolmentStep(deps),
     createRecoveryCodesStep(deps),
     createPasskeyEnrolmentStep(deps),

@@ -3,6 +3,7 @@ import { create } from '@tessera/rpc';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
+import { purposes } from './store.ts';
 import type { AnsweredVisit, CodePresentation, CodeRecord, CodeStore, VisitStore, Visit } from './store.ts';
 
 /** Every test works on keys of its own. */
@@ -38,6 +39,23 @@ export function visitStoreContract(engine: string, openWith: (quota: number) => 
       expect(await store.find(id)).toEqual(pending);
       expect(await store.find(unique())).toBeUndefined();
     });
+
+    it.each(purposes)(
+      'keeps the purpose %s, before and after it is updated and answered',
+      async (purpose) => {
+        const store = await open();
+        const id = unique();
+        const visit = { ...pending, purpose };
+        await store.save(id, visit, 60, '192.0.2.1');
+        expect(await store.find(id)).toEqual(visit);
+        await store.update(id, { ...visit, done: ['password'] });
+        expect(await store.find(id)).toEqual({ ...visit, done: ['password'] });
+        await store.answer(id, { ...answeredBy(''), request: visit }, 60);
+        expect((await store.findAnswered(id))?.request).toEqual(visit);
+        await store.answerAgain(id, { ...answeredBy(''), request: visit }, 60);
+        expect((await store.findAnswered(id))?.request).toEqual(visit);
+      },
+    );
 
     it('lets exactly one of fifty callers answer a request, and keeps that answer for its lifetime', async () => {
       const store = await open();

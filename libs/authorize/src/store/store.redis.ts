@@ -4,15 +4,20 @@ import { create, storedMessage } from '@tessera/rpc';
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { digest } from '../browser-call.ts';
-import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
+import { longestCodeLifetimeSeconds, purposes, tooManyPending } from './store.ts';
 import type { AnsweredVisit, CodePresentation, CodeStore, VisitStore, Visit, Redemption } from './store.ts';
+
+/** Those that every process knows. */
+const firstPurposes = ['code', 'device', 'approvals', 'password'] as const;
 
 /**
  * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1 knows the purpose
  * `code` alone, and no step but the last.
  */
-const storedVisit = z.object({
-  purpose: z.enum(['code', 'device', 'approvals', 'password']).default('code'),
+const visitFields = z.object({
+  purpose: z.enum(firstPurposes).default('code'),
+  /** The purpose, if it is another page of ours than those; unknown ones are of a newer process. */
+  page: z.enum(purposes).optional().catch(undefined),
   browserHash: z.string(),
   tenantId: z.string(),
   issuer: z.string(),
@@ -30,6 +35,18 @@ const storedVisit = z.object({
     .optional(),
   done: z.array(z.string()).default([]),
 });
+
+const storedVisit = visitFields.transform(({ page, ...visit }) => ({
+  ...visit,
+  purpose: page ?? visit.purpose,
+}));
+
+/** A visit as it is stored: earlier processes take the pages that they do not know for another one, and sign people in there. */
+function toStored(visit: Visit) {
+  const { purpose } = visit;
+  const known = firstPurposes.find((first) => first === purpose);
+  return known === undefined ? { ...visit, purpose: 'approvals', page: purpose } : visit;
+}
 
 const storedAnswer = z.object({
   request: storedVisit,
@@ -104,6 +121,10 @@ if origin then redis.call('ZREM', KEYS[3] .. origin, KEYS[1]) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
+function answerText({ request, ...answer }: AnsweredVisit): string {
+  return JSON.stringify({ request: toStored(request), ...answer });
+}
+
 /** Visits in Redis, up to `quota` of one address. */
 export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitStore {
   const saveScript = redis.script({ name: 'authorize.save_visit', lua: saveVisit });
@@ -112,7 +133,7 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
   return {
     async save(idHash, visit, lifetimeSeconds, address) {
       const origin = digest(address).slice(0, 22);
-      const record = JSON.stringify({ ...visit, origin });
+      const record = JSON.stringify({ ...toStored(visit), origin });
       const lifetime = milliseconds(lifetimeSeconds);
       const keys = [visitKey(idHash), `${visitsOf}${origin}`];
       const left = Number(await saveScript(keys, [record, lifetime, quota]));
@@ -123,11 +144,11 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
       return typeof text === 'string' ? storedVisit.parse(JSON.parse(text)) : undefined;
     },
     async update(idHash, visit) {
-      return Number(await updateScript([visitKey(idHash)], [JSON.stringify(visit)])) === 1;
+      return Number(await updateScript([visitKey(idHash)], [JSON.stringify(toStored(visit))])) === 1;
     },
     async answer(idHash, answered, lifetimeSeconds) {
       const keys = [visitKey(idHash), answeredKey(idHash), visitsOf];
-      const values = [JSON.stringify(answered), milliseconds(lifetimeSeconds)];
+      const values = [answerText(answered), milliseconds(lifetimeSeconds)];
       return Number(await answerScript(keys, values)) === 1;
     },
     async findAnswered(idHash): Promise<AnsweredVisit | undefined> {
@@ -136,7 +157,7 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
     },
     async answerAgain(idHash, answered, lifetimeSeconds) {
       const lifetime = String(milliseconds(lifetimeSeconds));
-      await redis.call('SET', answeredKey(idHash), JSON.stringify(answered), 'XX', 'PX', lifetime);
+      await redis.call('SET', answeredKey(idHash), answerText(answered), 'XX', 'PX', lifetime);
     },
   };
 }

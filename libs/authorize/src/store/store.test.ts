@@ -84,6 +84,17 @@ describe('a visit in Redis', () => {
     expect(await store.findAnswered(id)).toEqual({ request: visit, ...answer });
   });
 
+  it('to a page that earlier processes do not know is one to a page that they know, and to a newer page too', async () => {
+    const store = createRedisVisitStore(redis, 1000);
+    const id = systemRandom.bytes(32).toString('hex');
+    const key = `authorize:interaction:${id}`;
+    await store.save(id, { purpose: 'account_change', ...earlier, done: [] }, 60, '192.0.2.1');
+    const stored = JSON.parse(String(await redis.call('GET', key))) as object;
+    expect(stored).toMatchObject({ purpose: 'approvals', page: 'account_change' });
+    await redis.call('SET', key, JSON.stringify({ ...stored, page: 'of a newer process' }));
+    expect((await store.find(id))?.purpose).toBe('approvals');
+  });
+
   it('has every member that version 0.1 reads', async () => {
     const store = createRedisVisitStore(redis, 1000);
     const id = systemRandom.bytes(32).toString('hex');

@@ -3,7 +3,19 @@ import { OAuthError } from '@tessera/oauth';
 import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
 
 /** What a browser visits us for: the authorization request of a client, or a page of ours. */
-export type Purpose = 'code' | 'device' | 'approvals' | 'password' | 'account';
+export const purposes = [
+  'code',
+  'device',
+  'approvals',
+  'password',
+  'account',
+  'account_change',
+  'add_passkey',
+  'add_totp',
+  'new_recovery_codes',
+] as const;
+
+export type Purpose = (typeof purposes)[number];
 
 /** Who is known in a visit, and how. */
 export interface KnownPerson {

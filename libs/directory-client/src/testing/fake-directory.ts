@@ -77,6 +77,8 @@ export interface FakeUser {
   /** Whether the person has a passkey: it answers with `passkeyAnswer`. */
   hasPasskey?: boolean;
   passkeyName?: string;
+  /** A code in place of the app or the passkey, each time; absent for a person without one. */
+  recoveryCode?: string;
   status: Status;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
@@ -297,7 +299,8 @@ export class FakeDirectory {
       },
       verifySecondFactor: ({ tenantId, userId, code }) => {
         const user = this.users.get(`${tenantId} ${userId}`);
-        if (user?.totpCode !== code || user.status !== Status.ACTIVE) return {};
+        if (user === undefined || user.status !== Status.ACTIVE) return {};
+        if (![user.totpCode, user.recoveryCode].includes(code)) return {};
         return { user: withoutPassword(user) };
       },
       proposePasskey: ({ ceremony }) => ({ options: JSON.stringify({ challenge: ceremony?.challenge }) }),
@@ -374,6 +377,7 @@ function withoutPassword({
   totpCode,
   hasPasskey,
   passkeyName: _name,
+  recoveryCode: _code,
   ...user
 }: FakeUser) {
   const secondFactors = [

@@ -4,15 +4,16 @@ import { silentLog } from '@tessera/test-kit';
 
 /** A person in a directory in memory. */
 interface Person {
-  readonly hasPasskey?: boolean;
-  readonly passkeyName?: string;
-  readonly totpCode?: string;
+  hasPasskey?: boolean;
+  passkeyName?: string;
+  totpCode?: string;
+  validFrom: bigint;
 }
 
 interface People {
   /** By tenant and user id, with a space between. */
   readonly users: ReadonlyMap<string, Person>;
-  changeUser(userId: string, edit: Person): Promise<void>;
+  changeUser(userId: string, edit: Partial<Person> | ((person: Person) => void)): Promise<void>;
 }
 
 /** What people see and change of how they sign in, in a directory in memory. A passkey has the identifier of its person. */
@@ -33,6 +34,20 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
       if (found(tenantId, userId).hasPasskey !== true || credentialId !== userId) return { found: false };
       await directory.changeUser(userId, { passkeyName: name });
       return { found: true };
+    },
+
+    async removeOwnFactor({ tenantId, userId, credentialId }) {
+      const { hasPasskey, totpCode } = found(tenantId, userId);
+      const hasIt =
+        credentialId === '' ? totpCode !== undefined : hasPasskey === true && credentialId === userId;
+      if (!hasIt) return { refusal: 'unknown' };
+      const validFrom = BigInt(Math.floor(Date.now() / 1000) + 1);
+      await directory.changeUser(userId, (person) => {
+        person.validFrom = validFrom;
+        if (credentialId === '') delete person.totpCode;
+        else person.hasPasskey = false;
+      });
+      return { signedInAtMs: validFrom * 1000n };
     },
   };
   const service = {

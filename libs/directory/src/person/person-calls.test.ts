@@ -98,6 +98,83 @@ function personContract(engine: string, open: () => Promise<Database>): void {
       await expect(ask({})).rejects.toThrow('not_found');
     });
 
+    it('removes a passkey or the app, which ends what was issued before, with an audit row', async () => {
+      const { service, person, passkey, totp, credentials, events, authorize } = await world();
+      const credentialId = await passkey();
+      await totp();
+      await authorize.replaceRecoveryCodes(person, call());
+      const remove = async (named: string) =>
+        service.removeOwnFactor({ ...person, credentialId: named, ipAddress: '203.0.113.9' }, call());
+      const validFrom = async () => Number((await authorize.getUser(person, call())).user?.validFrom);
+      const before = await validFrom();
+      const first = await remove(credentialId);
+      expect(first.refusal).toBe('');
+      const between = await validFrom();
+      expect(between).toBeGreaterThan(before);
+      expect(first.signedInAtMs).toBe(BigInt(between) * 1000n);
+      expect(await credentials()).toMatchObject({ passkeys: [], hasTotp: true, recoveryCodes: 10 });
+      expect((await remove('')).refusal).toBe('');
+      expect(await validFrom()).toBeGreaterThan(between);
+      // Recovery codes stand for a factor.
+      expect(await credentials()).toMatchObject({ hasTotp: false, recoveryCodes: 0 });
+      expect((await authorize.getUser(person, call())).user?.secondFactors).toEqual([]);
+      const by = { actor: { type: 'user', id: person.userId }, ipAddress: '203.0.113.9' };
+      expect(await events('auth.factor.removed')).toMatchObject([
+        { ...by, subject: person.userId, details: { factor: 'passkey' } },
+        { ...by, details: { factor: 'totp' } },
+      ]);
+    });
+
+    it('removes nothing of anybody else, and nothing twice, and ends nothing then', async () => {
+      const { service, person, other, passkey, authorize, credentials } = await world();
+      const foreign = await passkey({ whose: other });
+      const refusal = async (difference: object) =>
+        (await service.removeOwnFactor({ ...person, ...difference }, call())).refusal;
+      for (const named of [
+        { credentialId: foreign },
+        { credentialId: 'unknown' },
+        { credentialId: 'a\0b' },
+        { credentialId: '' },
+        { credentialId: foreign, tenantId: 'nobody' },
+      ])
+        expect(await refusal(named)).toBe('unknown');
+      expect((await credentials(other)).passkeys).toHaveLength(1);
+      for (const whose of [person, other])
+        expect((await authorize.getUser(whose, call())).user?.validFrom).toBe(0n);
+      const mine = await passkey();
+      const racing = await Promise.all([0, 1, 2].map(() => refusal({ credentialId: mine })));
+      expect(racing.toSorted()).toEqual(['', 'unknown', 'unknown']);
+    });
+
+    it('keeps the only passkey of a person who has no password', async () => {
+      const { service, api, passkey, person, credentials } = await world();
+      const { userId } = await api.users.create(
+        { tenantId: person.tenantId, user: { username: 'keyonly' } },
+        call(),
+      );
+      const whose = { tenantId: person.tenantId, userId };
+      const only = await passkey({ whose });
+      const remove = async (credentialId: string) =>
+        (await service.removeOwnFactor({ ...whose, credentialId }, call())).refusal;
+      expect(await remove(only)).toBe('last');
+      expect(await remove('unknown')).toBe('unknown');
+      await passkey({ whose });
+      expect(await remove(only)).toBe('');
+      expect((await credentials(whose)).passkeys).toHaveLength(1);
+    });
+
+    it('gets recovery codes for a passkey too', async () => {
+      const { authorize, person, passkey, credentials } = await world();
+      const codes = async () => (await authorize.replaceRecoveryCodes(person, call())).codes;
+      await expect(codes()).rejects.toThrow('failed_precondition');
+      await passkey();
+      const [code = ''] = await codes();
+      expect((await authorize.verifySecondFactor({ ...person, code }, call())).user).toMatchObject({
+        userId: person.userId,
+      });
+      expect(await credentials()).toMatchObject({ recoveryCodes: 9 });
+    });
+
     it('renames a passkey of theirs, with an audit row, and no other', async () => {
       const { service, person, other, passkey, credentials, events } = await world();
       const [credentialId, foreign] = [await passkey(), await passkey({ whose: other })];

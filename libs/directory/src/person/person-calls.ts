@@ -4,18 +4,25 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { notFound } from '../messages.ts';
 import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
+import { removeFactor } from './remove-factor.postgres.ts';
 
 export interface PersonCallsDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly random: Random;
+  /** Called after each commit that others must hear of. */
+  readonly onChange: () => void;
 }
 
 /** In characters. */
 const longestName = 64;
 
 /** What people see and change of how they sign in. */
-export function personCalls({ database, ...runtime }: PersonCallsDeps): Handlers<typeof PersonService> {
+export function personCalls({
+  database,
+  onChange,
+  ...runtime
+}: PersonCallsDeps): Handlers<typeof PersonService> {
   return {
     async getCredentials({ tenantId, userId }) {
       const isPossible = !`${tenantId}${userId}`.includes('\0');
@@ -41,6 +48,15 @@ export function personCalls({ database, ...runtime }: PersonCallsDeps): Handlers
       const person = { tenantId, userId };
       const renamed = { credentialId, name, ipAddress, requestId };
       return { found: await renamePasskey(database, runtime, person, renamed) };
+    },
+
+    async removeOwnFactor({ tenantId, userId, credentialId, ipAddress }, { requestId }) {
+      if (`${tenantId}${userId}${credentialId}`.includes('\0')) return { refusal: 'unknown' };
+      const person = { tenantId, userId };
+      const removed = await removeFactor(database, runtime, person, { credentialId, ipAddress, requestId });
+      if (typeof removed === 'string') return { refusal: removed };
+      onChange();
+      return { signedInAtMs: BigInt(removed.validFrom) * 1000n };
     },
   };
 }

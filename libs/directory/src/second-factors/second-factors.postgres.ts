@@ -80,7 +80,7 @@ export async function replaceRecoveryCodes(
   const { tenantId, userId } = person;
   return database.transaction(async (tx) => {
     await lockTenant(tx, tenantId, 'together');
-    if (!(await lockActive(tx, person)) || (await findTotp(tx, person)) === undefined) return false;
+    if (!(await lockActive(tx, person)) || (await factorsOfUser(tx, person)).length === 0) return false;
     await forgetRecoveryCodes(tx, person);
     await tx.query({
       name: 'directory.put_recovery_codes',
@@ -171,7 +171,7 @@ export async function forgetFactors(database: Queryable, people: readonly Person
     });
 }
 
-async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
+export async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
   await tx.query({
     name: 'directory.forget_recovery_codes',
     text: 'DELETE FROM directory.recovery_code WHERE tenant_id = $1 AND user_id = $2',

@@ -46,7 +46,7 @@ export interface SecondFactors {
   enrol(presented: Presented & { readonly seed: string }): Promise<FoundUser | undefined>;
   /** Judges a code of the app or a recovery code, which it uses up. Undefined if it is wrong or used, or the person may not sign in. */
   verify(presented: Presented): Promise<FoundUser | undefined>;
-  /** New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without an app. */
+  /** New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without a second factor. */
   replaceRecoveryCodes(person: PersonId & Origin): Promise<string[]>;
   /** Removes the app, the codes and the passkeys, and ends what was issued before. Returns what there was. Throws NotFound. */
   reset(person: PersonId & { readonly validateOnly: boolean }, context: CallContext): Promise<string[]>;

@@ -91,7 +91,14 @@ describe.each(pages)('the page %s', (page) => {
         codes: [value, value],
         passwordPath: value,
         profile: { name: value, username: value, email: value, phoneNumber: value },
-        passkeys: { passkeys: [{ number: 1, name: value, created: 1, used: 1, rename: hidden(value) }] },
+        passkeys: {
+          passkeys: [
+            { number: 1, name: value, created: 1, used: 1, rename: hidden(value), remove: hidden(value) },
+          ],
+          add: hidden(value),
+        },
+        factors: { removeTotp: hidden(value), recoveryCodes: 1, newCodes: hidden(value) },
+        takesRecoveryCode: true,
         sessions: {
           sessions: [session(value), { ...session(value), isThis: true }],
           endOthers: hidden(value),

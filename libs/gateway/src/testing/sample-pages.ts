@@ -75,7 +75,11 @@ const samples: Readonly<Record<string, Sample>> = {
         email: 'ada.lovelace@a-long-domain.acme.example',
         phoneNumber: '+46701234567',
       },
-      passkeys: { passkeys: [{ number: 1, name: 'Phone', created: time, used: time, rename: [] }] },
+      passkeys: {
+        passkeys: [{ number: 1, name: 'Phone', created: time, used: time, rename: [], remove: [] }],
+        add: [],
+      },
+      factors: { removeTotp: [], recoveryCodes: 3, newCodes: [] },
       sessions: { sessions: [{ ...session, isThis: true }, session], endOthers: [] },
       applications: { applications: [{ name: 'Acme Orders', since: time, used: time, scopes, revoke: [] }] },
     },
@@ -137,7 +141,7 @@ const samples: Readonly<Record<string, Sample>> = {
     message: 'Sign in with it from now on.',
     data: { advice: 'You can close this page.' },
   },
-  passkey: { title: 'Use your passkey', data: { ...toDecide, passkey } },
+  passkey: { title: 'Use your passkey', data: { ...toDecide, passkey, takesRecoveryCode: true } },
   passkey_enrolment: { title: 'Create a passkey', data: { ...toContinue, passkey, isRequired: true } },
   password: {
     title: 'Sign in',

@@ -10,7 +10,7 @@ import type { Visit } from '../../store/store.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 
 /**
- * A new passkey, offered once in a visit to who has just signed in with a password in a browser that can make one: the fields
+ * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password in a browser that can make one: the fields
  * `passkey_created`, which is what the browser answered, and `passkey_nonce`; or `passkey_later`. Required of who must use
  * one and has none.
  */
@@ -35,13 +35,16 @@ export function createPasskeyEnrolmentStep(deps: {
   return {
     name: 'passkey_enrolment',
     needsFreshSignIn: true,
+    isSetUp: true,
 
     async isDue(from, visit, policy) {
-      const { person, done, makesPasskeys } = visit;
+      const { purpose, person, done, makesPasskeys } = visit;
       // Also where browsers have no passkeys: then nobody passes.
       if (await isRequired(from, visit, policy)) return true;
+      if (purpose === 'add_passkey')
+        return person !== undefined && !done.includes('passkey_enrolment') && hasPasskeys(visit);
       if (makesPasskeys !== true || person === undefined || person.sessionId !== undefined) return false;
-      if (ceremonyOf(visit, 'create', '-') === undefined) return false;
+      if (!hasPasskeys(visit)) return false;
       return !done.includes('passkey_enrolment') && !done.includes('passkey');
     },
 
@@ -53,7 +56,8 @@ export function createPasskeyEnrolmentStep(deps: {
       const proposed = { tenantId, userId: person.userId, ceremony: asked };
       const { options } = await directoryService.proposePasskey(proposed, from.call.onward());
       const required = (await isRequired(from, visit, policy)) ? { passkey_required: 'yes' } : {};
-      return { passkey_options: options, passkey_nonce: nonce, ...required };
+      const wished = visit.purpose === 'add_passkey' ? { passkey_asked: 'yes' } : {};
+      return { passkey_options: options, passkey_nonce: nonce, ...required, ...wished };
     },
 
     async take(from, visit, policy, fields) {
@@ -71,4 +75,9 @@ export function createPasskeyEnrolmentStep(deps: {
       return { outcome: 'verified', user, signedInAt: undefined, methods: passkeyMethods(synced) };
     },
   };
+}
+
+/** Whether browsers have passkeys where the visit is. */
+function hasPasskeys(visit: Visit): boolean {
+  return ceremonyOf(visit, 'create', '-') !== undefined;
 }

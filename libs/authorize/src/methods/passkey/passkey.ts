@@ -24,8 +24,9 @@ export function createPasskeyStep(deps: {
     name: 'passkey',
     insteadOf: ['password', 'totp'],
 
-    async isDue({ call }, { tenantId, person }, { needsTwoFactors, needsPhishingResistance }) {
-      if (!needsTwoFactors || person === undefined) return false;
+    async isDue({ call }, { tenantId, person }, policy) {
+      const { needsTwoFactors, needsOwnFactor, needsPhishingResistance } = policy;
+      if (!(needsTwoFactors || needsOwnFactor) || person === undefined) return false;
       const { methods } = person;
       if (needsPhishingResistance ? resistsPhishing(methods) : hasTwoFactors(methods)) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());

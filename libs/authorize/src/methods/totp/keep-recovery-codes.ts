@@ -3,7 +3,7 @@ import type { Client } from '@tessera/rpc';
 import type { Step } from '../../interaction/step.ts';
 
 /**
- * Recovery codes for who has just set up an app: the field `recovery_codes`, `make` to see new ones and `kept` to go on. They are made when
+ * Recovery codes for who has just set up an app, or asks for new ones: the field `recovery_codes`, `make` to see new ones and `kept` to go on. They are made when
  * the person asks, and shown once.
  */
 export function createRecoveryCodesStep({
@@ -14,7 +14,13 @@ export function createRecoveryCodesStep({
   return {
     name: 'recovery_codes',
 
-    isDue: (_from, { done }) => done.includes('totp_enrolment') && !done.includes('recovery_codes'),
+    needsFreshSignIn: true,
+    isSetUp: true,
+
+    isDue: (_from, { purpose, person, done }) =>
+      (purpose === 'new_recovery_codes' || done.includes('totp_enrolment')) &&
+      person !== undefined &&
+      !done.includes('recovery_codes'),
 
     shown: () => ({}),
 

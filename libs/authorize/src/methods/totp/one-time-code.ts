@@ -1,7 +1,9 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
-import type { Step, Verified } from '../../interaction/step.ts';
+import type { BrowserCall } from '../../browser-call.ts';
+import type { Policy, Step, StepResult, Verified } from '../../interaction/step.ts';
+import type { Visit } from '../../store/store.ts';
 import type { LimitGuesses } from '../guess-limits.ts';
 
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
@@ -13,7 +15,8 @@ export function createTotpStep(deps: {
   readonly directory: Pick<DirectoryClient, 'user'>;
   readonly limitGuesses: LimitGuesses;
 }): Step {
-  const { directoryService, directory, limitGuesses } = deps;
+  const { directory } = deps;
+  const takeCode = createTakeCode(deps);
 
   return {
     name: 'totp',
@@ -29,21 +32,36 @@ export function createTotpStep(deps: {
 
     shown: () => ({}),
 
-    async take(from, { tenantId, person }, { clientId }, { totp_code: code = '' }) {
-      if (code.trim() === '' || person === undefined) return { outcome: 'refused', problem: 'incomplete' };
-      const { userId } = person;
+    take: (from, visit, policy, { totp_code: code = '' }) => takeCode(from, visit, policy, code),
+  };
+}
 
-      async function check(): Promise<Verified | undefined> {
-        const { ipAddress } = from.browser;
-        const presented = { tenantId, userId, code, ipAddress };
-        const { user } = await directoryService.verifySecondFactor(presented, from.call.onward());
-        if (user?.userId !== userId || user.tenantId !== tenantId) return undefined;
-        return { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
-      }
+interface TakeCodeDeps {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly limitGuesses: LimitGuesses;
+}
 
-      const guess = { tenantId, clientId, identifier: userId, factor: 'totp' };
-      const verified = await limitGuesses(from, guess, { whose: async () => userId, check });
-      return verified ?? { outcome: 'refused', problem: 'wrong_code' };
-    },
+/** Judges a code of the app or a recovery code. Guesses at both count together. */
+export function createTakeCode({ directoryService, limitGuesses }: TakeCodeDeps) {
+  return async (
+    from: BrowserCall,
+    { tenantId, person }: Visit,
+    { clientId }: Policy,
+    code: string,
+  ): Promise<StepResult> => {
+    if (code.trim() === '' || person === undefined) return { outcome: 'refused', problem: 'incomplete' };
+    const { userId } = person;
+
+    async function check(): Promise<Verified | undefined> {
+      const { ipAddress } = from.browser;
+      const presented = { tenantId, userId, code, ipAddress };
+      const { user } = await directoryService.verifySecondFactor(presented, from.call.onward());
+      if (user?.userId !== userId || user.tenantId !== tenantId) return undefined;
+      return { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
+    }
+
+    const guess = { tenantId, clientId, identifier: userId, factor: 'totp' };
+    const verified = await limitGuesses(from, guess, { whose: async () => userId, check });
+    return verified ?? { outcome: 'refused', problem: 'wrong_code' };
   };
 }

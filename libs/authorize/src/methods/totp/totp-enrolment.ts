@@ -6,7 +6,7 @@ import type { Step } from '../../interaction/step.ts';
 import type { KnownPerson, Visit } from '../../store/store.ts';
 import { otpMethods } from './one-time-code.ts';
 
-/** A person's authenticator app, set up with its first code: the field `enrolment_code`. Due where one factor is not enough, but any second is. */
+/** A person's authenticator app, set up with its first code: the field `enrolment_code`. Due where one factor is not enough, but any second is, and in a visit that adds one. */
 export function createTotpEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user'>;
@@ -16,21 +16,20 @@ export function createTotpEnrolmentStep(deps: {
   return {
     name: 'totp_enrolment',
     needsFreshSignIn: true,
+    isSetUp: true,
 
-    async isDue({ call }, { tenantId, person }, { needsTwoFactors, needsPhishingResistance }) {
-      if (
-        needsPhishingResistance ||
-        !needsTwoFactors ||
-        person === undefined ||
-        person.methods.includes('mfa')
-      )
-        return false;
+    async isDue({ call }, { purpose, tenantId, person, done }, policy) {
+      if (person === undefined || done.includes('totp_enrolment')) return false;
+      const isMissing =
+        policy.needsTwoFactors && !policy.needsPhishingResistance && !person.methods.includes('mfa');
+      if (!isMissing && purpose !== 'add_totp') return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
       return user !== undefined && !user.secondFactors.includes('totp');
     },
 
     async shown({ call }, visit) {
-      return directoryService.proposeTotp(enrolling(visit), call.onward()).then(({ uri }) => ({ uri }));
+      const { uri } = await directoryService.proposeTotp(enrolling(visit), call.onward());
+      return { uri, ...(visit.purpose === 'add_totp' && { totp_asked: 'yes' }) };
     },
 
     async take({ browser, call }, visit, _policy, { enrolment_code: code = '' }) {

@@ -50,6 +50,7 @@ const open = (behaviours: Behaviours = {}) =>
       grants: [{ clientId: 'web', scopes: ['profile'], createTime: time, lastUseTime: time }],
     }),
     renamePasskey: () => ({}),
+    removeFactor: () => ({ session: { sessionToken: 'ts_new', maxAge: 60 } }),
     endOwnSessions: () => ({ sessions: [{ tenantId: 'acme', sessionId: 's2', earlierSessionIds: ['s0'] }] }),
     noteSessionEnd: () => ({}),
     revokeConsent: () => ({}),
@@ -146,13 +147,54 @@ describe('GET /account', () => {
 describe('POST /account', () => {
   it.each([
     ['rename_passkey', 'p1', 'passkey_renamed', { name: 'Laptop' }],
+    ['remove_passkey', 'p1', 'passkey_removed', {}],
+    ['remove_totp', '', 'totp_removed', {}],
     ['end_session', 's2', 'session_ended', {}],
     ['end_other_sessions', '', 'sessions_ended', {}],
     ['revoke_access', 'web', 'access_revoked', {}],
   ] as const)('makes the change %s, and leads back to the page', async (change, target, result, more) => {
     const answer = await send(open(), change, target, more);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account']);
-    expect(answer.cookies).toMatchObject([{ name: 'tessera_account_result', value: result }]);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
+    expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
+  });
+
+  it('gives the browser the session that is left when a factor is removed', async () => {
+    const gateway = open();
+    const { cookies } = await send(gateway, 'remove_passkey', 'p1');
+    expect(cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }, {}]);
+    await send(gateway, 'remove_totp');
+    expect(gateway.requests('removeFactor')).toMatchObject([{ passkeyId: 'p1' }, { passkeyId: '' }]);
+  });
+
+  it('asks to sign in again before it removes a factor, for that visit, and then says so', async () => {
+    const gateway = open({
+      removeFactor: () => ({ problem: AccountProblem.SIGN_IN_AGAIN }),
+      continue: () => ({ next: { next: { case: 'done', value: {} } } }),
+    });
+    const answer = await send(gateway, 'remove_passkey', 'p1');
+    expect(answer.body).toContain('Confirm that it is you');
+    const value = { name: OwnPage_Name.ACCOUNT_CHANGE, tenantId: 'acme' };
+    expect(gateway.requests('begin')).toMatchObject([{ visit: { case: 'page', value } }]);
+    const csrf = /name="csrf" value="([^"]+)"/.exec(answer.body)?.[1] ?? '';
+    const form = { csrf, tenant: 'acme', visit: 'change', identifier: 'ada', password: 'x' };
+    const confirmed = await post(gateway, form);
+    expect(confirmed.cookies).toMatchObject([{ value: 'confirmed' }]);
+    expect(gateway.requests('continue')).toMatchObject([{ visit: { case: 'page', value } }]);
+    for (const visit of ['see', 'add_totp', 'constructor'])
+      expect((await post(gateway, { ...form, visit })).statusCode).toBe(400);
+  });
+
+  it.each([
+    ['add_passkey', OwnPage_Name.ADD_PASSKEY],
+    ['add_totp', OwnPage_Name.ADD_TOTP],
+    ['new_recovery_codes', OwnPage_Name.NEW_RECOVERY_CODES],
+  ] as const)('begins the visit of %s', async (change, name) => {
+    const gateway = open();
+    expect((await send(gateway, change)).body).toContain('Confirm that it is you');
+    const value = { name, tenantId: 'acme' };
+    expect(gateway.requests('begin')).toMatchObject([{ visit: { case: 'page', value } }]);
+    const nothing = open({ begin: () => ({ next: { next: { case: 'done', value: {} } } }) });
+    expect((await send(nothing, change)).headers.location).toBe('/account');
   });
 
   it('names a passkey as the person typed it', async () => {
@@ -185,6 +227,7 @@ describe('POST /account', () => {
     [AccountProblem.UNKNOWN, 'unknown'],
     [AccountProblem.BAD_TEXT, 'bad_text'],
     [AccountProblem.SIGNED_OUT, 'signed_out'],
+    [AccountProblem.LAST_WAY_IN, 'last_way_in'],
   ])('says why nothing has changed (%s)', async (problem, result) => {
     const answer = await send(open({ renamePasskey: () => ({ problem }) }), 'rename_passkey', 'p1');
     expect(answer.cookies).toMatchObject([{ value: result }]);
@@ -212,7 +255,7 @@ describe('POST /account', () => {
   it('knows no other change, and none without a target that needs one', async () => {
     expect((await send(open(), 'constructor')).statusCode).toBe(400);
     const gateway = open();
-    for (const change of ['end_session', 'revoke_access'])
+    for (const change of ['end_session', 'revoke_access', 'remove_passkey'])
       expect((await send(gateway, change)).cookies).toMatchObject([{ value: 'unknown' }]);
     expect(gateway.requests('endOwnSessions')).toEqual([]);
   });

@@ -15,13 +15,19 @@ import { personName, requireBrowserId, signedInPerson } from '../signed-in-perso
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/step-pages.ts';
 import { accountNotice, type AccountResult } from './account-results.ts';
-import type { AccountSection, AccountView } from './account-section.ts';
+import type { AccountSection, AccountView, AccountVisit } from './account-section.ts';
 import { applicationsSection } from './applications-section.ts';
+import { factorsSection } from './factors-section.ts';
 import { passkeysSection } from './passkeys-section.ts';
 import { sessionsSection } from './sessions-section.ts';
 
 /** The sections with forms, in the order of the page. */
-const sections: readonly AccountSection[] = [passkeysSection, sessionsSection, applicationsSection];
+const sections: readonly AccountSection[] = [
+  passkeysSection,
+  factorsSection,
+  sessionsSection,
+  applicationsSection,
+];
 
 /** `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or they name. */
 export const showAccount: PageHandler = async (context) => {
@@ -53,9 +59,12 @@ export const submitAccount: PageHandler = async (context) => {
   const form = readForm(request);
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
-    checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
-    const answer = await unlessEarlier(async () => continueSignIn(context, signInFor(tenantId), form));
-    return answer === 'signed_in' ? back(context) : answer;
+    const visit = visitOf(shownParameter(form, 'visit'));
+    const place = signInFor(tenantId, visit);
+    checkForm(app, request, form, place.purpose, gateway);
+    const answer = await unlessEarlier(async () => continueSignIn(context, place, form));
+    if (answer !== 'signed_in') return answer;
+    return back(context, visit === 'change' ? 'confirmed' : undefined);
   }
   const person = await signedInPerson(context);
   // Signed out meanwhile.
@@ -67,24 +76,44 @@ export const submitAccount: PageHandler = async (context) => {
   const change = changes.get(name);
   if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
   const result = await unlessEarlier(async () => change(context, { session, target, form }));
-  return typeof result === 'string' ? back(context, result) : result;
+  if (typeof result === 'string') return back(context, result, session.tenantId);
+  return unlessEarlier(async () => sendSignIn(context, signInFor(session.tenantId, result.visit), person));
 };
 
 /** Lifetime in seconds of the cookie with the result for the next page. */
 const resultSeconds = 60;
 
-function back({ request, reply }: PageContext, result?: AccountResult): FastifyReply {
+/** `tenantId`: of a person who may have to sign in again. */
+function back({ request, reply }: PageContext, result?: AccountResult, tenantId?: string): FastifyReply {
   if (result !== undefined) writeCookie(request, reply, 'accountResult', result, resultSeconds);
-  return redirectToPage(reply, accountPath());
+  const isShared = request.incoming.tenant === undefined;
+  return redirectToPage(reply, accountPath(isShared ? tenantId : undefined));
 }
 
-function signInFor(tenantId: string) {
+/** What the pages of a sign-in are for, by the visit. */
+const visits = {
+  see: { name: OwnPage_Name.ACCOUNT, lead: 'to see your account' },
+  change: { name: OwnPage_Name.ACCOUNT_CHANGE, lead: 'to change how you sign in' },
+  add_passkey: { name: OwnPage_Name.ADD_PASSKEY, lead: 'to add a passkey' },
+  add_totp: { name: OwnPage_Name.ADD_TOTP, lead: 'to set up an authenticator app' },
+  new_recovery_codes: { name: OwnPage_Name.NEW_RECOVERY_CODES, lead: 'to get new recovery codes' },
+} as const satisfies Record<'see' | AccountVisit, object>;
+
+function visitOf(name: string): keyof typeof visits {
+  return Object.hasOwn(visits, name) ? (name as keyof typeof visits) : 'see';
+}
+
+function signInFor(tenantId: string, visit: keyof typeof visits = 'see') {
+  const { name, lead } = visits[visit];
   return signInToPage({
     path: otherPaths.account,
-    page: { name: OwnPage_Name.ACCOUNT, tenantId },
-    lead: 'to see your account',
-    subject: tenantId,
-    fields: [{ name: 'tenant', value: tenantId }],
+    page: { name, tenantId },
+    lead,
+    subject: visit === 'see' ? tenantId : `${tenantId}\0${visit}`,
+    fields: [
+      { name: 'tenant', value: tenantId },
+      { name: 'visit', value: visit },
+    ],
   });
 }
 

@@ -1,5 +1,9 @@
 /** What became of a change, by the name that the cookie for the next page has. */
 export const accountResults = {
+  confirmed: 'You have confirmed that it is you. You can make the change now.',
+  passkey_removed: 'The passkey is removed. You are signed out everywhere else.',
+  totp_removed: 'The authenticator app is removed. You are signed out everywhere else.',
+  last_way_in: 'You could not sign in without this passkey. Set a password or create another passkey first.',
   passkey_renamed: 'The passkey has another name now.',
   session_ended: 'That browser is signed out.',
   sessions_ended: 'All other browsers are signed out.',

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { AccountProblem, type Account } from '@tessera/proto-gen/account';
 import type { Session } from '@tessera/proto-gen/authorize';
 import type { PageContext } from '../page-context.ts';
@@ -26,8 +25,11 @@ export interface SentChange {
   readonly form: ReadonlyMap<string, string>;
 }
 
-/** Makes a change; answers with its result, or with another page. */
-export type Change = (context: PageContext, sent: SentChange) => Promise<AccountResult | FastifyReply>;
+/** Makes a change; answers with its result, or with what the person does first. */
+export type Change = (
+  context: PageContext,
+  sent: SentChange,
+) => Promise<AccountResult | { readonly visit: AccountVisit }>;
 
 /** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
 export interface AccountSection {
@@ -35,6 +37,9 @@ export interface AccountSection {
   show(view: AccountView): object | Promise<object>;
   readonly changes: Readonly<Record<string, Change>>;
 }
+
+/** A sign-in on the way to a change that weakens how a person signs in, and visits that set something up. */
+export type AccountVisit = 'change' | 'add_passkey' | 'add_totp' | 'new_recovery_codes';
 
 /** The result of a change that may have a problem. */
 export function resultOf(problem: AccountProblem, done: AccountResult): AccountResult {
@@ -45,6 +50,8 @@ export function resultOf(problem: AccountProblem, done: AccountResult): AccountR
       return 'signed_out';
     case AccountProblem.BAD_TEXT:
       return 'bad_text';
+    case AccountProblem.LAST_WAY_IN:
+      return 'last_way_in';
     default:
       return 'unknown';
   }

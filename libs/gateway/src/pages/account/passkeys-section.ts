@@ -1,5 +1,6 @@
 import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
+import { removeFactor } from './removed-factor.ts';
 import { resultOf, type AccountSection } from './account-section.ts';
 
 /** The passkeys of a person: names, and when they were used. */
@@ -14,10 +15,17 @@ export const passkeysSection: AccountSection = {
       created: createTime && timestampMs(createTime),
       used: lastUseTime && timestampMs(lastUseTime),
       rename: fieldsOf('rename_passkey', passkeyId),
+      remove: fieldsOf('remove_passkey', passkeyId),
     })),
+    add: fieldsOf('add_passkey'),
   }),
 
   changes: {
+    add_passkey: async () => ({ visit: 'add_passkey' }),
+
+    remove_passkey: async (context, { target }) =>
+      target === '' ? 'unknown' : removeFactor(context, target, 'passkey_removed'),
+
     async rename_passkey({ app, request, gateway }, { target: passkeyId, form }) {
       const { problem } = await gateway.peers.account.renamePasskey(
         { browser: browserContext(app, request), passkeyId, name: form.get('name') ?? '' },

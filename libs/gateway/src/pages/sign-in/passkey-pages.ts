@@ -17,7 +17,7 @@ export const passkeyPage: StepPage = {
   name: 'passkey',
   fields: ['passkey', 'passkey_nonce'],
   title: () => 'Use your passkey',
-  data: () => ({}),
+  data: ({ shown }) => ({ takesRecoveryCode: shown['recovery'] !== undefined }),
   problems: {
     // Whatever the reason: another one would say which passkeys are known.
     wrong_passkey: {
@@ -32,7 +32,10 @@ export const passkeyPage: StepPage = {
 export const passkeyEnrolmentPage: StepPage = {
   name: 'passkey_enrolment',
   fields: ['passkey_created', 'passkey_nonce', 'passkey_later'],
-  title: ({ shown }) => (isRequired(shown) ? 'Create a passkey' : 'Sign in without a password next time?'),
+  title: ({ shown }) =>
+    isRequired(shown) || shown['passkey_asked'] !== undefined
+      ? 'Create a passkey'
+      : 'Sign in without a password next time?',
   data: ({ shown }) => ({ isRequired: isRequired(shown) }),
   problems: {
     no_passkey: { status: 400, message: 'No passkey was created. Try again.' },

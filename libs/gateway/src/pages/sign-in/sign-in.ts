@@ -8,10 +8,11 @@ import { antiForgeryField, purpose } from '../form.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../page.ts';
+import { redirectToPage } from '../paths.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { giveSession } from '../session.ts';
 import { sendToClient } from './to-client.ts';
-import { passkeyAsked, passkeyPage } from './passkey-pages.ts';
+import { passkeyAsked } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
 import { pageOfForm, pageOfStep } from './step-pages.ts';
 
@@ -86,8 +87,11 @@ export async function sendSignIn(
     },
     rootCall(request.incoming.requestId),
   );
+  // The person has just signed in, and nothing is left to do.
+  if (next?.next.case === 'done') return redirectToPage(context.reply, place.path);
   if (next?.next.case !== 'step') throw new OAuthError('server_error', 'The sign-in could not begin.');
-  return sendStep(context, place, next.next.value, { person, error, isFirst: true });
+  const isFirst = next.next.value.name === passwordPage.name;
+  return sendStep(context, place, next.next.value, { person, error, isFirst });
 }
 
 /** Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of ours. */
@@ -157,15 +161,16 @@ export function sendStep(
     readonly person?: Person | undefined;
     readonly error?: OAuthError | undefined;
     /** Whether the visit has just begun at a page of ours: a password needs none that is stored, as that ends. */
-    readonly isFirst?: true;
+    readonly isFirst?: boolean;
   },
 ): FastifyReply {
   const { request, reply, gateway } = context;
   const step = pageOfStep(name);
   if (step === undefined || interaction === undefined)
     throw new OAuthError('server_error', 'The sign-in could not be continued.', { cause: `step ${name}` });
-  // A passkey may have been sent in place of what the page asks for.
-  const refused = problem === '' ? undefined : (step.problems[problem] ?? passkeyPage.problems[problem]);
+  // Something else may have been sent in place of what the page asks for.
+  const sent = to.form && pageOfForm(to.form);
+  const refused = problem === '' ? undefined : (step.problems[problem] ?? sent?.problems[problem]);
   const passkey = passkeyAsked(shown);
   const { person, error, isFirst } = to;
   const view = { shown, person, form: refused && to.form };

@@ -1,7 +1,7 @@
 import { consentPage } from './consent-page.ts';
 import { passkeyEnrolmentPage, passkeyPage } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
-import { recoveryCodesPage, totpEnrolmentPage, totpPage } from './totp-pages.ts';
+import { recoveryCodesPage, totpEnrolmentPage, totpPage, recoveryCodePage } from './totp-pages.ts';
 import type { StepPage } from './step-page.ts';
 
 /** The pages of the steps. */
@@ -9,6 +9,7 @@ const stepPages: readonly StepPage[] = [
   passwordPage,
   totpPage,
   passkeyPage,
+  recoveryCodePage,
   totpEnrolmentPage,
   recoveryCodesPage,
   passkeyEnrolmentPage,

@@ -16,6 +16,15 @@ export const totpPage: StepPage = {
   problems: { incomplete: { status: 400, message: 'Enter the code.' }, wrong_code: wrongCode },
 };
 
+/** A recovery code in place of a lost passkey, on the page that asks for the passkey. */
+export const recoveryCodePage: StepPage = {
+  name: 'recovery_code',
+  fields: ['recovery_code'],
+  title: () => 'Enter your code',
+  data: () => ({}),
+  problems: { incomplete: { status: 400, message: 'Enter the code.' }, wrong_code: wrongCode },
+};
+
 /** Setting up an authenticator app. */
 export const totpEnrolmentPage: StepPage = {
   name: 'totp_enrolment',
@@ -24,7 +33,8 @@ export const totpEnrolmentPage: StepPage = {
   data({ shown }) {
     const uri = shown['uri'] ?? '';
     const secret = new URL(uri).searchParams.get('secret') ?? '';
-    return { qrCode: renderSVG(uri, { border: 4 }), secret: secret.match(/.{1,4}/g)?.join(' ') };
+    const isAsked = shown['totp_asked'] !== undefined;
+    return { isAsked, qrCode: renderSVG(uri, { border: 4 }), secret: secret.match(/.{1,4}/g)?.join(' ') };
   },
   problems: {
     incomplete: { status: 400, message: 'Enter the code that the app shows.' },

@@ -107,6 +107,10 @@ const accountCalls: readonly GoodRequest[] = [
     },
   },
   {
+    method: 'AccountService.RemoveFactor',
+    request: async (tenant) => ({ ...(await tenant.sureOfPasskey()) }),
+  },
+  {
     method: 'AccountService.EndOwnSessions',
     async request(tenant) {
       const { browser } = await tenant.session();
@@ -139,6 +143,10 @@ const accountCalls: readonly GoodRequest[] = [
       const { userId } = await tenant.ownPasskey();
       return { tenantId: tenant.id, userId };
     },
+  },
+  {
+    method: 'PersonService.RemoveOwnFactor',
+    request: async (tenant) => ({ ...(await tenant.enrolledPasskey()) }),
   },
   {
     method: 'PersonService.RenameOwnPasskey',

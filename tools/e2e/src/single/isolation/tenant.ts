@@ -320,8 +320,8 @@ export class Tenant {
   }
 
   /** A passkey that a new person may enrol, as the browser has made it. */
-  async newPasskey() {
-    const person = await this.record('User', { username: this.newName() });
+  async newPasskey(more: JsonObject = {}) {
+    const person = await this.record('User', { username: this.newName(), ...more });
     const { origin, hostname: rpId } = new URL(this.issuer);
     const key = new SoftwareAuthenticator(origin, true);
     const asked = () => ({ rpId, origin, challenge: randomBytes(32).toString('base64url') });
@@ -346,6 +346,33 @@ export class Tenant {
     const response = new SoftwareAuthenticator(origin, true).create(textAt(proposed, 'options'));
     await this.#calls.get('DirectoryService.EnrolPasskey', { ...proposal, response });
     return { userId, credentialId: textAt(JSON.parse(response) as JsonObject, 'id') };
+  }
+
+  /** A new person who has signed in with a second factor, and has a passkey too. */
+  async sureOfPasskey(): Promise<{ readonly browser: JsonObject; readonly passkeyId: string }> {
+    const identifier = this.newName();
+    const { enrolment } = await this.newPasskey({ username: identifier, password });
+    await this.#calls.get('DirectoryService.EnrolPasskey', enrolment);
+    const { tenantId, userId, response } = enrolment;
+    const proposal = { tenantId, userId, seed: this.newName() };
+    const { code, next } = await this.codeOf(proposal);
+    await this.#calls.get('DirectoryService.EnrolTotp', { ...proposal, code });
+    const { browser, interactionId } = await this.visit();
+    const at = { browser, interactionId };
+    const fields = { identifier, password };
+    await this.#calls.get('AuthorizeService.Continue', { ...at, step: 'password', fields });
+    const second = { ...at, step: 'totp', fields: { totp_code: next } };
+    const { session } = await this.#calls.get('AuthorizeService.Continue', second);
+    const passkeyId = textAt(JSON.parse(response) as JsonObject, 'id');
+    return { browser: { ...browser, sessionToken: textAt(session, 'sessionToken') }, passkeyId };
+  }
+
+  /** A passkey that a new person has enrolled. */
+  async enrolledPasskey() {
+    const { enrolment } = await this.newPasskey({ password });
+    await this.#calls.get('DirectoryService.EnrolPasskey', enrolment);
+    const { tenantId, userId, response } = enrolment;
+    return { tenantId, userId, credentialId: textAt(JSON.parse(response) as JsonObject, 'id') };
   }
 
   /** The third-party application, which the person of `session` has allowed what it asks for. */

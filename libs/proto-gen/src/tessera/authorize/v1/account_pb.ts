@@ -7,7 +7,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { BrowserContext, EndedSession, Session } from "./authorize_pb.ts";
+import type { BrowserContext, EndedSession, NewSession, Session } from "./authorize_pb.ts";
 import { file_tessera_authorize_v1_authorize } from "./authorize_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/account.proto.
  */
 export const file_tessera_authorize_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50IqICCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQinwEKB1Bhc3NrZXkSEgoKcGFzc2tleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBSABKAgisAEKDkJyb3dzZXJTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEgoKdXNlcl9hZ2VudBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcCgdDb25zZW50EhEKCWNsaWVudF9pZBgBIAEoCRIOCgZzY29wZXMYAiADKAkSLgoKZ3JhbnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoUUmVuYW1lUGFzc2tleVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnBhc3NrZXlfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJOChVSZW5hbWVQYXNza2V5UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtImIKFUVuZE93blNlc3Npb25zUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKc2Vzc2lvbl9pZBgCIAEoCSKFAQoWRW5kT3duU2Vzc2lvbnNSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iYAoUUmV2b2tlQ29uc2VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCSJOChVSZXZva2VDb25zZW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtKowBCg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABIeChpBQ0NPVU5UX1BST0JMRU1fU0lHTkVEX09VVBABEhsKF0FDQ09VTlRfUFJPQkxFTV9VTktOT1dOEAISHAoYQUNDT1VOVF9QUk9CTEVNX0JBRF9URVhUEAMy8QMKDkFjY291bnRTZXJ2aWNlEnEKCkdldEFjY291bnQSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRBY2NvdW50UmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJ3Cg1SZW5hbWVQYXNza2V5EioudGVzc2VyYS5hdXRob3JpemUudjEuUmVuYW1lUGFzc2tleVJlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVzcG9uc2UiDergGAkKB2dhdGV3YXkSegoORW5kT3duU2Vzc2lvbnMSKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRPd25TZXNzaW9uc1JlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRPd25TZXNzaW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EncKDVJldm9rZUNvbnNlbnQSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZXZva2VDb25zZW50UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheWIGcHJvdG8z", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
+  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50IqICCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQinwEKB1Bhc3NrZXkSEgoKcGFzc2tleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBSABKAgisAEKDkJyb3dzZXJTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEgoKdXNlcl9hZ2VudBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcCgdDb25zZW50EhEKCWNsaWVudF9pZBgBIAEoCRIOCgZzY29wZXMYAiADKAkSLgoKZ3JhbnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoUUmVuYW1lUGFzc2tleVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnBhc3NrZXlfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJOChVSZW5hbWVQYXNza2V5UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtImAKE1JlbW92ZUZhY3RvclJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnBhc3NrZXlfaWQYAiABKAkigAEKFFJlbW92ZUZhY3RvclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiJiChVFbmRPd25TZXNzaW9uc1JlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnNlc3Npb25faWQYAiABKAkihQEKFkVuZE93blNlc3Npb25zUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjQKCHNlc3Npb25zGAIgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uImAKFFJldm9rZUNvbnNlbnRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkiTgoVUmV2b2tlQ29uc2VudFJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSrQAQoOQWNjb3VudFByb2JsZW0SHwobQUNDT1VOVF9QUk9CTEVNX1VOU1BFQ0lGSUVEEAASHgoaQUNDT1VOVF9QUk9CTEVNX1NJR05FRF9PVVQQARIbChdBQ0NPVU5UX1BST0JMRU1fVU5LTk9XThACEhwKGEFDQ09VTlRfUFJPQkxFTV9CQURfVEVYVBADEiEKHUFDQ09VTlRfUFJPQkxFTV9TSUdOX0lOX0FHQUlOEAQSHwobQUNDT1VOVF9QUk9CTEVNX0xBU1RfV0FZX0lOEAUy5wQKDkFjY291bnRTZXJ2aWNlEnEKCkdldEFjY291bnQSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRBY2NvdW50UmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJ3Cg1SZW5hbWVQYXNza2V5EioudGVzc2VyYS5hdXRob3JpemUudjEuUmVuYW1lUGFzc2tleVJlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMUmVtb3ZlRmFjdG9yEikudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbW92ZUZhY3RvclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDkVuZE93blNlc3Npb25zEisudGVzc2VyYS5hdXRob3JpemUudjEuRW5kT3duU2Vzc2lvbnNSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuRW5kT3duU2Vzc2lvbnNSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ3Cg1SZXZva2VDb25zZW50EioudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZXZva2VDb25zZW50UmVzcG9uc2UiDergGAkKB2dhdGV3YXliBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
 
 /**
  * @generated from message tessera.authorize.v1.GetAccountRequest
@@ -265,6 +265,52 @@ export const RenamePasskeyResponseSchema: GenMessage<RenamePasskeyResponse> = /*
   messageDesc(file_tessera_authorize_v1_account, 7);
 
 /**
+ * @generated from message tessera.authorize.v1.RemoveFactorRequest
+ */
+export type RemoveFactorRequest = Message<"tessera.authorize.v1.RemoveFactorRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * Empty: the authenticator app.
+   *
+   * @generated from field: string passkey_id = 2;
+   */
+  passkeyId: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.RemoveFactorRequest.
+ * Use `create(RemoveFactorRequestSchema)` to create a new message.
+ */
+export const RemoveFactorRequestSchema: GenMessage<RemoveFactorRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 8);
+
+/**
+ * @generated from message tessera.authorize.v1.RemoveFactorResponse
+ */
+export type RemoveFactorResponse = Message<"tessera.authorize.v1.RemoveFactorResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.AccountProblem problem = 1;
+   */
+  problem: AccountProblem;
+
+  /**
+   * @generated from field: tessera.authorize.v1.NewSession session = 2;
+   */
+  session?: NewSession | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.RemoveFactorResponse.
+ * Use `create(RemoveFactorResponseSchema)` to create a new message.
+ */
+export const RemoveFactorResponseSchema: GenMessage<RemoveFactorResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 9);
+
+/**
  * @generated from message tessera.authorize.v1.EndOwnSessionsRequest
  */
 export type EndOwnSessionsRequest = Message<"tessera.authorize.v1.EndOwnSessionsRequest"> & {
@@ -286,7 +332,7 @@ export type EndOwnSessionsRequest = Message<"tessera.authorize.v1.EndOwnSessions
  * Use `create(EndOwnSessionsRequestSchema)` to create a new message.
  */
 export const EndOwnSessionsRequestSchema: GenMessage<EndOwnSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 8);
+  messageDesc(file_tessera_authorize_v1_account, 10);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsResponse
@@ -310,7 +356,7 @@ export type EndOwnSessionsResponse = Message<"tessera.authorize.v1.EndOwnSession
  * Use `create(EndOwnSessionsResponseSchema)` to create a new message.
  */
 export const EndOwnSessionsResponseSchema: GenMessage<EndOwnSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 9);
+  messageDesc(file_tessera_authorize_v1_account, 11);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentRequest
@@ -332,7 +378,7 @@ export type RevokeConsentRequest = Message<"tessera.authorize.v1.RevokeConsentRe
  * Use `create(RevokeConsentRequestSchema)` to create a new message.
  */
 export const RevokeConsentRequestSchema: GenMessage<RevokeConsentRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 10);
+  messageDesc(file_tessera_authorize_v1_account, 12);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentResponse
@@ -349,7 +395,7 @@ export type RevokeConsentResponse = Message<"tessera.authorize.v1.RevokeConsentR
  * Use `create(RevokeConsentResponseSchema)` to create a new message.
  */
 export const RevokeConsentResponseSchema: GenMessage<RevokeConsentResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 11);
+  messageDesc(file_tessera_authorize_v1_account, 13);
 
 /**
  * Why nothing has changed.
@@ -384,6 +430,20 @@ export const AccountProblem = {
    * @generated from enum value: ACCOUNT_PROBLEM_BAD_TEXT = 3;
    */
   BAD_TEXT: 3,
+
+  /**
+   * The sign-in is too old, or without a second factor that the person has: a visit of ACCOUNT_CHANGE helps.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_SIGN_IN_AGAIN = 4;
+   */
+  SIGN_IN_AGAIN: 4,
+
+  /**
+   * The person could not sign in any more.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_LAST_WAY_IN = 5;
+   */
+  LAST_WAY_IN: 5,
 } as const;
 
 /**
@@ -425,6 +485,17 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RenamePasskeyRequestSchema;
     output: typeof RenamePasskeyResponseSchema;
+  },
+  /**
+   * RemoveFactor removes a passkey, or the authenticator app. Everything that was issued to the person before ends, so this browser gets a new
+   * session, without what relied on the factor; none if nothing is left.
+   *
+   * @generated from rpc tessera.authorize.v1.AccountService.RemoveFactor
+   */
+  removeFactor: {
+    methodKind: "unary";
+    input: typeof RemoveFactorRequestSchema;
+    output: typeof RemoveFactorResponseSchema;
   },
   /**
    * EndOwnSessions signs the person out of one other browser, or of all others.

@@ -2665,7 +2665,7 @@ export const DirectoryService: GenService<{
     output: typeof VerifySecondFactorResponseSchema;
   },
   /**
-   * ReplaceRecoveryCodes makes new recovery codes in place of all earlier ones. FAILED_PRECONDITION for a person without an app.
+   * ReplaceRecoveryCodes makes new recovery codes in place of all earlier ones. FAILED_PRECONDITION for a person without a second factor.
    *
    * @generated from rpc tessera.directory.v1.DirectoryService.ReplaceRecoveryCodes
    */

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/person.proto.
  */
 export const file_tessera_directory_v1_person: GenFile = /*@__PURE__*/
-  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJ2ChZHZXRDcmVkZW50aWFsc1Jlc3BvbnNlEjIKCHBhc3NrZXlzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUGFzc2tleRIQCghoYXNfdG90cBgCIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgDIAEoDSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgylQIKDVBlcnNvblNlcnZpY2USfwoOR2V0Q3JlZGVudGlhbHMSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1JlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1Jlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSggEKEFJlbmFtZU93blBhc3NrZXkSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbmFtZU93blBhc3NrZXlSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplYgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJ2ChZHZXRDcmVkZW50aWFsc1Jlc3BvbnNlEjIKCHBhc3NrZXlzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUGFzc2tleRIQCghoYXNfdG90cBgCIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgDIAEoDSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMylgMKDVBlcnNvblNlcnZpY2USfwoOR2V0Q3JlZGVudGlhbHMSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1JlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1Jlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSggEKEFJlbmFtZU93blBhc3NrZXkSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbmFtZU93blBhc3NrZXlSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD1JlbW92ZU93bkZhY3RvchIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbW92ZU93bkZhY3RvclJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplYgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.directory.v1.GetCredentialsRequest
@@ -170,6 +170,68 @@ export const RenameOwnPasskeyResponseSchema: GenMessage<RenameOwnPasskeyResponse
   messageDesc(file_tessera_directory_v1_person, 4);
 
 /**
+ * @generated from message tessera.directory.v1.RemoveOwnFactorRequest
+ */
+export type RemoveOwnFactorRequest = Message<"tessera.directory.v1.RemoveOwnFactorRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Empty: the authenticator app.
+   *
+   * @generated from field: string credential_id = 3;
+   */
+  credentialId: string;
+
+  /**
+   * Address of the person.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.RemoveOwnFactorRequest.
+ * Use `create(RemoveOwnFactorRequestSchema)` to create a new message.
+ */
+export const RemoveOwnFactorRequestSchema: GenMessage<RemoveOwnFactorRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 5);
+
+/**
+ * @generated from message tessera.directory.v1.RemoveOwnFactorResponse
+ */
+export type RemoveOwnFactorResponse = Message<"tessera.directory.v1.RemoveOwnFactorResponse"> & {
+  /**
+   * Why nothing has changed: "unknown", or "last", for a passkey without which the person could not sign in.
+   *
+   * @generated from field: string refusal = 1;
+   */
+  refusal: string;
+
+  /**
+   * As in VerifyPasswordResponse: sign-ins of before no longer count.
+   *
+   * @generated from field: int64 signed_in_at_ms = 2;
+   */
+  signedInAtMs: bigint;
+};
+
+/**
+ * Describes the message tessera.directory.v1.RemoveOwnFactorResponse.
+ * Use `create(RemoveOwnFactorResponseSchema)` to create a new message.
+ */
+export const RemoveOwnFactorResponseSchema: GenMessage<RemoveOwnFactorResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 6);
+
+/**
  * PersonService is what a person may see and change of how they sign in. The caller knows from a session who the person is. NOT_FOUND for
  * a person who is unknown or not active.
  *
@@ -195,6 +257,17 @@ export const PersonService: GenService<{
     methodKind: "unary";
     input: typeof RenameOwnPasskeyRequestSchema;
     output: typeof RenameOwnPasskeyResponseSchema;
+  },
+  /**
+   * RemoveOwnFactor removes a passkey or the authenticator app, and ends what was issued to the person before. With the last of them the
+   * recovery codes go.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.RemoveOwnFactor
+   */
+  removeOwnFactor: {
+    methodKind: "unary";
+    input: typeof RemoveOwnFactorRequestSchema;
+    output: typeof RemoveOwnFactorResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_directory_v1_person, 0);

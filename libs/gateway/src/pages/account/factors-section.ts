@@ -1,0 +1,20 @@
+import type { AccountSection } from './account-section.ts';
+import { removeFactor } from './removed-factor.ts';
+
+/** The authenticator app of a person, and the recovery codes. */
+export const factorsSection: AccountSection = {
+  name: 'factors',
+
+  show: ({ account: { hasTotp, recoveryCodes, passkeys }, fieldsOf }) => ({
+    addTotp: hasTotp ? undefined : fieldsOf('add_totp'),
+    removeTotp: hasTotp ? fieldsOf('remove_totp') : undefined,
+    recoveryCodes,
+    newCodes: hasTotp || passkeys.length > 0 ? fieldsOf('new_recovery_codes') : undefined,
+  }),
+
+  changes: {
+    add_totp: async () => ({ visit: 'add_totp' }),
+    remove_totp: async (context) => removeFactor(context, '', 'totp_removed'),
+    new_recovery_codes: async () => ({ visit: 'new_recovery_codes' }),
+  },
+};

@@ -1,0 +1,350 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServerProcess } from '@tessera/test-client';
+import { launchChromium } from '@tessera/test-kit';
+import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
+import { URI } from 'otpauth';
+import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectAccessible } from './accessible.ts';
+
+const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
+const password = 'a passphrase that eve chose';
+const verifier = 'v'.repeat(43);
+
+/** A page with a platform authenticator, as on a phone, whose owner answers whatever it asks. */
+interface Device {
+  readonly page: Page;
+  /** The person gets another phone; the passkeys of the one before are out of reach. */
+  replace(): Promise<void>;
+}
+
+/** People at their account page, beside `npm start`. */
+describe('the account page in a real Chromium', () => {
+  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  let directory: string;
+  let baseUrl: string;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    await mkdir(screenshots, { recursive: true });
+    directory = await mkdtemp(join(tmpdir(), 'tessera-account-'));
+    await copyEmbeddedDatabase(join(directory, 'database'));
+    const port = await freePort();
+    baseUrl = `http://localhost:${port}`;
+    server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
+    await eventually('it serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Calls a service of administration as the command line does. */
+  async function call(method: string, request: object, service = 'UsersService') {
+    const announced = await readFile(join(directory, 'administration.json'), 'utf8');
+    const { target, token } = JSON.parse(announced) as { target: string; token: string };
+    const answer = await fetch(`http://${target}/tessera.admin.v1.${service}/${method}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-tessera-caller': 'operator',
+      },
+      body: JSON.stringify({ tenantId: 'demo', ...request }),
+    });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as Record<string, string>;
+  }
+
+  async function withDevice(
+    work: (device: Device) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): Promise<void> {
+    const context = await browser.newContext(options);
+    try {
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
+      });
+      await page.addInitScript(
+        'if (self.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false',
+      );
+      const cdp: CDPSession = await context.newCDPSession(page);
+      await cdp.send('WebAuthn.enable');
+      const add = async () => {
+        const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+          options: {
+            protocol: 'ctap2',
+            transport: 'internal',
+            hasResidentKey: true,
+            hasUserVerification: true,
+            isUserVerified: true,
+            automaticPresenceSimulation: true,
+          },
+        });
+        return authenticatorId;
+      };
+      let authenticatorId = await add();
+      await work({
+        page,
+        async replace() {
+          await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+          authenticatorId = await add();
+        },
+      });
+      expect(complaints).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  }
+
+  const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+  const look = async (page: Page, name: string) => {
+    await expectAccessible(page);
+    await page.screenshot({ path: `${screenshots}account-${name}.png`, fullPage: true });
+  };
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const notice = async (page: Page, text: string) =>
+    page.getByRole('status').filter({ hasText: text }).waitFor();
+  const open = async (page: Page) => page.goto(`${baseUrl}/account?tenant=demo`);
+  const ready = async (page: Page) => heading(page, 'Your account');
+
+  async function byPassword(page: Page, username: string): Promise<void> {
+    await page.getByLabel(/user name/i).fill(username);
+    await page.getByLabel('Password').fill(password);
+    await button(page, 'Sign in').click();
+  }
+
+  /** Opens the account, by password; a passkey is created if that is asked. */
+  async function signIn(page: Page, username: string, passkey: 'Create a passkey' | 'Not now') {
+    await open(page);
+    await byPassword(page, username);
+    await heading(page, 'Sign in without a password next time?');
+    await button(page, passkey).click();
+    await ready(page);
+  }
+
+  /** Presses Tab until this is reached, then Enter: without a mouse. */
+  async function byKeyboard(page: Page, name: string): Promise<void> {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate('document.activeElement.innerText');
+      if (focused === name) return page.keyboard.press('Enter');
+    }
+    throw new Error(`${name} is not reached by keyboard`);
+  }
+
+  it('a person adds a second passkey, names it, and removes the first after signing in with a passkey', async () => {
+    await call('Create', { user: { username: 'ann', name: 'Ann Lee', email: 'ann@demo.example', password } });
+    await withDevice(async (device) => {
+      const { page } = device;
+      await signIn(page, 'ann', 'Create a passkey');
+      await device.replace();
+      await byKeyboard(page, 'Add a passkey');
+      await heading(page, 'Create a passkey');
+      await look(page, 'add-passkey');
+      await button(page, 'Create a passkey').press('Enter');
+      await ready(page);
+      const passkeys = page.getByRole('region', { name: 'Passkeys' });
+      expect(await passkeys.getByRole('listitem').count()).toBe(2);
+      await byKeyboard(page, 'Rename');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.type('Old phone');
+      await page.keyboard.press('Enter');
+      await notice(page, 'The passkey has another name now.');
+      await look(page, 'passkeys');
+
+      // A password is not enough to remove a passkey: the person has a second factor.
+      await page.context().clearCookies();
+      await open(page);
+      await byPassword(page, 'ann');
+      await heading(page, 'Sign in without a password next time?');
+      await button(page, 'Not now').click();
+      await ready(page);
+      const remove = async () => {
+        const old = passkeys.getByRole('listitem').filter({ hasText: 'Old phone' });
+        await old.getByText('Remove', { exact: true }).click();
+        await look(page, 'remove-passkey');
+        await old.getByRole('button', { name: 'Remove the passkey' }).click();
+      };
+      await remove();
+      await heading(page, 'Confirm that it is you');
+      await look(page, 'confirm');
+      await button(page, 'Use a passkey').click();
+      await notice(page, 'You have confirmed that it is you.');
+      await remove();
+      // Signed in with a passkey alone, which may be the one that is gone.
+      await heading(page, 'Sign in');
+      await button(page, 'Use a passkey').click();
+      await ready(page);
+      expect(await passkeys.getByRole('listitem').count()).toBe(1);
+      expect(await passkeys.getByText('Old phone').count()).toBe(0);
+    });
+  });
+
+  it('a person who has lost the device gets in with a recovery code, and removes the lost passkey', async () => {
+    await call('Create', { user: { username: 'liv', password } });
+    await withDevice(async (device) => {
+      const { page } = device;
+      await signIn(page, 'liv', 'Create a passkey');
+      await button(page, 'Get new recovery codes').click();
+      await heading(page, 'Keep your recovery codes');
+      await button(page, 'Show my recovery codes').click();
+      const [recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
+      await button(page, 'I have kept them').click();
+      await ready(page);
+      await page.getByText('You have 10 recovery codes left.').waitFor();
+
+      await device.replace();
+      await page.context().clearCookies();
+      await open(page);
+      await byPassword(page, 'liv');
+      await heading(page, 'Sign in without a password next time?');
+      await button(page, 'Not now').click();
+      await ready(page);
+      const remove = async () => {
+        const passkeys = page.getByRole('region', { name: 'Passkeys' });
+        await passkeys.getByText('Remove', { exact: true }).click();
+        await passkeys.getByRole('button', { name: 'Remove the passkey' }).click();
+      };
+      await remove();
+      await heading(page, 'Confirm that it is you');
+      await byPassword(page, 'liv');
+      await heading(page, 'Use your passkey');
+      await page.getByText('Lost your passkey?').click();
+      await look(page, 'lost-passkey');
+      await page.getByLabel('Recovery code').fill('00000-00000');
+      await button(page, 'Continue').click();
+      await page.getByRole('alert').filter({ hasText: 'The code is wrong' }).waitFor();
+      await page.getByText('Lost your passkey?').click();
+      await page.getByLabel('Recovery code').fill(recoveryCode);
+      await button(page, 'Continue').click();
+      await notice(page, 'You have confirmed that it is you.');
+      await remove();
+      await notice(page, 'The passkey is removed.');
+      await page.getByText('You have no passkey.').waitFor();
+      expect(server.output).not.toContain(recoveryCode);
+    });
+  });
+
+  it('a person sets up an app and removes it, which signs out every other browser', async () => {
+    await call('Create', { user: { username: 'max', password } });
+    await withDevice(async ({ page }) => {
+      await signIn(page, 'max', 'Not now');
+      await button(page, 'Set up an authenticator app').click();
+      await heading(page, 'Set up an authenticator app');
+      await look(page, 'set-up-app');
+      const secret = (await page.locator('code').innerText()).replaceAll(' ', '');
+      const app = URI.parse(`otpauth://totp/max?secret=${secret}`);
+      await page.getByLabel('Code', { exact: true }).fill(app.generate());
+      await button(page, 'Continue').click();
+      await heading(page, 'Keep your recovery codes');
+      await button(page, 'Show my recovery codes').click();
+      const [, recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
+      await button(page, 'I have kept them').click();
+      await ready(page);
+      await withDevice(async ({ page: other }) => {
+        await open(other);
+        await byPassword(other, 'max');
+        await other.getByLabel('Code of your authenticator app').fill(recoveryCode);
+        await button(other, 'Continue').click();
+        await other.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Enter your code' }).waitFor();
+        const later = button(other, 'Not now');
+        if ((await later.count()) > 0) await later.click();
+        await ready(other);
+
+        const factors = page.getByRole('region', { name: 'Authenticator app' });
+        await factors.getByText('Remove', { exact: true }).click();
+        await look(page, 'remove-app');
+        await button(page, 'Remove the app').click();
+        await notice(page, 'The authenticator app is removed.');
+        await page.getByText('You have no authenticator app.').waitFor();
+        await open(other);
+        await heading(other, 'Sign in');
+      });
+      await page.reload();
+      await ready(page);
+    });
+  });
+
+  it('a person signs out another browser, and takes the access of an application back', async () => {
+    await call('Create', { user: { username: 'tom', name: 'Tom', password } });
+    const clientId = 'account-partner';
+    const redirectUri = 'http://localhost:9/cb';
+    await call(
+      'Create',
+      {
+        application: {
+          clientId,
+          name: 'Partner',
+          type: 'public',
+          grantTypes: ['authorization_code', 'refresh_token'],
+          redirectUris: [redirectUri],
+          scopes: ['openid', 'profile', 'offline_access'],
+          thirdParty: true,
+        },
+      },
+      'ApplicationsService',
+    );
+    const token = async (parameters: Record<string, string>) => {
+      const body = new URLSearchParams({ client_id: clientId, ...parameters });
+      const answer = await fetch(`${baseUrl}/token`, { method: 'POST', body });
+      return (await answer.json()) as { readonly refresh_token?: string; readonly error?: string };
+    };
+    await withDevice(async ({ page }) => {
+      await signIn(page, 'tom', 'Not now');
+      await page.route('http://localhost:9/**', async (route) => route.fulfill({ body: 'Back' }));
+      const asked = new URLSearchParams({
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        response_type: 'code',
+        scope: 'openid profile offline_access',
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge_method: 'S256',
+      });
+      await page.goto(`${baseUrl}/authorize?${asked.toString()}`);
+      await button(page, 'Allow').click();
+      await page.getByText('Back').waitFor();
+      const code = new URL(page.url()).searchParams.get('code') ?? '';
+      const redeemed = { grant_type: 'authorization_code', code, code_verifier: verifier };
+      const { refresh_token: first = '' } = await token({ ...redeemed, redirect_uri: redirectUri });
+      const { refresh_token: second = '' } = await token({
+        grant_type: 'refresh_token',
+        refresh_token: first,
+      });
+      expect(second).toMatch(/^tr_/);
+
+      const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0';
+      await withDevice(
+        async ({ page: other }) => {
+          await signIn(other, 'tom', 'Not now');
+          await open(page);
+          await ready(page);
+          await look(page, 'whole');
+          const there = page.getByRole('listitem').filter({ hasText: 'Firefox on Linux' });
+          await there.getByRole('button', { name: 'Sign out there' }).click();
+          await notice(page, 'That browser is signed out.');
+          await open(other);
+          await heading(other, 'Sign in');
+        },
+        { userAgent },
+      );
+
+      await button(page, 'Remove access').click();
+      await notice(page, 'The application has no access any more.');
+      expect((await token({ grant_type: 'refresh_token', refresh_token: second })).error).toBe(
+        'invalid_grant',
+      );
+      await page.goto(`${baseUrl}/authorize?${asked.toString()}`);
+      await heading(page, 'Allow access?');
+    });
+  });
+});
