@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { claimsOf, describeFailure } from '@tessera/test-client';
+import { claimsOf, describeFailure, introspect, tokensOf } from '@tessera/test-client';
 import { secrets } from '../../harness/declared-state.ts';
+import { clientCredentials, codeFor, redeem, refresh } from '../../harness/flows.ts';
 import type { System } from '../../harness/set-up.ts';
 
 const run = promisify(execFile);
@@ -65,6 +66,24 @@ export function administrationSuite(system: () => System): void {
       expect(found).toEqual({ users: [user] });
       expect(await curl('UsersService/Get', { tenantId: 'acme', userId }, token)).toMatchObject([404, {}]);
       expect(await curl('UsersService/Delete', { tenantId: 'globex', userId }, token)).toEqual([200, {}]);
+    });
+
+    it('takes no token along where its process fails', async () => {
+      const { http, processes, setUp } = system();
+      const admin = processes.find(({ name }) => name === 'admin');
+      // Compact has one process for everything.
+      expect(admin === undefined).toBe(setUp.topology === 'compact');
+      if (admin === undefined) return;
+      await admin.kill();
+      try {
+        await expect(curl('UsersService/List', { tenantId: 'globex' })).rejects.toThrow();
+        const first = tokensOf(await redeem(http, await codeFor(system().person())));
+        const next = tokensOf(await refresh(http, first.refreshToken));
+        tokensOf(await clientCredentials(http));
+        expect(await introspect(http, next.accessToken)).toMatchObject({ active: true });
+      } finally {
+        await system().restart('admin');
+      }
     });
 
     it('refuses everybody else', async () => {
