@@ -21,6 +21,8 @@ import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
 import { personCalls } from './person/person-calls.ts';
+import { createAnnounce } from './mail/announce.ts';
+import { createEmailChanges } from './email/email-changes.ts';
 import { usualPace, type MailPace } from './mail/mail-worker.ts';
 import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
 import { createResetRequests } from './mail/reset-requests.ts';
@@ -84,13 +86,17 @@ export function buildDirectory(
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const passwordMinLength = config.TESSERA_PASSWORD_MIN_LENGTH;
   const onChange = () => feed.poke();
-  const setting = { database, clock, random, passwords, passwordMinLength, onChange };
   const mail = mailRoute && openMail(config, mailRoute, { runtime, store, pepper: key, pace: mailPace });
   const outbox = mail?.outbox;
+  const announce = createAnnounce(outbox);
+  const setting = { database, clock, random, passwords, passwordMinLength, announce, onChange };
   const links = createPasswordLinks({ ...setting, outbox });
   const delaySeconds = mailPace.requestDelay;
   const resetRequests =
     outbox && createResetRequests({ database, clock, random, outbox, links, delaySeconds });
+  const emailChanges =
+    outbox && createEmailChanges({ database, store, changeRecord, outbox, announce, runtime, onChange });
+  const emailLinkPurge = emailChanges && startPurge(emailChanges, { what: 'e-mail links', log });
   mail?.start({ ...(resetRequests && { 'reset-request': resetRequests.answer }) });
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
@@ -141,6 +147,7 @@ export function buildDirectory(
           changePassword,
           links,
           resetRequests,
+          emailChanges,
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
           secondFactors,
           passkeys,
@@ -163,6 +170,7 @@ export function buildDirectory(
     },
     async close() {
       await mail?.close();
+      await emailLinkPurge?.close();
       await purge.close();
       await feed.close();
       await linkPurge.close();

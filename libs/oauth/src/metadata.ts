@@ -31,6 +31,7 @@ export const otherPaths = {
   password: '/password',
   passwordLink: '/password/link',
   forgottenPassword: '/password/forgot',
+  emailLink: '/email/link',
   assets: '/assets',
   readiness: '/readyz',
 } as const;

@@ -326,6 +326,9 @@ export class FakeDirectory {
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
       requestPasswordReset: () => found<never>(undefined),
+      proposeEmail: () => found<never>(undefined),
+      getEmailLink: () => found<never>(undefined),
+      confirmEmail: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {
         this.changes.watchedAfter.push(afterSequence);
         this.#receive('watchChanges');

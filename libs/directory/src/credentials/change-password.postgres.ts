@@ -1,6 +1,7 @@
 import type { Database } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
+import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { personValidFrom } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
@@ -28,7 +29,7 @@ export interface PasswordReplacement {
  */
 export async function replacePassword(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   { tenantId, userId, from, to, ...origin }: PasswordReplacement,
 ): Promise<number | undefined> {
   return database.transaction(async (tx) => {
@@ -47,6 +48,7 @@ export async function replacePassword(
     const event = { event: 'auth.credential.changed', outcome: 'success' } as const;
     const actor = { type: 'user', id: userId } as const;
     await insertAuditRows(tx, [{ ...origin, ...event, tenantId, subject: userId, actor }], runtime);
+    await runtime.announce(tx, { tenantId, userId }, 'password');
     await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
     return changed.valid_from;
   });

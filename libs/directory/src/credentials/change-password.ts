@@ -1,5 +1,6 @@
 import type { Clock, Random } from '@tessera/kit';
 import { addressKey, networkKey, type Database } from '@tessera/stores';
+import type { Announce } from '../mail/announce.ts';
 import type { DirectoryStore } from '../store/store.ts';
 import { replacePassword } from './change-password.postgres.ts';
 import { newPasswordProblem } from './password-policy.ts';
@@ -11,6 +12,7 @@ export interface ChangePasswordDeps {
   readonly store: Pick<DirectoryStore, 'findUser'>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly announce: Announce;
   readonly passwords: Passwords;
   /** In characters. */
   readonly passwordMinLength: number;

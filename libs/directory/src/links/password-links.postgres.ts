@@ -2,7 +2,8 @@ import { administratorRole } from '@tessera/oauth';
 import type { Database, Queryable } from '@tessera/stores';
 import { newPassword } from '../credentials/change-password.postgres.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
+import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
 /**
@@ -124,7 +125,7 @@ export async function findLink(
  */
 export async function redeemLink(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   {
     digest,
     tenantId,
@@ -174,6 +175,9 @@ export async function redeemLink(
       ],
       runtime,
     );
+    // Whoever was invited had no password.
+    if (purpose === 'reset')
+      await runtime.announce(tx, { tenantId: usedTenant, userId: subject }, 'password');
     await appendChanges(tx, [{ kind: 'user', tenantId: usedTenant, id: subject, endsAll: true }]);
     return true;
   });

@@ -134,7 +134,7 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
             ipAddress: '192.0.2.1',
             requestId: 'a-request',
           };
-          const runtime = { clock: systemClock, random: systemRandom };
+          const runtime = { clock: systemClock, random: systemRandom, announce: async () => {} };
           return (await redeemLink(database, runtime, { ...use, ...origin })) ? [use.passwordHash] : [];
         });
         const won = (await Promise.all(uses)).flat();

@@ -6,6 +6,7 @@ import { addressKey, networkKey, type Database, type Queryable } from '@tessera/
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { noMail } from '../mail/no-mail.ts';
+import type { Announce } from '../mail/announce.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { notFound, refuseOtherVersion } from '../messages.ts';
 import { insertAuditRows } from '../store/audit-rows.postgres.ts';
@@ -26,6 +27,7 @@ export interface PasswordLinksDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly random: Random;
+  readonly announce: Announce;
   readonly passwords: Passwords;
   /** In characters. */
   readonly passwordMinLength: number;

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import type { Language, Languages } from '@tessera/languages';
 import { otherPaths } from '@tessera/oauth';
+import type { AnnouncedChange } from './announce.ts';
 import type { MailContent, MailKind } from './outbox.ts';
 
 /** Whom a mail is for, and what it is about. */
@@ -69,8 +70,32 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
         username: addressed.username,
       }),
     ],
-    action: { label: t('Choose your password'), uri: passwordLinkOf(addressed) },
+    action: { label: t('Choose your password'), uri: linkTo(otherPaths.passwordLink, addressed) },
     notes: [t('The link works once, within seven days.'), t('Nobody reads answers to this mail.')],
+  }),
+
+  verification: (addressed, { t }) => ({
+    subject: t('Your e-mail address at {tenant}', { tenant: addressed.tenantName }),
+    paragraphs: [
+      t(
+        'Confirm that this is the address of your account {username} at {tenant}. Open the link in a browser in which you are signed in.',
+        { tenant: addressed.tenantName, username: addressed.username },
+      ),
+    ],
+    action: { label: t('Confirm the address'), uri: linkTo(otherPaths.emailLink, addressed) },
+    notes: [
+      t('The link works once, within one day. If you do not know the account, ignore this mail.'),
+      t('Nobody reads answers to this mail.'),
+    ],
+  }),
+
+  notice: (addressed, { t }) => ({
+    subject: t('A change to your account at {tenant}', { tenant: addressed.tenantName }),
+    paragraphs: [t(noticeOf[addressed.content.change ?? 'password'], { username: addressed.username })],
+    notes: [
+      t('If it was not you, change your password and tell your administrator.'),
+      t('Nobody reads answers to this mail.'),
+    ],
   }),
 
   reset: (addressed, { t }) => ({
@@ -81,7 +106,7 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
         username: addressed.username,
       }),
     ],
-    action: { label: t('Choose a new password'), uri: passwordLinkOf(addressed) },
+    action: { label: t('Choose a new password'), uri: linkTo(otherPaths.passwordLink, addressed) },
     notes: [
       t(
         'The link works once, within one hour. If you did not ask for it, ignore this mail: your password stays as it is.',
@@ -91,8 +116,19 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
   }),
 };
 
-function passwordLinkOf({ issuer, link }: Addressed): string {
-  return `${issuer}${otherPaths.passwordLink}?${new URLSearchParams({ link }).toString()}`;
+const noticeOf = {
+  password: 'The password of your account {username} was changed.',
+  'totp-added': 'An authenticator app was added to your account {username}.',
+  'passkey-added': 'A passkey was added to your account {username}.',
+  'passkey-removed': 'A passkey was removed from your account {username}.',
+  'factors-removed':
+    'An administrator has removed the authenticator app, recovery codes and passkeys of your account {username}.',
+  'email-changed':
+    'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
+} as const satisfies Record<AnnouncedChange, string>;
+
+function linkTo(path: string, { issuer, link }: Addressed): string {
+  return `${issuer}${path}?${new URLSearchParams({ link }).toString()}`;
 }
 
 function textOf({ paragraphs, action, notes }: Draft): string {

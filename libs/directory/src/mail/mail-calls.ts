@@ -1,21 +1,45 @@
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Handlers } from '@tessera/rpc';
+import type { EmailChanges } from '../email/email-changes.ts';
 import { noMail } from './no-mail.ts';
+import { notFound } from '../messages.ts';
 import type { ResetRequests } from './reset-requests.ts';
 
 export interface MailCallsDeps {
   /** Undefined if no mail is sent. */
   readonly resetRequests: ResetRequests | undefined;
+  readonly emailChanges: EmailChanges | undefined;
 }
 
 /** The calls of people who ask for mail. */
 export function mailCalls({
   resetRequests,
-}: MailCallsDeps): Pick<Handlers<typeof DirectoryService>, 'requestPasswordReset'> {
+  emailChanges,
+}: MailCallsDeps): Pick<
+  Handlers<typeof DirectoryService>,
+  'requestPasswordReset' | 'proposeEmail' | 'getEmailLink' | 'confirmEmail'
+> {
   return {
     async requestPasswordReset(request, { requestId }) {
       if (resetRequests === undefined) throw noMail();
       await resetRequests.keep({ ...request, requestId });
+      return {};
+    },
+
+    async proposeEmail(request, { requestId }) {
+      if (emailChanges === undefined) throw noMail();
+      await emailChanges.propose({ ...request, requestId });
+      return {};
+    },
+
+    async getEmailLink(request) {
+      if (emailChanges === undefined) throw notFound('The link');
+      return { email: await emailChanges.find(request) };
+    },
+
+    async confirmEmail(request, { requestId }) {
+      if (emailChanges === undefined) throw notFound('The link');
+      await emailChanges.confirm({ ...request, requestId });
       return {};
     },
   };

@@ -176,7 +176,7 @@ async function letterOf(
   const content = await outbox.open(mail);
   const found = await store.findUser(tenantId, userId);
   if (found === undefined) return 'gone';
-  const to = found.user.email;
+  const to = content.to ?? found.user.email;
   if (!mailAddress.test(to)) return 'no_address';
   const issuer = found.tenant.issuer || sharedIssuer;
   if (issuer === undefined) return 'no_issuer';
@@ -187,7 +187,7 @@ async function letterOf(
       tenantName: found.tenant.name,
       username: found.user.username,
       issuer,
-      link: outbox.linkOf(mailId),
+      link: outbox.linkOf(mailId, kind === 'verification' ? 'te_' : 'tl_'),
     },
     localesOf(found, content),
   );

@@ -7,14 +7,28 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 import { countMail, putMail, type StoredMail } from './outbox.postgres.ts';
 
 /** What a mail says; one of a kind that only a later version knows is left to it. `-request` is what a person asked for, and becomes one of the others if there is such an account. */
-export const mailKinds = ['reset-request', 'invitation', 'reset'] as const;
+export const mailKinds = ['reset-request', 'invitation', 'reset', 'verification', 'notice'] as const;
 
 export type MailKind = (typeof mailKinds)[number];
+
+/** What people are told of that was changed about how they sign in. */
+export const announcedChanges = [
+  'password',
+  'totp-added',
+  'passkey-added',
+  'passkey-removed',
+  'factors-removed',
+  'email-changed',
+] as const;
 
 /** What only the sender of a mail needs to know. */
 const content = z.object({
   /** As a person typed it, in a request. */
   identifier: z.string().optional(),
+  /** Address of the recipient, if it is not the person's. */
+  to: z.string().optional(),
+  /** What a notice tells of. */
+  change: z.enum(announcedChanges).optional(),
   /** The language of the request, for people who have none on record. */
   language: z.string().optional(),
   /** Address and request of the person, for the audit trail. */
@@ -39,7 +53,7 @@ export interface NewMail {
 export interface Outbox {
   newId(): string;
   /** The one-time link in a mail: the same in every attempt, and nowhere at rest. */
-  linkOf(mailId: string): string;
+  linkOf(mailId: string, prefix?: 'tl_' | 'te_'): string;
   /** Keeps a mail in the transaction of what it announces. */
   add(tx: Queryable, mail: NewMail, mailId?: string): Promise<void>;
   /** Throws `temporarily_unavailable` for a mail that was kept under another pepper. */
@@ -67,7 +81,7 @@ export function createOutbox({
 
   return {
     newId,
-    linkOf: (mailId) => `tl_${mac(links, mailId).toString('base64url')}`,
+    linkOf: (mailId, prefix = 'tl_') => `${prefix}${mac(links, mailId).toString('base64url')}`,
 
     async add(tx, { content: said, delaySeconds = 0, ...mail }, mailId = newId()) {
       const sealed = await sealing.seal(mailId, Buffer.from(JSON.stringify(said)));

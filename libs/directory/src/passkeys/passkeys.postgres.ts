@@ -3,6 +3,7 @@ import type { Database, Queryable } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import type { PersonId } from '../second-factors/factor-keys.ts';
 import { eventOf, lockActive, type Origin } from '../second-factors/second-factors.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 import type { NewPasskey } from './webauthn.ts';
@@ -76,7 +77,7 @@ export async function passkeysOfUser(
 /** Enrols a passkey, and uses its challenge up; false if that was used, or the tenant has the passkey, or the person may not have one. */
 export async function putPasskey(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   person: PersonId,
   enrolled: NewPasskey & Origin & Pick<StoredPasskey, 'userHandle' | 'rpId'> & { readonly challenge: string },
 ): Promise<boolean> {
@@ -110,6 +111,7 @@ export async function putPasskey(
     if (rowCount !== 1) return false;
     const event = eventOf(person, { ipAddress, requestId }, 'auth.factor.added', { factor: 'passkey' });
     await insertAuditRows(tx, [event], runtime);
+    await runtime.announce(tx, person, 'passkey-added');
     await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
     return true;
   });

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Clock, Random } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { maySignIn, type SignedIn } from '../credentials/password-sign-in.ts';
+import type { Announce } from '../mail/announce.ts';
 import { notFound } from '../messages.ts';
 import { createFactorKeys, type PersonId } from '../second-factors/factor-keys.ts';
 import type { Origin } from '../second-factors/second-factors.postgres.ts';
@@ -14,6 +15,7 @@ export interface PasskeysDeps {
   readonly store: Pick<DirectoryStore, 'findUser'>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly announce: Announce;
   /** Pepper of the directory. */
   readonly pepper: KeyObject;
   /** Called after each commit. */

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import { personValidFrom } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
@@ -48,7 +49,7 @@ export async function useStep(
 /** Enrols an authenticator app; false if the person has one, or may not sign in. */
 export async function putTotp(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   person: PersonId,
   { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
 ): Promise<boolean> {
@@ -65,6 +66,7 @@ export async function putTotp(
     if (rowCount !== 1) return false;
     const event = eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
     await insertAuditRows(tx, [event], runtime);
+    await runtime.announce(tx, person, 'totp-added');
     await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
     return true;
   });
@@ -128,7 +130,7 @@ export async function factorsOfUser(database: Queryable, { tenantId, userId }: P
  */
 export async function removeFactors(
   tx: Queryable,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   person: PersonId,
   origin: Pick<AuditEvent, 'actor' | 'requestId'>,
 ): Promise<string[]> {
@@ -154,6 +156,7 @@ export async function removeFactors(
     removed.map((factor) => ({ ...event, details: { factor } })),
     runtime,
   );
+  await runtime.announce(tx, person, 'factors-removed');
   await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
   return removed;
 }

@@ -4,6 +4,7 @@ import type { Clock, Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { maySignIn } from '../credentials/password-sign-in.ts';
+import type { Announce } from '../mail/announce.ts';
 import { notFound } from '../messages.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 import { lockRecord } from '../store/read-records.postgres.ts';
@@ -27,6 +28,7 @@ export interface SecondFactorsDeps {
   readonly store: Pick<DirectoryStore, 'findUser'>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly announce: Announce;
   /** Pepper of the directory. */
   readonly pepper: KeyObject;
   /** Called after each commit. */

@@ -111,6 +111,10 @@ const samples: Readonly<Record<string, Sample>> = {
     message: 'The authorization context is invalid or has expired.',
     data: { hint: 'register the redirect_uri http://localhost:3000/callback, exactly as it is here.' },
   },
+  'email-link': {
+    title: 'Is this your e-mail address?',
+    data: { path: '/email/link', username: 'ada', email: 'ada.lovelace@a-long-domain.acme.example' },
+  },
   'forgotten-password': {
     title: 'Choose a new password',
     data: { path: '/password/forgot', problem: 'Enter your user name, e-mail address or phone number.' },

@@ -88,6 +88,9 @@ function directoryRoute(subject: () => Subject) {
     getPasswordLink: unimplemented,
     redeemPasswordLink: unimplemented,
     requestPasswordReset: unimplemented,
+    proposeEmail: unimplemented,
+    getEmailLink: unimplemented,
+    confirmEmail: unimplemented,
     watchChanges: (request, context) => subject().watchChanges(request, context),
   });
 }

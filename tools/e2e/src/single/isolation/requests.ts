@@ -472,6 +472,14 @@ const directoryCalls: readonly GoodRequest[] = [
     }),
   },
   {
+    method: 'DirectoryService.ProposeEmail',
+    async request(tenant) {
+      const person = await tenant.record('User', { username: tenant.newName() });
+      const email = `${tenant.newName()}@example.com`;
+      return { tenantId: tenant.id, userId: textAt(person, 'userId'), email, ipAddress: '10.0.0.1' };
+    },
+  },
+  {
     method: 'DirectoryService.RequestPasswordReset',
     request: async (tenant) => ({
       tenantId: tenant.id,
@@ -664,6 +672,8 @@ const tenantAlone = 'it names a tenant and nothing in it';
 const document = 'the document names its tenants; the records in it are of the tenants they stand in';
 
 /** Methods that take nothing of a tenant that could be another's, each with the reason. */
+const mailed = 'its link is in a mail; email-changes.test.ts tries it for people of another tenant';
+
 export const withoutCrossing: Readonly<Record<string, string>> = {
   'AuthorizeService.WatchSessionEnds': ofAll,
   'AuthorizeService.TakeLogoutNotices': ofAll,
@@ -681,6 +691,8 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'DirectoryService.GetApplication': 'a client identifier names its tenant',
   'DirectoryService.GetTenant': tenantAlone,
   'DirectoryService.GetTenantLooks': tenantAlone,
+  'DirectoryService.GetEmailLink': mailed,
+  'DirectoryService.ConfirmEmail': mailed,
   'DirectoryService.ListProviders': tenantAlone,
   'DirectoryService.ListTenantIssuers': ofAll,
   'DirectoryService.WatchChanges': ofAll,
