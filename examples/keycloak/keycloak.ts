@@ -9,7 +9,7 @@ const folder = join(import.meta.dirname, '../../test-output/examples/keycloak');
 const home = join(folder, `keycloak-${version}`);
 const address = 'http://127.0.0.1:19490';
 const administrator = { username: 'admin', password: 'admin-of-the-example-not-for-production' };
-const patience = 300_000;
+const patience = 900_000;
 
 /** The administration of a running Keycloak. */
 export interface Administration {

@@ -40,8 +40,9 @@ export function pageToken(next: string | undefined, { search }: Pick<PageRequest
 function decode(token: string): readonly (string | undefined)[] {
   try {
     const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
-    const isToken =
-      Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
+    // Keys of records have no NUL, and Postgres no text with one.
+    const isPart = (part: unknown) => typeof part === 'string' && !part.includes('\0');
+    const isToken = Array.isArray(value) && value.length === 2 && value.every(isPart);
     return isToken ? value : [];
   } catch {
     return [];

@@ -40,7 +40,7 @@ export interface MailPace {
   readonly requestDelay: number;
 }
 
-/** The last pause repeats until the mail expires: a server may be away for hours. */
+/** The last pause repeats until the mail expires: a server may be unavailable for hours. */
 export const usualPace: MailPace = { delays: [2, 5, 15, 30, 60], lookMs: 1_000, requestDelay: 0.5 };
 /** An attempt takes at most `attemptMs`; if its process dies, another one goes on after the lease. */
 const leaseSeconds = 120;
@@ -132,7 +132,7 @@ async function deliver(
   }
 }
 
-/** Postgres may be away just now: as long as this process alone holds the mail, it tries to record that it was sent. */
+/** Postgres may be unavailable just now: as long as this process alone holds the mail, it tries to record that it was sent. */
 async function recordSent(
   { runtime }: MailWorkerDeps,
   mail: ClaimedMail,
