@@ -1,4 +1,4 @@
-import { duration, integer } from '@tessera/process';
+import { duration, flag, integer } from '@tessera/process';
 import { z } from 'zod';
 
 /** Settings of the authorize service. Durations are in seconds. */
@@ -11,6 +11,8 @@ export const authorizeConfig = z.object({
   TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: integer(1000, { min: 1, max: 100_000 }),
   /** Scopes of an authorization request that are unknown or not granted to the application (OIDC Core §3.1.2.1). */
   TESSERA_UNKNOWN_SCOPES: z.enum(['refuse', 'ignore']).default('refuse'),
+  /** Allows providers of tenants over plain http and at addresses that are not public. */
+  TESSERA_PROVIDERS_ALLOW_PRIVATE: flag(false),
   /** Absolute lifetime of a session. */
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */

@@ -17,6 +17,7 @@ import {
   sessionMessage,
   sessionOf,
 } from './messages.ts';
+import type { AnswerFromProvider } from './methods/upstream/answer-from-provider.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './sessions/end-session.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
@@ -27,6 +28,7 @@ import type { LogoutNoticeStore } from './store/logout-notices.ts';
 export interface AuthorizeDeps {
   readonly dispatcher: Dispatcher;
   readonly presentPerson: FindPresentPerson;
+  readonly answerFromProvider: AnswerFromProvider;
   readonly logout: Logout;
   readonly changeOwnPassword: ChangeOwnPassword;
   readonly codes: Codes;
@@ -71,6 +73,14 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
       const { next, opened } = await dispatcher.continue(from, { visit: submitted, step, fields });
       sessionEnds.poke();
       return { next: nextOf(next), ...(opened && { session: sessionOf(opened) }) };
+    },
+
+    async answerFromProvider({ browser, tenantId, provider, query }, call) {
+      const from = browserCallOf(browser, call);
+      const answer = { tenantId, provider, query };
+      const { next, opened, resume } = await deps.answerFromProvider(from, answer);
+      sessionEnds.poke();
+      return { next: nextOf(next), ...(opened && { session: sessionOf(opened) }), resume };
     },
 
     ...earlierHandlers(dispatcher, () => sessionEnds.poke()),

@@ -24,6 +24,8 @@ import type { SignInLimits } from './methods/guess-limits.ts';
 import { createKnownBrowserCounters } from './methods/known-browsers.ts';
 import { createChangeOwnPassword } from './methods/password/own-password.ts';
 import { createSteps } from './methods/step-table.ts';
+import { createAnswerFromProvider } from './methods/upstream/answer-from-provider.ts';
+import { createUpstream } from './methods/upstream/upstream.ts';
 import { createLogout } from './sessions/end-session.ts';
 import { authorizeHandlers } from './service.ts';
 import { createSessionEndStore } from './store/session-ends.postgres.ts';
@@ -65,6 +67,13 @@ export function buildAuthorize(
   const notices = createLogoutNoticeStore(database);
   const endStore = createSessionEndStore(database);
   const knownBrowsers = createKnownBrowserStore(database);
+  const upstream = createUpstream({
+    directoryService: peers.directory,
+    runtime,
+    batch,
+    allowPrivate: config.TESSERA_PROVIDERS_ALLOW_PRIVATE,
+    visitSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
+  });
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
   const visitStore =
@@ -75,6 +84,7 @@ export function buildAuthorize(
     startPurge(endStore, { what: 'ends of sessions', log }),
     startPurge(knownBrowsers, { what: 'known browsers', log }),
     startPurge(notices, { what: 'logout notices', log }),
+    startPurge(upstream.usedValues, { what: 'used values', log }),
   ];
 
   const directory: DirectoryClient = createDirectoryClient({
@@ -130,6 +140,7 @@ export function buildAuthorize(
     random,
     runtime,
     batch,
+    upstream,
   });
   const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
   const dispatcher = createDispatcher({
@@ -152,6 +163,7 @@ export function buildAuthorize(
   const presentPerson = createPresentPerson({ sessions, directory, dispatcher });
   const handlers = authorizeHandlers({
     dispatcher,
+    answerFromProvider: createAnswerFromProvider({ visits, dispatcher }),
     logout,
     changeOwnPassword,
     presentPerson,

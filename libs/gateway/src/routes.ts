@@ -23,6 +23,7 @@ import { confirmEmail, showEmailLink } from './pages/account/email-link-page.ts'
 import { showForgottenPassword, submitForgottenPassword } from './pages/account/forgotten-password-page.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
+import { answerFromProvider } from './pages/sign-in/provider-answer.ts';
 
 /** Takes a body in the named dialects and answers JSON in the dialect of the request. */
 export interface BodyRoute {
@@ -116,6 +117,7 @@ export const routes: readonly Route[] = [
   { ...post, path: at.authorization, handle: authorizeByForm },
   { ...page, path: otherPaths.login, handle: showLogin },
   { ...post, path: otherPaths.login, handle: signIn },
+  { ...page, path: otherPaths.providerAnswer, handle: answerFromProvider },
   { ...page, path: otherPaths.device, handle: showDevice },
   { ...post, path: otherPaths.device, handle: submitDevice },
   { ...page, path: otherPaths.approvals, handle: showApprovals },
@@ -148,11 +150,21 @@ export const crossOriginMethods: ReadonlyMap<string, ReadonlySet<string>> = new 
 export function methodsOf(path: string): string[] {
   const methods = new Set<string>();
   for (const route of routes) {
-    if (route.path !== path) continue;
+    if (!isAt(path, route)) continue;
     methods.add(route.method);
     if (route.crossOrigin) methods.add('OPTIONS');
   }
   return [...methods].sort();
+}
+
+/** A part of the path that begins with a colon stands for any. */
+function isAt(path: string, route: Pick<Route, 'path'>): boolean {
+  const parts = path.split('/');
+  const ofRoute = route.path.split('/');
+  return (
+    parts.length === ofRoute.length &&
+    ofRoute.every((part, index) => part === parts[index] || (part.startsWith(':') && parts[index] !== ''))
+  );
 }
 
 /** The methods under which a path takes a dialect. */

@@ -32,9 +32,12 @@ export const otherPaths = {
   passwordLink: '/password/link',
   forgottenPassword: '/password/forgot',
   emailLink: '/email/link',
+  providerAnswer: '/login/provider/:tenant/:provider',
   assets: '/assets',
   readiness: '/readyz',
 } as const;
+
+const providerPath = '/login/provider';
 
 const servedPaths: readonly string[] = [...Object.values(endpointPaths), ...Object.values(otherPaths)];
 
@@ -45,7 +48,7 @@ export const mostIssuerSegments = 4;
 export function collidesWithServedPath(path: string): boolean {
   return (
     servedPaths.some((served) => served === path || served.startsWith(`${path}/`)) ||
-    path.startsWith(`${otherPaths.assets}/`)
+    [otherPaths.assets, providerPath].some((above) => path.startsWith(`${above}/`))
   );
 }
 
@@ -54,6 +57,13 @@ export type Endpoint = keyof typeof endpointPaths;
 /** Absolute URL of an endpoint, without a double slash for an issuer that ends with one. */
 export function endpointUri(issuer: string, endpoint: Endpoint): string {
   return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + endpointPaths[endpoint];
+}
+
+/**
+ * Where a tenant's provider answers. Each has an address of its own, so that no answer is taken for that of another (RFC 9700 §4.4.2.2).
+ */
+export function providerAnswerUri(issuer: string, tenantId: string, provider: string): string {
+  return `${issuer.replace(/\/$/, '')}${providerPath}/${tenantId}/${provider}`;
 }
 
 const methods = clientAuthenticationMethods.map(({ name }) => name);

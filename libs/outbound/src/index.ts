@@ -3,7 +3,9 @@
  * nothing, tries nothing twice and knows no message.
  *
  *     device, token (webhooks, callbacks, logout notices) ─> delivery ─> send ──> HTTPS to the receiver
+ *     authorize (providers of tenants) ────────────────────────────────> fetch ─> HTTPS to the provider
  *                                                                        └─> public-address   before each connection
  *     libs/delivery says when, and when again
  */
 export { createSend, type Message, type Send, type Sent } from './send.ts';
+export { createFetch, type Fetch } from './fetch.ts';

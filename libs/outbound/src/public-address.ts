@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** All IPv6 addresses that IANA has allocated to hosts. */
@@ -38,4 +38,12 @@ export function publicLookup(lookup: typeof systemLookup = systemLookup): Lookup
       callback(null, first.address, first.family);
     });
   };
+}
+
+/** Why a URL may not be asked; undefined if it may. It checks a literal address, because that is never looked up. */
+export function problemOf(url: string): string | undefined {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== 'https:') return 'not_https';
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return isIP(host) !== 0 && !isPublicAddress(host) ? 'private_address' : undefined;
 }

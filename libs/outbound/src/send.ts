@@ -1,7 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
-import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.ts';
+import { PrivateAddressError, problemOf, publicLookup } from './public-address.ts';
 
 export interface Message {
   readonly url: string;
@@ -45,14 +44,6 @@ export function createSend({ allowPrivate }: { readonly allowPrivate: boolean })
       outgoing.on('error', (error) => resolve(failure(error)));
       outgoing.end(message.body);
     });
-}
-
-/** Checks a literal address here, because it is never looked up. */
-function problemOf(url: string): string | undefined {
-  const { protocol, hostname } = new URL(url);
-  if (protocol !== 'https:') return 'not_https';
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  return isIP(host) !== 0 && !isPublicAddress(host) ? 'private_address' : undefined;
 }
 
 function judge(status: number): Sent {

@@ -152,10 +152,10 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- /* What each component works with, as its main.ts puts it together. Peers are those it calls. */ -}}
 {{- define "tessera.catalog" -}}
 {{- if eq .Values.topology "compact" }}
-standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys, deviceHmacKey, webhookKey, smtpUrl], webhooks: true, mail: true, logoutTokens: true, peers: [], introspection: true, administration: true }
+standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys, deviceHmacKey, webhookKey, smtpUrl], webhooks: true, mail: true, logoutTokens: true, providers: true, peers: [], introspection: true, administration: true }
 {{- else }}
 gateway: { http: true, rpc: false, database: false, redis: true, secrets: [], peers: [keys, directory, authorize, token, device] }
-authorize: { http: false, rpc: true, database: true, redis: true, secrets: [], peers: [directory] }
+authorize: { http: false, rpc: true, database: true, redis: true, secrets: [], providers: true, peers: [directory] }
 token: { http: false, rpc: true, database: true, redis: true, secrets: [tokenRefreshKeys], logoutTokens: true, peers: [keys, directory, authorize, device], introspection: true }
 device: { http: false, rpc: true, database: true, redis: true, secrets: [deviceHmacKey, webhookKey], webhooks: true, peers: [directory] }
 keys: { http: false, rpc: true, database: true, redis: false, secrets: [keysKek], peers: [] }

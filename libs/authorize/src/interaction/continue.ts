@@ -70,6 +70,12 @@ export function createContinue(deps: {
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'declined') return end(visit, undefined, true);
+    if (result.outcome === 'sent') {
+      const saved = await save(from, { ...visit, departure: result.departure }, interactionId);
+      return {
+        next: { next: 'redirect', redirect: { location: result.location(saved), formPost: undefined } },
+      };
+    }
     const advanced = advance(visit, taken.name, result);
     const following = await nextStep(steps, from, advanced, policy);
     if (following !== undefined) {

@@ -2,7 +2,7 @@ import { hasTwoFactors, resistsPhishing, temporarilyUnavailable } from '@tessera
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
-import type { KnownPerson, Visit } from '../store/store.ts';
+import type { Departure, KnownPerson, Visit } from '../store/store.ts';
 
 /** What decides which steps a visit needs, by the current records. */
 export interface Policy {
@@ -34,7 +34,13 @@ export type StepResult =
   /** The person may try again; the page of the step knows the sentence for `problem`. */
   | { readonly outcome: 'refused'; readonly problem: string }
   /** The page is shown again, with something that is shown once. */
-  | { readonly outcome: 'shown'; readonly shown: Fields };
+  | { readonly outcome: 'shown'; readonly shown: Fields }
+  /** The browser goes elsewhere, and comes back to the visit, whose identifier `location` is given. */
+  | {
+      readonly outcome: 'sent';
+      readonly departure: Departure;
+      readonly location: (interactionId: string) => string;
+    };
 
 /** Somebody proved to be `user`. */
 export interface Verified {

@@ -48,7 +48,7 @@ export function withoutLostSession(
 export function advance(
   visit: Visit,
   step: string,
-  result: Exclude<StepResult, { outcome: 'refused' | 'shown' | 'declined' }>,
+  result: Exclude<StepResult, { outcome: 'refused' | 'shown' | 'declined' | 'sent' }>,
 ): Visit {
   const done = [...visit.done, step];
   if (result.outcome === 'agreed') return { ...visit, done };

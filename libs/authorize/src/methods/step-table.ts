@@ -11,11 +11,13 @@ import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
 import { createRecoveryCodeStep } from './totp/recovery-code.ts';
 import { createTotpEnrolmentStep } from './totp/totp-enrolment.ts';
 import { createTotpStep } from './totp/one-time-code.ts';
+import { createProviderStep } from './upstream/provider-step.ts';
 
 /** What the steps work with. A step that keeps something makes its store, and its audit events, of these here. */
 type StepDeps = Parameters<typeof createPasswordStep>[0] &
   Parameters<typeof createTotpStep>[0] &
   Parameters<typeof createPasskeyStep>[0] &
+  Parameters<typeof createProviderStep>[0] &
   Pick<Parameters<typeof createConsentStep>[0], 'directory'> & {
     readonly runtime: Pick<Runtime, 'database' | 'clock' | 'random'>;
     readonly batch: AuditBatch;
@@ -25,6 +27,7 @@ type StepDeps = Parameters<typeof createPasswordStep>[0] &
 export function createSteps(deps: StepDeps): readonly Step[] {
   return [
     createPasswordStep(deps),
+    createProviderStep(deps),
     createTotpStep(deps),
     createPasskeyStep(deps),
     createRecoveryCodeStep(deps),

@@ -25,6 +25,15 @@ const visitFields = z.object({
   hintedUserId: z.string().default(''),
   seed: z.string().optional(),
   makesPasskeys: z.boolean().optional(),
+  departure: z
+    .object({
+      provider: z.string(),
+      issuer: z.string(),
+      ticketHash: z.string(),
+      leftAt: z.number(),
+      resume: z.string(),
+    })
+    .optional(),
   person: z
     .object({
       userId: z.string(),

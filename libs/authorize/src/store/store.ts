@@ -17,6 +17,20 @@ export const purposes = [
 
 export type Purpose = (typeof purposes)[number];
 
+/** A browser that was sent to a provider of its tenant. */
+export interface Departure {
+  /** Name of the provider. */
+  readonly provider: string;
+  /** As it was declared then. */
+  readonly issuer: string;
+  /** SHA-256, hexadecimal, of what the answer must bring back. */
+  readonly ticketHash: string;
+  /** Milliseconds since the Unix epoch, by the clock of the process. */
+  readonly leftAt: number;
+  /** What the gateway needs to go on; empty if it needs nothing. */
+  readonly resume: string;
+}
+
 /** Who is known in a visit, and how. */
 export interface KnownPerson {
   readonly userId: string;
@@ -48,6 +62,8 @@ export interface Visit {
   readonly seed?: string | undefined;
   /** Whether the browser has said that it can make passkeys, and that the person has not put it off. */
   readonly makesPasskeys?: boolean | undefined;
+  /** The last time that the browser was sent to a provider. */
+  readonly departure?: Departure | undefined;
   /** Names of the steps that the person has taken. */
   readonly done: readonly string[];
 }

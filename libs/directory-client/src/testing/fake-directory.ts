@@ -9,6 +9,7 @@ import {
 } from '@tessera/proto-gen/directory';
 import { fakePerson } from './fake-person.ts';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
+import { FakeProviders } from './fake-providers.ts';
 import { silentLog } from '@tessera/test-kit';
 
 /** An application with the fields that services read, and the secret it authenticates with. */
@@ -114,6 +115,7 @@ export class FakeDirectory {
   readonly applications = new Map<string, FakeApplication>();
   /** By tenant and user id, with a space between. */
   readonly users = new Map<string, FakeUser>();
+  readonly providers = new FakeProviders();
   /** Calls received, answered or not. */
   readonly calls = {
     getApplication: 0,
@@ -320,9 +322,18 @@ export class FakeDirectory {
         return { user: withoutPassword(user), signedInAtMs, synced: false };
       },
       replaceRecoveryCodes: () => ({ codes: ['00000-00000', '11111-11111'] }),
-      listProviders: () => ({ providers: [] }),
-      getProvider: () => found<never>(undefined),
-      signInWithProvider: () => ({ refusal: 'provider' }),
+      listProviders: ({ tenantId }) => ({ providers: this.providers.list(tenantId) }),
+      getProvider: ({ tenantId, name }) => this.providers.get(tenantId, name),
+      signInWithProvider: (proof) => {
+        const { tenantId, email, name } = proof;
+        const held = this.providers.holder(proof, (userId) =>
+          this.addUser(userId, { tenantId, email, name }),
+        );
+        const user = 'userId' in held ? this.users.get(`${tenantId} ${held.userId}`) : undefined;
+        if (user?.status !== Status.ACTIVE) return { refusal: 'refusal' in held ? held.refusal : 'inactive' };
+        const signedInAtMs = BigInt(Math.max(Date.now(), Number(user.validFrom) * 1000));
+        return { user: withoutPassword(user), signedInAtMs };
+      },
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
       requestPasswordReset: () => found<never>(undefined),

@@ -12,6 +12,7 @@ import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage } from '../page.ts';
 import { accountPath, redirectToPage } from '../paths.ts';
 import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
+import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/step-pages.ts';
 import { accountNotice, type AccountResult } from './account-results.ts';
@@ -88,6 +89,15 @@ function back({ request, reply }: PageContext, result?: AccountResult, tenantId?
   if (result !== undefined) writeCookie(request, reply, 'accountResult', result, resultSeconds);
   const isShared = request.incoming.tenant === undefined;
   return redirectToPage(reply, accountPath(isShared ? tenantId : undefined));
+}
+
+/** Goes on after a sign-in at a provider. */
+export function resumeAccount(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
+  const [tenantId, visit] = [shownParameter(fields, 'tenant'), visitOf(shownParameter(fields, 'visit'))];
+  return {
+    place: signInFor(tenantId, visit),
+    signedIn: () => back(context, visit === 'change' ? 'confirmed' : undefined),
+  };
 }
 
 /** What the pages of a sign-in are for, by the visit. */

@@ -12,6 +12,7 @@ import { sendPage } from '../page.ts';
 import { passwordPath, redirectToPage } from '../paths.ts';
 import { giveSession } from '../session.ts';
 import { signedInPerson, type Person } from '../signed-in-person.ts';
+import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/step-pages.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
@@ -79,6 +80,11 @@ export const submitOwnPassword: PageHandler = async (context) => {
       throw new OAuthError('server_error', 'The password could not be changed.');
   }
 };
+
+/** Goes on after a sign-in at a provider. */
+export function resumeOwnPassword(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
+  return { place: signInFor(shownParameter(fields, 'tenant')), signedIn: () => back(context) };
+}
 
 function back({ reply }: PageContext): FastifyReply {
   return redirectToPage(reply, passwordPath());

@@ -9,6 +9,7 @@ import { sendPage } from '../page.ts';
 import { approvalsPath, redirectToPage } from '../paths.ts';
 import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
+import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
@@ -61,6 +62,11 @@ export const submitApprovals: PageHandler = async (context) => {
   );
   return answer === 'decided' ? redirect(context) : answer;
 };
+
+/** Goes on after a sign-in at a provider. */
+export function resumeApprovals(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
+  return { place: signInFor(shownParameter(fields, 'tenant')), signedIn: () => redirect(context) };
+}
 
 function redirect({ reply }: PageContext): FastifyReply {
   return redirectToPage(reply, approvalsPath());

@@ -18,6 +18,7 @@ import {
   type Person,
 } from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
+import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
@@ -78,6 +79,15 @@ async function signIn(
     const answer = await continueSignIn(context, signInFor(userCode, tenantId), form);
     return answer === 'signed_in' ? openCode(context, userCode) : answer;
   });
+}
+
+/** Goes on with a code after a sign-in at a provider. */
+export function resumeDevice(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
+  const userCode = shownParameter(fields, 'user_code');
+  return {
+    place: signInFor(userCode, shownParameter(fields, 'tenant')),
+    signedIn: () => openCode(context, userCode),
+  };
 }
 
 async function decide(

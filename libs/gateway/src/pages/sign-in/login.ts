@@ -18,21 +18,22 @@ export const showLogin: PageHandler = async (context) => {
   const found = interactionId === '' ? undefined : await findInteraction(context, interactionId);
   if (found?.redirect !== undefined) return sendToClient(reply, gateway, found.redirect);
   if (found?.step === undefined) return showNoSignIn(context);
-  return sendStep(context, placeOf(interactionId), found.step, {});
+  return sendStep(context, signInAtLogin(interactionId), found.step, {});
 };
 
 /** `POST /login`: the form of a step of a pending sign-in. */
 export const signIn: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
-  const place = placeOf(form.get('interaction') ?? '');
+  const place = signInAtLogin(form.get('interaction') ?? '');
   checkForm(app, request, form, place.purpose, gateway);
   const answer = await continueSignIn(context, place, form);
   if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in could not be completed.');
   return answer;
 };
 
-function placeOf(interactionId: string): SignInPlace {
+/** The place of the sign-in of an authorization request. */
+export function signInAtLogin(interactionId: string): SignInPlace {
   return {
     path: '/login',
     formTarget: 'client',

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import type { Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
+import type { ContinueResponse, Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
 import type { FormTarget } from '../../http/headers.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, purpose } from '../form.ts';
@@ -14,6 +14,7 @@ import { giveSession } from '../session.ts';
 import { sendToClient } from './to-client.ts';
 import { passkeyAsked } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
+import { offeredProviders, providerPage } from './provider-page.ts';
 import { pageOfForm, pageOfStep } from './step-pages.ts';
 
 interface Field {
@@ -100,16 +101,48 @@ export async function continueSignIn(
   place: SignInPlace,
   form: ReadonlyMap<string, string>,
 ): Promise<'signed_in' | FastifyReply> {
-  const { app, request, reply, gateway } = context;
+  const { app, request, gateway } = context;
   if (place.page !== undefined && !servesTenant(context, place.page.tenantId)) {
     throw new OAuthError('invalid_request', 'The tenant is not served at this address.');
   }
   const page = pageOfForm(form) ?? passwordPage;
   const fields = Object.fromEntries(page.fields.map((name) => [name, form.get(name) ?? '']));
-  const { next, session } = await gateway.peers.authorize.continue(
-    { browser: browserContext(app, request), visit: visitOf(place, form), step: page.name, fields },
-    rootCall(request.incoming.requestId),
+  const leaves = page === providerPage;
+  const answer = await gateway.peers.authorize.continue(
+    {
+      browser: browserContext(app, request),
+      visit: visitOf(place, form),
+      step: page.name,
+      fields: leaves ? { ...fields, resume: resumeOf(place) } : fields,
+    },
+    leaves ? callToProvider(request) : rootCall(request.incoming.requestId),
   );
+  return sendNext(context, place, answer, form);
+}
+
+/** Providers of others may be slow. */
+export const callToProvider = ({ incoming }: PageContext['request']) =>
+  rootCall(incoming.requestId, providerTimeoutMs);
+
+const providerTimeoutMs = 15_000;
+
+/** What a place of ours needs when the browser comes back from a provider. */
+function resumeOf({ page, path, fields }: SignInPlace): string {
+  if (page === undefined) return '';
+  return new URLSearchParams([
+    ['going', path.slice(1)],
+    ...fields.map(({ name, value }) => [name, value]),
+  ]).toString();
+}
+
+/** Answers with what comes next in a sign-in. `form` is one that may have been refused. */
+export async function sendNext(
+  context: PageContext,
+  place: SignInPlace,
+  { next, session }: Pick<ContinueResponse, 'next' | 'session'>,
+  form?: ReadonlyMap<string, string>,
+): Promise<'signed_in' | FastifyReply> {
+  const { reply, gateway } = context;
   if (session !== undefined) await giveSession(context, session);
   switch (next?.next.case) {
     case 'done':
@@ -119,7 +152,7 @@ export async function continueSignIn(
     case 'tenantMismatch':
       return sendElsewhere(context, place, next.next.value.interaction);
     case 'step':
-      return sendStep(context, place, next.next.value, { form });
+      return sendStep(context, place, next.next.value, form === undefined ? {} : { form });
     default:
       throw new OAuthError('server_error', 'The sign-in could not be completed.');
   }
@@ -169,8 +202,9 @@ export function sendStep(
   if (step === undefined || interaction === undefined)
     throw new OAuthError('server_error', 'The sign-in could not be continued.', { cause: `step ${name}` });
   // Something else may have been sent in place of what the page asks for.
-  const sent = to.form && pageOfForm(to.form);
+  const sent = to.form === undefined ? providerPage : pageOfForm(to.form);
   const refused = problem === '' ? undefined : (step.problems[problem] ?? sent?.problems[problem]);
+  const providers = offeredProviders(shown);
   const passkey = passkeyAsked(shown);
   const { person, error, isFirst } = to;
   const view = { shown, person, form: refused && to.form };
@@ -181,7 +215,8 @@ export function sendStep(
     template: step.name,
     title: step.title(view),
     message: place.message(interaction),
-    formTarget: place.formTarget,
+    // Chromium applies it to where a provider sends the browser, too.
+    formTarget: providers === undefined ? place.formTarget : 'client',
     script: passkey !== undefined,
     tenant: { id: place.page?.tenantId ?? interaction.tenantId, name: interaction.tenantName },
     ...(interaction.uiLocales === '' ? {} : { uiLocales: interaction.uiLocales }),
@@ -190,6 +225,7 @@ export function sendStep(
       lead,
       leadName,
       problem: refused?.message ?? error?.message,
+      providers,
       passkey: passkey && { ...passkey, interactionId: isFirst && interactionId },
       ...step.data(view),
       fields: [

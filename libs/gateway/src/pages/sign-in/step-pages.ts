@@ -1,11 +1,14 @@
 import { consentPage } from './consent-page.ts';
 import { passkeyEnrolmentPage, passkeyPage } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
+import { providerPage } from './provider-page.ts';
 import { recoveryCodesPage, totpEnrolmentPage, totpPage, recoveryCodePage } from './totp-pages.ts';
 import type { StepPage } from './step-page.ts';
 
 /** The pages of the steps. */
 const stepPages: readonly StepPage[] = [
+  // Before the password: a button of its form leads to a provider.
+  providerPage,
   passwordPage,
   totpPage,
   passkeyPage,

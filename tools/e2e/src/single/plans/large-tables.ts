@@ -228,6 +228,7 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     scopes: `'{openid}'`,
     granted_at: earlier,
   });
+  await fill('authorize.used_value', rows, { digest: hash, expires_at: later });
   await fill('authorize.logout_notice', rows, {
     notice_id: `lpad(i::text, 26, '0')`,
     tenant_id: tenant,

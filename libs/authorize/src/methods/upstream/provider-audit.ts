@@ -1,0 +1,32 @@
+import type { AuditBatch } from '@tessera/audit';
+import { originOf } from '../../audit.ts';
+import type { BrowserCall } from '../../browser-call.ts';
+import type { Policy } from '../../interaction/step.ts';
+import type { RefusedSignIn } from './provider-refusals.ts';
+
+/** The audit events of sign-ins with providers. */
+export interface ProviderAudit {
+  /** `provider` is its name, as far as it is known. */
+  refused(
+    from: BrowserCall,
+    at: Pick<Policy, 'tenantId' | 'clientId'>,
+    provider: string,
+    refused: RefusedSignIn,
+  ): void;
+}
+
+export function createProviderAudit(batch: AuditBatch): ProviderAudit {
+  return {
+    refused(from, { tenantId, clientId }, provider, { reason, detail }) {
+      batch.add({
+        event: 'auth.login.failed',
+        outcome: 'failure',
+        reason,
+        ...originOf(from),
+        tenantId,
+        ...(clientId === '' ? {} : { clientId }),
+        details: { provider, ...(detail === '' ? {} : { detail }) },
+      });
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { codeChallenge } from '@tessera/oauth';
+import type { Policy } from '../../interaction/step.ts';
+import type { Departure, Visit } from '../../store/store.ts';
+import type { DeclaredProvider } from './provider.ts';
+import type { Ticket } from './departure.ts';
+
+/** How lately a person must have signed in at the provider. */
+export interface Demands {
+  /** The provider must ask them, whatever session they have there. */
+  readonly again: boolean;
+  /** Seconds since they last signed in there; undefined without a limit. */
+  readonly maxAge: number | undefined;
+}
+
+/** What a provider is asked for, beyond who the person is. */
+export interface Asked extends Demands {
+  /** The person may choose among their accounts. */
+  readonly selects: boolean;
+  readonly loginHint: string;
+  readonly acrValues: string;
+  readonly uiLocales: string;
+}
+
+/** What an application asked for goes on. At pages of ours, where people decide about others' access, an open browser is not enough. */
+export function askedBy({ request }: Policy, { parameters }: Pick<Visit, 'parameters'>): Asked {
+  return {
+    again: request === undefined || request.prompt.has('login'),
+    maxAge: request?.maxAge,
+    selects: request?.prompt.has('select_account') === true,
+    loginHint: request?.form.loginHint ?? '',
+    acrValues: parameters['acr_values'] ?? '',
+    uiLocales: request?.form.uiLocales ?? '',
+  };
+}
+
+/** Google has no `login`; choosing an account is the nearest. */
+function promptOf(preset: string, { again, selects }: Asked): string {
+  if (again && preset !== 'google') return 'login';
+  return again || selects ? 'select_account' : '';
+}
+
+/** The authorization request to a provider (OIDC Core §3.1.2.1). */
+export function providerRequest(
+  { clientId, preset, scopes }: DeclaredProvider,
+  asked: Asked,
+  sent: { readonly ticket: Ticket; readonly state: string; readonly redirectUri: string },
+): Record<string, string> {
+  const { ticket, state, redirectUri } = sent;
+  const parameters = {
+    client_id: clientId,
+    response_type: 'code',
+    scope: scopes.join(' '),
+    redirect_uri: redirectUri,
+    state,
+    nonce: ticket.nonce,
+    code_challenge: codeChallenge(ticket.codeVerifier),
+    code_challenge_method: 'S256',
+    prompt: promptOf(preset, asked),
+    max_age: asked.maxAge?.toString() ?? '',
+    login_hint: asked.loginHint,
+    acr_values: asked.acrValues,
+    ui_locales: asked.uiLocales,
+  };
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ''));
+}
+
+/** Seconds that clocks may differ. */
+const toleranceSeconds = 60;
+
+/** Whether the person signed in at the provider when they had to. One that does not say when is believed to have asked, unless a time was demanded. */
+export function isRecent(
+  authTime: unknown,
+  { again, maxAge }: Demands,
+  { leftAt }: Pick<Departure, 'leftAt'>,
+): boolean {
+  if (typeof authTime !== 'number') return maxAge === undefined;
+  return !again || authTime >= leftAt / 1000 - toleranceSeconds;
+}

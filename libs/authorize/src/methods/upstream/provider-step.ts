@@ -1,0 +1,108 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { Client } from '@tessera/rpc';
+import type { BrowserCall } from '../../browser-call.ts';
+import type { Fields, Policy, Step, StepResult } from '../../interaction/step.ts';
+import type { Visit } from '../../store/store.ts';
+import { personOf } from './claims-of-person.ts';
+import { NoAccountError, refusalOf } from './provider-refusals.ts';
+import { askedBy } from './provider-request.ts';
+import type { ProviderAnswer } from './provider.ts';
+import { domainOf } from './tenant-providers.ts';
+import type { Upstream } from './upstream.ts';
+
+/** `amr` of a sign-in at a provider whose own methods are not trusted: it says that it was another's. */
+export const federatedMethod = 'fed';
+
+/** The gateway keeps a few fields. */
+const longestResume = 1024;
+
+/**
+ * A company's own provider (OIDC Core §3.1), in place of the password. The field `provider` names it and sends the browser there; empty, it is
+ * the provider of the domain of `identifier`. The field `answer` is what the browser brings back, to the address of `tenant` and `provider`.
+ * Whatever is refused leaves the other ways to sign in as they are.
+ */
+export function createProviderStep(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'isActive'>;
+  readonly upstream: Pick<Upstream, 'exchange' | 'tenantProviders' | 'audit'>;
+}): Step {
+  const { directoryService, directory } = deps;
+  const { exchange, tenantProviders, audit } = deps.upstream;
+
+  async function leave(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult> {
+    const { provider = '', identifier = '', resume = '' } = fields;
+    const { tenantId } = policy;
+    const { seed } = visit;
+    const ofDomain = async () => (await tenantProviders.of(from, tenantId)).ofDomain(domainOf(identifier));
+    const name = provider === '' ? await ofDomain() : provider;
+    const to = name === undefined ? undefined : await exchange.declared(from, tenantId, name);
+    if (to === undefined || seed === undefined || resume.length > longestResume)
+      return { outcome: 'refused', problem: provider === '' ? 'unknown_domain' : 'unknown_provider' };
+    const asked = askedBy(policy, visit);
+    const loginHint = provider === '' ? identifier.trim() : asked.loginHint;
+    const left = await exchange.leave(from, { ...visit, seed }, to, { ...asked, loginHint, resume });
+    return { outcome: 'sent', ...left };
+  }
+
+  async function arrive(
+    from: BrowserCall,
+    visit: Visit,
+    policy: Policy,
+    fields: Fields,
+  ): Promise<StepResult> {
+    const { tenantId } = policy;
+    const answer = await exchange.arrive(from, visit, askedBy(policy, visit), fields);
+    const { iss: issuer, sub: subject } = answer.claims;
+    const proof = { tenantId, provider: fields['provider'] ?? '', issuer, subject, ...personOf(answer) };
+    const { ipAddress } = from.browser;
+    const { refusal, user, signedInAtMs } = await directoryService.signInWithProvider(
+      { ...proof, ipAddress },
+      from.call.onward(),
+    );
+    if (user?.tenantId !== tenantId || !directory.isActive(user)) throw new NoAccountError(refusal);
+    const signedInAt = timeOfSignIn(answer, Number(signedInAtMs), Number(user.validFrom) * 1000);
+    return { outcome: 'verified', user, signedInAt, methods: [federatedMethod] };
+  }
+
+  function refused(from: BrowserCall, policy: Policy, name: string, error: unknown): StepResult {
+    const known = refusalOf(error);
+    if (known === undefined) throw error;
+    audit.refused(from, policy, name, known);
+    return { outcome: 'refused', problem: known.problem };
+  }
+
+  return {
+    name: 'provider',
+    insteadOf: ['password'],
+    isDue: () => false,
+
+    async shown(from, { seed }, { tenantId }) {
+      if (seed === undefined) return {};
+      const { shown, hasDomains } = await tenantProviders.of(from, tenantId);
+      return shown.length === 0 ? {} : { providers: JSON.stringify({ shown, hasDomains }) };
+    },
+
+    async take(from, visit, policy, fields) {
+      const isAnswer = fields['answer'] !== undefined;
+      try {
+        return isAnswer
+          ? await arrive(from, visit, policy, fields)
+          : await leave(from, visit, policy, fields);
+      } catch (error) {
+        const name = isAnswer ? visit.departure?.provider : fields['provider'];
+        return refused(from, policy, name ?? '', error);
+      }
+    },
+  };
+}
+
+/**
+ * When the person signed in: at the provider, if it says so, as applications ask for that. Not later than now, and not before what ended
+ * earlier sign-ins, since the directory counts this one.
+ */
+function timeOfSignIn({ claims }: ProviderAnswer, now: number, validFrom: number): number {
+  const said = claims['auth_time'];
+  const at = typeof said === 'number' && Number.isFinite(said) ? said * 1000 : now;
+  return Math.max(Math.min(at, now), validFrom);
+}

@@ -1,0 +1,83 @@
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+
+/** A provider of a tenant, as it is declared. */
+export interface FakeProvider {
+  tenantId: string;
+  name: string;
+  preset: string;
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  displayName: string;
+  scopes: string[];
+  domains: string[];
+  createsAccounts: boolean;
+}
+
+type SignIn = Handlers<typeof DirectoryService>['signInWithProvider'];
+/** What a caller says that a provider proved. */
+export type Proof = Parameters<SignIn>[0];
+
+/** The providers of the tenants of a directory in memory, and whose identities they have proved. */
+export class FakeProviders {
+  readonly all: FakeProvider[] = [];
+  /** The ids of people by tenant, provider, issuer and subject. */
+  readonly identities = new Map<string, string>();
+  /** Everything that callers said was proved, in order. */
+  readonly proofs: Proof[] = [];
+
+  add(fields: Partial<FakeProvider> & Pick<FakeProvider, 'name' | 'issuer'>): void {
+    this.all.push({
+      tenantId: 'acme',
+      preset: 'none',
+      clientId: 'tessera',
+      clientSecret: 'a secret of the provider',
+      displayName: fields.name.toUpperCase(),
+      scopes: ['openid', 'profile', 'email'],
+      domains: [],
+      createsAccounts: false,
+      ...fields,
+    });
+  }
+
+  bind(tenantId: string, provider: string, subject: string, userId: string): void {
+    const issuer = this.all.find((one) => one.tenantId === tenantId && one.name === provider)?.issuer ?? '';
+    this.identities.set(keyOf({ tenantId, provider, issuer, subject }), userId);
+  }
+
+  list(tenantId: string) {
+    return this.all
+      .filter((one) => one.tenantId === tenantId)
+      .map(({ name, displayName, domains }) => ({ name, displayName, domains }));
+  }
+
+  get(tenantId: string, name: string): FakeProvider {
+    const found = this.all.find((one) => one.tenantId === tenantId && one.name === name);
+    if (found === undefined) throw new ConnectError('not found', Code.NotFound);
+    return found;
+  }
+
+  /** The id of the person; or why nobody is signed in. `create` makes an account. */
+  holder(proof: Proof, create: (userId: string) => void): { userId: string } | { refusal: string } {
+    this.proofs.push(proof);
+    const known = this.identities.get(keyOf(proof));
+    if (known !== undefined) return { userId: known };
+    const provider = this.all.find((one) => one.tenantId === proof.tenantId && one.name === proof.provider);
+    if (provider?.issuer !== proof.issuer) return { refusal: 'provider' };
+    if (!provider.createsAccounts) return { refusal: 'unknown' };
+    const userId = `${proof.tenantId}-${proof.provider}-${proof.subject}`;
+    create(userId);
+    this.identities.set(keyOf(proof), userId);
+    return { userId };
+  }
+}
+
+function keyOf({
+  tenantId,
+  provider,
+  issuer,
+  subject,
+}: Pick<Proof, 'tenantId' | 'provider' | 'issuer' | 'subject'>) {
+  return JSON.stringify([tenantId, provider, issuer, subject]);
+}

@@ -1,0 +1,83 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError } from '@tessera/oauth';
+import type { AnswerFromProviderResponse } from '@tessera/proto-gen/authorize';
+import { rawQuery } from '../../http/query.ts';
+import { parseForm } from '../../http/parameters.ts';
+import { resumeAccount } from '../account/account-page.ts';
+import { resumeOwnPassword } from '../account/own-password-page.ts';
+import { resumeApprovals } from '../approve/approvals-page.ts';
+import { resumeDevice } from '../approve/device-page.ts';
+import { isTenantId } from '../approve/tenant-form.ts';
+import { browserContext } from '../browser-context.ts';
+import type { PageContext, PageHandler } from '../page-context.ts';
+import { sendPageError } from '../page.ts';
+import { signInAtLogin } from './login.ts';
+import type { ResumedPlace } from './resumed-place.ts';
+import { callToProvider, sendNext } from './sign-in.ts';
+
+/** Pages of ours that people go on to, by the field `going`. */
+const ownPlaces: Readonly<
+  Record<string, (context: PageContext, fields: ReadonlyMap<string, string>) => ResumedPlace>
+> = {
+  account: resumeAccount,
+  device: resumeDevice,
+  approvals: resumeApprovals,
+  password: resumeOwnPassword,
+};
+
+/**
+ * `GET /login/provider/:tenant/:provider`: what a provider answers (OIDC Core §3.1.2.5). The rules are those of `authorize`; an answer that this
+ * browser did not ask for gets a page that says how to go on.
+ */
+export const answerFromProvider: PageHandler = async (context) => {
+  const { tenant = '', provider = '' } = context.request.params as Record<string, string>;
+  if (!isTenantId(tenant) || !isTenantId(provider)) throw new OAuthError('not_found', 'Not found.');
+  const answer = await judged(context);
+  if (answer === undefined) return sendUnexpected(context);
+  const { place, signedIn } = resumed(context, answer);
+  const sent = await sendNext(context, place, answer);
+  return sent === 'signed_in' ? signedIn() : sent;
+};
+
+/** Undefined if it belongs to no sign-in of this browser. */
+async function judged({
+  app,
+  request,
+  gateway,
+}: PageContext): Promise<AnswerFromProviderResponse | undefined> {
+  const { tenant: tenantId = '', provider = '' } = request.params as Record<string, string>;
+  try {
+    return await gateway.peers.authorize.answerFromProvider(
+      { browser: browserContext(app, request), tenantId, provider, query: rawQuery(request) },
+      callToProvider(request),
+    );
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'invalid_request') return undefined;
+    throw error;
+  }
+}
+
+function resumed(context: PageContext, { next, resume }: AnswerFromProviderResponse): ResumedPlace {
+  const fields = parseForm(resume);
+  const own = ownPlaces[fields.get('going') ?? ''];
+  if (own !== undefined) return own(context, fields);
+  const shown = next?.next;
+  const isOfVisit = shown?.case === 'step' || shown?.case === 'tenantMismatch';
+  const interactionId = isOfVisit ? shown.value.interaction?.interactionId : undefined;
+  return {
+    place: signInAtLogin(interactionId ?? ''),
+    signedIn: () => {
+      throw new OAuthError('server_error', 'The sign-in could not be completed.');
+    },
+  };
+}
+
+function sendUnexpected({ request, reply, gateway }: PageContext): FastifyReply {
+  const message = 'This answer belongs to no sign-in of this browser, or came too late.';
+  return sendPageError(request, reply, gateway, new OAuthError('invalid_request', message), {
+    template: 'no-sign-in',
+    title: 'This sign-in is over',
+    message,
+    formTarget: 'own',
+  });
+}
