@@ -41,7 +41,7 @@ function decode(token: string): readonly (string | undefined)[] {
   try {
     const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
     // Keys of records have no NUL, and Postgres no text with one.
-    const isPart = (part: unknown) => typeof part === 'string' && !part.includes('\0');
+    const isPart = (part: unknown): part is string => typeof part === 'string' && !part.includes('\0');
     const isToken = Array.isArray(value) && value.length === 2 && value.every(isPart);
     return isToken ? value : [];
   } catch {
