@@ -1,8 +1,9 @@
-import { duration, flag, integer } from '@tessera/process';
+import { duration, flag, integer, issuerSetting } from '@tessera/process';
 import { z } from 'zod';
 
 /** Settings of the authorize service. Durations are in seconds. */
 export const authorizeConfig = z.object({
+  TESSERA_ISSUER: issuerSetting,
   /** Lifetime of a code (RFC 6749 §4.1.2, ASVS 10.4.3). */
   TESSERA_AUTHORIZATION_CODE_TTL: duration('60s', { min: '5s', max: '10m' }),
   /** Time to sign in after an authorization request. */

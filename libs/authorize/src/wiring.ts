@@ -137,6 +137,7 @@ export function buildAuthorize(
     directoryService: peers.directory,
     directory,
     limitGuesses,
+    sharedIssuer: config.TESSERA_ISSUER,
     random,
     runtime,
     batch,

@@ -11,6 +11,7 @@ import type { IntrospectionService, TokenService } from '@tessera/proto-gen/toke
 import type { AntiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { DeliveryModes } from './issuer/delivery-modes.ts';
+import type { RelatedOrigins } from './issuer/related-origins.ts';
 import type { IssuerRule } from './issuer/issuer-rule.ts';
 import type { KeySets } from './issuer/key-set.ts';
 import type { IssuerRouter } from './issuer/issuer-router.ts';
@@ -40,6 +41,7 @@ export interface Gateway {
   readonly tenants: IssuerRouter;
   readonly keySets: KeySets;
   readonly deliveryModes: DeliveryModes;
+  readonly relatedOrigins: RelatedOrigins;
   readonly limiter: Limiter;
   readonly templates: Templates;
   readonly languages: Languages;

@@ -3,7 +3,7 @@ import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { backchannelAuthentication } from './endpoints/backchannel-endpoint.ts';
 import { backchannelDecision } from './endpoints/backchannel-decision.ts';
 import { deviceAuthorization } from './endpoints/device-authorization-endpoint.ts';
-import { jwks, oauthAuthorizationServer, openidConfiguration } from './issuer/discovery.ts';
+import { jwks, oauthAuthorizationServer, openidConfiguration, relatedOrigins } from './issuer/discovery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
@@ -113,6 +113,7 @@ export const routes: readonly Route[] = [
   { ...read, path: at.openidConfiguration, handle: openidConfiguration },
   { ...read, path: at.authorizationServerMetadata, handle: oauthAuthorizationServer },
   { ...read, path: at.jwks, handle: jwks },
+  { ...read, path: otherPaths.relatedOrigins, crossOrigin: false, handle: relatedOrigins },
   { ...page, path: at.authorization, handle: authorize },
   { ...post, path: at.authorization, handle: authorizeByForm },
   { ...page, path: otherPaths.login, handle: showLogin },

@@ -12,6 +12,7 @@ import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './issuer/delivery-modes.ts';
 import { hostFilter, issuerRule } from './issuer/issuer-rule.ts';
 import { createKeySet, createKeySets, type KeySet } from './issuer/key-set.ts';
+import { createRelatedOrigins } from './issuer/related-origins.ts';
 import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadLanguages } from '@tessera/languages';
@@ -59,6 +60,11 @@ export function buildGateway(
     runtime,
     keySets,
     deliveryModes,
+    relatedOrigins: createRelatedOrigins({
+      fetch: async () =>
+        peers.directory.listTenantIssuers({}, rootCall(ulid(clock, random), documentTimeoutMs)),
+      clock,
+    }),
     issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),
     tenants: createIssuerRouter({
       current: () => issuers.current(),

@@ -34,6 +34,7 @@ export const otherPaths = {
   emailLink: '/email/link',
   providerAnswer: '/login/provider/:tenant/:provider',
   assets: '/assets',
+  relatedOrigins: '/.well-known/webauthn',
   readiness: '/readyz',
 } as const;
 

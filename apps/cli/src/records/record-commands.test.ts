@@ -249,7 +249,7 @@ describe('the commands for records', () => {
       nouns.map((noun) => [noun.name, settable(noun).map(({ localName }) => localName)]),
     );
     expect(names).toMatchObject({
-      tenant: ['name', 'status', 'issuer', 'authenticationPolicy', 'looks'],
+      tenant: ['name', 'status', 'issuer', 'authenticationPolicy', 'looks', 'passkeyDomain'],
       role: [],
       resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm'],
     });

@@ -6,6 +6,7 @@ import { createConsentStep } from '../consent/consent.ts';
 import { createConsentStore } from '../consent/consents.postgres.ts';
 import { createPasswordStep } from './password/password.ts';
 import { createPasskeyEnrolmentStep } from './passkey/passkey-enrolment.ts';
+import { createPasskeyDomain } from './passkey/passkey-domain.ts';
 import { createPasskeyStep } from './passkey/passkey.ts';
 import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
 import { createRecoveryCodeStep } from './totp/recovery-code.ts';
@@ -16,7 +17,8 @@ import { createProviderStep } from './upstream/provider-step.ts';
 /** What the steps work with. A step that keeps something makes its store, and its audit events, of these here. */
 type StepDeps = Parameters<typeof createPasswordStep>[0] &
   Parameters<typeof createTotpStep>[0] &
-  Parameters<typeof createPasskeyStep>[0] &
+  Omit<Parameters<typeof createPasskeyStep>[0], 'passkeyDomain'> &
+  Parameters<typeof createPasskeyDomain>[0] &
   Parameters<typeof createProviderStep>[0] &
   Pick<Parameters<typeof createConsentStep>[0], 'directory'> & {
     readonly runtime: Pick<Runtime, 'database' | 'clock' | 'random'>;
@@ -25,15 +27,16 @@ type StepDeps = Parameters<typeof createPasswordStep>[0] &
 
 /** The steps of a visit, in the order in which a person takes those that are due. */
 export function createSteps(deps: StepDeps): readonly Step[] {
+  const passkeyDomain = createPasskeyDomain(deps);
   return [
     createPasswordStep(deps),
     createProviderStep(deps),
     createTotpStep(deps),
-    createPasskeyStep(deps),
+    createPasskeyStep({ ...deps, passkeyDomain }),
     createRecoveryCodeStep(deps),
     createTotpEnrolmentStep(deps),
     createRecoveryCodesStep(deps),
-    createPasskeyEnrolmentStep(deps),
+    createPasskeyEnrolmentStep({ ...deps, passkeyDomain }),
     createConsentStep({
       directory: deps.directory,
       consents: createConsentStore(deps.runtime.database),

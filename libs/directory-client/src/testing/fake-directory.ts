@@ -92,6 +92,7 @@ export interface FakeTenant {
   /** Empty if it is served at the shared issuer. */
   issuer: string;
   authenticationPolicy?: string;
+  passkeyDomain?: string;
 }
 
 type Edit<T> = Partial<T> | ((record: T) => void);

@@ -58,6 +58,7 @@ const state: TenantState = {
     status: 'active',
     issuer: '',
     authenticationPolicy: 'any',
+    passkeyDomain: 'own',
     looks: noLooks,
   },
   resources: [

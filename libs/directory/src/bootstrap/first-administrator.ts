@@ -104,6 +104,7 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     status: 'active',
     issuer: '',
     authenticationPolicy: 'any',
+    passkeyDomain: 'own',
     looks: noLooks,
   } as const;
   await carryOut(records, planRecord(undefined, 'tenant', undefined, tenant), context);

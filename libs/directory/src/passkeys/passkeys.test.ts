@@ -143,12 +143,12 @@ function passkeysContract(engine: string, open: () => Promise<Database>): void {
 
     const wrongUses: readonly [string, Deviation][] = [
       ['the type of a creation (§7.2)', { type: 'webauthn.create' }],
-      ['another challenge (§7.2, §13.4.3)', { challenge: newCeremony().challenge }],
+      ['another challenge (§7.2, §13.4.3, CVE-2026-28787)', { challenge: newCeremony().challenge }],
       ['another origin (§7.2, §13.4.9)', { origin: 'https://id.example.evil.example' }],
       ['a frame of another origin (§7.2, §13.4.2)', { crossOrigin: true }],
       ['another domain (§7.2)', { rpId: 'other.example' }],
       ['nobody present (§7.2)', { flags: verified }],
-      ['nobody verified (§7.2)', { flags: present }],
+      ['nobody verified (§7.2, CVE-2026-47841)', { flags: present }],
       ['another kind of key than was enrolled (§7.2, §6.1.3)', { flags: present | verified | synced }],
       ['the signature of another key (§7.2)', { otherKey: true }],
       ['no user handle, when nobody is known (§7.2)', { userHandle: null }],
@@ -217,6 +217,19 @@ function passkeysContract(engine: string, open: () => Promise<Database>): void {
       }
       const unasked = { ...person, ceremony: { ...ceremony, challenge: 'short' }, response: '' };
       await expect(authorize.verifyPasskey(unasked, call())).rejects.toMatchObject({ code: 3 });
+    });
+
+    it.each(['id', 'rawId'])('signs nobody in whose %s is another than what has signed', async (part) => {
+      const { authorize, person, enrolled } = await world();
+      const [key, other] = [await enrolled(), await enrolled()];
+      const ceremony = newCeremony();
+      for (const otherKey of [true, false]) {
+        const signed = JSON.parse(other.get(ceremony, { otherKey })) as object;
+        const response = JSON.stringify({ ...signed, [part]: key.credentialId });
+        expect(
+          (await authorize.verifyPasskey({ ...person, ceremony, response }, call())).user,
+        ).toBeUndefined();
+      }
     });
 
     it('goes with a reset of second factors, which ends what was issued before', async () => {

@@ -102,6 +102,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
       status: 'active',
       issuer: '',
       authenticationPolicy: 'any',
+      passkeyDomain: 'own',
       looks: noLooks,
     },
     resources: [
@@ -210,6 +211,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           status: 'active',
           issuer: '',
           authenticationPolicy: 'any',
+          passkeyDomain: 'own',
           looks: noLooks,
         },
         validFrom: 0,
@@ -422,6 +424,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
               status: 'active',
               issuer,
               authenticationPolicy: 'any',
+              passkeyDomain: 'own',
               looks: noLooks,
             },
           }),
@@ -434,8 +437,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await withIssuer(other, `https://localhost/${other}`);
       expect(await stores.store.tenantIssuers()).toEqual(
         expect.arrayContaining([
-          { tenantId: one, issuer: `http://localhost/${one}` },
-          { tenantId: other, issuer: `https://localhost/${other}` },
+          { tenantId: one, issuer: `http://localhost/${one}`, passkeyDomain: 'own' },
+          { tenantId: other, issuer: `https://localhost/${other}`, passkeyDomain: 'own' },
         ]),
       );
     });
@@ -495,6 +498,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           status: 'active',
           issuer: '',
           authenticationPolicy: 'any',
+          passkeyDomain: 'own',
           looks: noLooks,
         },
         users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],

@@ -36,6 +36,12 @@ export const tenantFields = {
     reference:
       'what every sign-in needs: `any` (default), `second-factor`: people without one set up an authenticator app when they sign in, or `phishing-resistant`: a passkey',
   }),
+  passkeyDomain: field({
+    schema: z.enum(['own', 'shared']).default('own'),
+    stored: 'text',
+    reference:
+      'whose host passkeys are for: of its `own` issuer (default), or of the `shared` one, where its people had theirs before: they stay usable',
+  }),
   looks: field({
     schema: looks,
     stored: 'jsonb',

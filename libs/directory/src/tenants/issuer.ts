@@ -2,6 +2,13 @@ import { collidesWithServedPath, mostIssuerSegments, redirectUriProblem } from '
 
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
+/** A tenant with an issuer of its own. */
+export interface TenantOwnIssuer {
+  readonly tenantId: string;
+  readonly issuer: string;
+  readonly passkeyDomain: string;
+}
+
 /**
  * Why a tenant must not have this issuer; undefined if it may (OIDC Discovery §3, RFC 8414 §2). An issuer is compared byte for byte,
  * so it has one spelling: `https://login.acme.example` or `https://id.example/t/acme`.

@@ -7,6 +7,7 @@ import { readRoles, roleRecords } from '../roles/read.postgres.ts';
 import type { TenantState } from '../store/records.ts';
 import { readUsers } from '../users/read.postgres.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
+import type { TenantOwnIssuer } from './issuer.ts';
 
 /** Undefined if unknown. */
 export async function findTenant(queryable: Queryable, tenantId: string): Promise<TenantRecord | undefined> {
@@ -19,12 +20,16 @@ export async function findTenant(queryable: Queryable, tenantId: string): Promis
 }
 
 /** The tenants that have an issuer of their own. */
-export async function tenantIssuers(queryable: Queryable): Promise<{ tenantId: string; issuer: string }[]> {
-  const { rows } = await queryable.query<{ tenant_id: string; issuer: string }>({
+export async function tenantIssuers(queryable: Queryable): Promise<TenantOwnIssuer[]> {
+  const { rows } = await queryable.query<{ tenant_id: string; issuer: string; passkey_domain: string }>({
     name: 'directory.tenant_issuers',
-    text: `SELECT tenant_id, issuer FROM directory.tenant WHERE issuer <> '' ORDER BY tenant_id`,
+    text: `SELECT tenant_id, issuer, passkey_domain FROM directory.tenant WHERE issuer <> '' ORDER BY tenant_id`,
   });
-  return rows.map((row) => ({ tenantId: row.tenant_id, issuer: row.issuer }));
+  return rows.map((row) => ({
+    tenantId: row.tenant_id,
+    issuer: row.issuer,
+    passkeyDomain: row.passkey_domain,
+  }));
 }
 
 /** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */

@@ -84,3 +84,16 @@ export async function jwks(request: FastifyRequest, reply: FastifyReply, gateway
   reply.header('cache-control', cacheFor(gateway));
   return document;
 }
+
+/** `GET /.well-known/webauthn` (WebAuthn L3 §5.11): the origins that may use the passkeys of this host. Only the shared issuer's has others. */
+export async function relatedOrigins(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gateway: Gateway,
+): Promise<object> {
+  if (request.incoming.tenant !== undefined) throw new OAuthError('not_found', 'Not found.');
+  request.incoming.issuer();
+  const origins = await gateway.relatedOrigins();
+  reply.header('cache-control', 'public, max-age=60');
+  return { origins };
+}

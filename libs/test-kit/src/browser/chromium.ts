@@ -15,9 +15,14 @@ const quiet = [
 /**
  * A real Chromium without a window, closed when the test file has ended. Name the test file `*.browser.test.ts`:
  * then Chromium is looked for, and installed where it can be, before the first test runs.
+ * @param args more switches of its command line
  */
-export async function launchChromium(): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: provideChromium(), args: quiet, timeout: 80_000 });
+export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: provideChromium(),
+    args: [...quiet, ...args],
+    timeout: 80_000,
+  });
   atEndOfFile(() => browser.close());
   return browser;
 }

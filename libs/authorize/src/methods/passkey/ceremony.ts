@@ -24,17 +24,22 @@ const longestNonce = 64;
  */
 export function newCeremony(
   visit: Visit,
+  domain: string,
   use: Use,
   random: Random,
 ): (PasskeyCeremony & { readonly nonce: string }) | undefined {
   const nonce = opaqueValue('', random, 16);
-  const ceremony = ceremonyOf(visit, use, nonce);
+  const ceremony = ceremonyOf(visit, domain, use, nonce);
   return ceremony && { ...ceremony, nonce };
 }
 
-/** The ceremony that was begun with this nonce; undefined where there is none. */
+/**
+ * The ceremony that was begun with this nonce; undefined where there is none.
+ * @param domain of the passkeys; empty for the host of the issuer
+ */
 export function ceremonyOf(
   { issuer, seed = '' }: Pick<Visit, 'issuer' | 'seed'>,
+  domain: string,
   use: Use,
   nonce: string,
 ): PasskeyCeremony | undefined {
@@ -44,7 +49,7 @@ export function ceremonyOf(
   if ((protocol !== 'https:' && !isLocal) || hostname.startsWith('[') || isIP(hostname) !== 0)
     return undefined;
   const challenge = createHmac('sha256', seed).update(`passkey\0${use}\0${nonce}`).digest('base64url');
-  return { rpId: hostname, origin, challenge };
+  return { rpId: domain === '' ? hostname : domain, origin, challenge };
 }
 
 /** What a sign-in with a passkey proves (RFC 8176 §2): a key, in hardware unless it can be copied, and that its owner was verified. */

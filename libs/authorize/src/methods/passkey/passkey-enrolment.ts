@@ -8,6 +8,7 @@ import type { Policy, Step } from '../../interaction/step.ts';
 import { invalidContext } from '../../interaction/visits.ts';
 import type { Visit } from '../../store/store.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
+import type { PasskeyDomain } from './passkey-domain.ts';
 
 /**
  * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password in a browser that can make one: the fields
@@ -17,9 +18,10 @@ import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 export function createPasskeyEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user'>;
+  readonly passkeyDomain: PasskeyDomain;
   readonly random: Random;
 }): Step {
-  const { directoryService, directory, random } = deps;
+  const { directoryService, directory, passkeyDomain, random } = deps;
 
   /** Whether the person must have one, and has none. */
   async function isRequired(
@@ -50,7 +52,7 @@ export function createPasskeyEnrolmentStep(deps: {
 
     async shown(from, visit, policy) {
       const { tenantId, person } = visit;
-      const ceremony = newCeremony(visit, 'create', random);
+      const ceremony = newCeremony(visit, await passkeyDomain(from, visit), 'create', random);
       if (ceremony === undefined || person === undefined) throw invalidContext('nobody can have a passkey');
       const { nonce, ...asked } = ceremony;
       const proposed = { tenantId, userId: person.userId, ceremony: asked };
@@ -63,7 +65,7 @@ export function createPasskeyEnrolmentStep(deps: {
     async take(from, visit, policy, fields) {
       const { passkey_created: response = '', passkey_nonce: nonce = '', passkey_later: later = '' } = fields;
       if (later !== '' && !(await isRequired(from, visit, policy))) return { outcome: 'agreed' };
-      const ceremony = ceremonyOf(visit, 'create', nonce);
+      const ceremony = ceremonyOf(visit, await passkeyDomain(from, visit), 'create', nonce);
       const { tenantId, person } = visit;
       if (ceremony === undefined || person === undefined || response === '')
         return { outcome: 'refused', problem: 'no_passkey' };
@@ -79,5 +81,5 @@ export function createPasskeyEnrolmentStep(deps: {
 
 /** Whether browsers have passkeys where the visit is. */
 function hasPasskeys(visit: Visit): boolean {
-  return ceremonyOf(visit, 'create', '-') !== undefined;
+  return ceremonyOf(visit, '', 'create', '-') !== undefined;
 }

@@ -9,7 +9,7 @@ import { ceremonyOf } from './ceremony.ts';
 let world: World;
 let count = 0;
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld({ config: { TESSERA_ISSUER: 'https://id.example' } });
   world.directory.addTenant('strict', { authenticationPolicy: 'second-factor' });
   world.directory.addTenant('resistant', { authenticationPolicy: 'phishing-resistant' });
   const application = world.directory.applications.get('acme-web');
@@ -139,8 +139,27 @@ describe('a passkey on the first page', () => {
       expect(stepOf(await send(person, page, 'passkey', fields)).problem).toBe('wrong_passkey');
   });
 
+  it.each([
+    ['own', 'login.moved.example'],
+    ['shared', 'id.example'],
+  ])(
+    'at a tenant’s own issuer it is for the host that the tenant says: %s (WebAuthn L3 §5.11)',
+    async (passkeyDomain, rpId) => {
+      const issuer = 'https://login.moved.example';
+      world.directory.addTenant(`moved-${passkeyDomain}`, { issuer, passkeyDomain });
+      const person = newPerson(world);
+      const browser = { ...person.context(), issuer, tenantId: `moved-${passkeyDomain}` };
+      const visit = {
+        case: 'page',
+        value: { name: OwnPage_Name.APPROVALS, tenantId: browser.tenantId },
+      } as const;
+      const { shown } = stepOf((await world.gateway.begin({ browser, visit })).next?.next);
+      expect(JSON.parse(shown['passkey_options'] ?? '')).toMatchObject({ rpId });
+    },
+  );
+
   it('is not offered where browsers have none: at an address, and without TLS (WebAuthn L3 §5.1.2, §13.4.9)', async () => {
-    const has = (issuer: string) => ceremonyOf({ issuer, seed: 'a-seed' }, 'get', 'a-nonce');
+    const has = (issuer: string) => ceremonyOf({ issuer, seed: 'a-seed' }, '', 'get', 'a-nonce');
     expect(has('https://id.example:8443/t/acme')).toMatchObject({
       rpId: 'id.example',
       origin: 'https://id.example:8443',

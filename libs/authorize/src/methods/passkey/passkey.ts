@@ -6,6 +6,7 @@ import type { Client } from '@tessera/rpc';
 import type { Step, Verified } from '../../interaction/step.ts';
 import type { LimitGuesses } from '../guess-limits.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
+import type { PasskeyDomain } from './passkey-domain.ts';
 
 /**
  * A passkey (WebAuthn Level 3), in place of the password or of a code: the fields `passkey`, which is what the browser answered, and
@@ -16,9 +17,10 @@ export function createPasskeyStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user' | 'isActive'>;
   readonly limitGuesses: LimitGuesses;
+  readonly passkeyDomain: PasskeyDomain;
   readonly random: Random;
 }): Step {
-  const { directoryService, directory, limitGuesses, random } = deps;
+  const { directoryService, directory, limitGuesses, passkeyDomain, random } = deps;
 
   return {
     name: 'passkey',
@@ -34,11 +36,11 @@ export function createPasskeyStep(deps: {
       return needsPhishingResistance || !user.secondFactors.includes('totp');
     },
 
-    async shown({ call }, visit) {
+    async shown(from, visit) {
       const { tenantId, person } = visit;
-      const user = person && (await directory.user(tenantId, person.userId, call.onward()));
+      const user = person && (await directory.user(tenantId, person.userId, from.call.onward()));
       if (person !== undefined && user?.secondFactors.includes('passkey') !== true) return {};
-      const ceremony = newCeremony(visit, 'get', random);
+      const ceremony = newCeremony(visit, await passkeyDomain(from, visit), 'get', random);
       if (ceremony === undefined) return {};
       const { challenge, rpId, nonce } = ceremony;
       const options = { challenge, rpId, userVerification: 'required', allowCredentials: [] };
@@ -47,7 +49,7 @@ export function createPasskeyStep(deps: {
 
     async take(from, visit, { clientId }, { passkey: response = '', passkey_nonce: nonce = '' }) {
       const { tenantId, person } = visit;
-      const ceremony = ceremonyOf(visit, 'get', nonce);
+      const ceremony = ceremonyOf(visit, await passkeyDomain(from, visit), 'get', nonce);
       if (ceremony === undefined || response === '') return { outcome: 'refused', problem: 'wrong_passkey' };
       const userId = person?.userId ?? '';
       const presented = { tenantId, userId, ceremony, response, ipAddress: from.browser.ipAddress };
