@@ -26,6 +26,7 @@ import { createEmailChanges } from './email/email-changes.ts';
 import { usualPace, type MailPace } from './mail/mail-worker.ts';
 import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
 import { createResetRequests } from './mail/reset-requests.ts';
+import { createRegistration } from './registration/registration.ts';
 import { recordRoutes } from './records/record-routes.ts';
 import { createPasskeys } from './passkeys/passkeys.ts';
 import { createProviderSecrets } from './providers/provider-secrets.ts';
@@ -97,13 +98,20 @@ export function buildDirectory(
   const emailChanges =
     outbox && createEmailChanges({ database, store, changeRecord, outbox, announce, runtime, onChange });
   const emailLinkPurge = emailChanges && startPurge(emailChanges, { what: 'e-mail links', log });
-  mail?.start({ ...(resetRequests && { 'reset-request': resetRequests.answer }) });
+  const newUserId = () => opaqueValue('usr_', random, 16);
+  const registration =
+    outbox &&
+    createRegistration({ ...setting, changeRecord, links, outbox, runtime, newUserId, delaySeconds });
+  const registrationPurge = registration && startPurge(registration, { what: 'registrations', log });
+  mail?.start({
+    ...(resetRequests && { 'reset-request': resetRequests.answer }),
+    ...(registration && { 'registration-request': registration.answer }),
+  });
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
   const passkeys = createPasskeys({ ...setting, store, pepper: key });
   const challengePurge = startPurge(passkeys, { what: 'used challenges', log });
   const providerSecrets = createProviderSecrets(key);
-  const newUserId = () => opaqueValue('usr_', random, 16);
   const providerSignIn = createProviderSignIn({
     database,
     store,
@@ -148,6 +156,7 @@ export function buildDirectory(
           links,
           resetRequests,
           emailChanges,
+          registration,
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
           secondFactors,
           passkeys,
@@ -171,6 +180,7 @@ export function buildDirectory(
     async close() {
       await mail?.close();
       await emailLinkPurge?.close();
+      await registrationPurge?.close();
       await purge.close();
       await feed.close();
       await linkPurge.close();

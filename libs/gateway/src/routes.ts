@@ -20,6 +20,7 @@ import { showAccount, submitAccount } from './pages/account/account-page.ts';
 import { showOwnPassword, submitOwnPassword } from './pages/account/own-password-page.ts';
 import { showPasswordLink, submitPasswordLink } from './pages/account/link-page.ts';
 import { confirmEmail, showEmailLink } from './pages/account/email-link-page.ts';
+import { register, showRegistration } from './pages/account/registration-page.ts';
 import { showForgottenPassword, submitForgottenPassword } from './pages/account/forgotten-password-page.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
@@ -127,6 +128,8 @@ export const routes: readonly Route[] = [
   { ...post, path: otherPaths.account, handle: submitAccount },
   { ...page, path: otherPaths.password, handle: showOwnPassword },
   { ...post, path: otherPaths.password, handle: submitOwnPassword },
+  { ...page, path: otherPaths.registration, handle: showRegistration },
+  { ...post, path: otherPaths.registration, handle: register },
   { ...page, path: otherPaths.emailLink, handle: showEmailLink },
   { ...post, path: otherPaths.emailLink, handle: confirmEmail },
   { ...page, path: otherPaths.forgottenPassword, handle: showForgottenPassword },

@@ -33,6 +33,7 @@ export const otherPaths = {
   forgottenPassword: '/password/forgot',
   emailLink: '/email/link',
   providerAnswer: '/login/provider/:tenant/:provider',
+  registration: '/register',
   assets: '/assets',
   relatedOrigins: '/.well-known/webauthn',
   readiness: '/readyz',

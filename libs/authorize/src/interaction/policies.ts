@@ -113,7 +113,7 @@ function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
 function needsOf(
   tenant: Tenant | undefined,
   request?: CheckedRequest,
-): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail'> {
+): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail' | 'registers'> {
   const policy = tenant?.authenticationPolicy;
   const needsPhishingResistance =
     policy === 'phishing-resistant' || request?.needsPhishingResistance === true;
@@ -122,5 +122,6 @@ function needsOf(
     needsTwoFactors: needsTwoFactors || needsPhishingResistance,
     needsPhishingResistance,
     sendsMail: tenant?.sendsMail === true,
+    registers: tenant?.sendsMail === true && !['', 'closed'].includes(tenant.registration),
   };
 }

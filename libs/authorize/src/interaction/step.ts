@@ -19,6 +19,8 @@ export interface Policy {
   readonly needsPhishingResistance: boolean;
   /** Whether people of the tenant can be sent mail. */
   readonly sendsMail: boolean;
+  /** Whether somebody may make an account there. */
+  readonly registers: boolean;
 }
 
 /** The fields of a form, or what a page shows. */

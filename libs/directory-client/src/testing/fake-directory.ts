@@ -338,6 +338,7 @@ export class FakeDirectory {
       getPasswordLink: () => found<never>(undefined),
       redeemPasswordLink: () => found<never>(undefined),
       requestPasswordReset: () => found<never>(undefined),
+      requestRegistration: () => found<never>(undefined),
       proposeEmail: () => found<never>(undefined),
       getEmailLink: () => found<never>(undefined),
       confirmEmail: () => found<never>(undefined),

@@ -59,6 +59,8 @@ const state: TenantState = {
     issuer: '',
     authenticationPolicy: 'any',
     passkeyDomain: 'own',
+    registration: 'closed',
+    registrationDomains: [],
     looks: noLooks,
   },
   resources: [

@@ -97,7 +97,7 @@ function declaredPerson({ username, email, name, password, passwordHash }: Perso
 
 async function newTenant(records: RecordTransaction, context: CallContext): Promise<TenantRecord> {
   const { tenantId } = records;
-  const tenant = {
+  const tenant: TenantRecord = {
     tenantId,
     owner: apiOwner,
     name: 'Operators',
@@ -105,8 +105,10 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     issuer: '',
     authenticationPolicy: 'any',
     passkeyDomain: 'own',
+    registration: 'closed',
+    registrationDomains: [],
     looks: noLooks,
-  } as const;
+  };
   await carryOut(records, planRecord(undefined, 'tenant', undefined, tenant), context);
   return tenant;
 }

@@ -2,6 +2,7 @@ import { otherPaths } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { invalidFields, type Handlers } from '@tessera/rpc';
+import type { Registration } from '../registration/registration.ts';
 import { notFound } from '../messages.ts';
 import type { CreatedLink, PasswordLinks } from './password-links.ts';
 import type { LinkPurpose } from './password-links.postgres.ts';
@@ -44,13 +45,16 @@ export function linkMessage(
 /** The calls for the page that a link opens. */
 export function openedLinkCalls({
   links,
-}: Pick<LinkCallsDeps, 'links'>): Pick<
+  registration,
+}: Pick<LinkCallsDeps, 'links'> & { readonly registration: Registration | undefined }): Pick<
   Handlers<typeof DirectoryService>,
   'getPasswordLink' | 'redeemPasswordLink'
 > {
   return {
     async getPasswordLink(opened) {
       const person = await links.find(opened);
+      const registered = person === undefined ? await registration?.find(opened) : undefined;
+      if (registered !== undefined) return { ...registered, purpose: 'registration' };
       if (person === undefined) throw notFound('The link');
       const { tenantId, tenantName, username, purpose } = person;
       // For the page there is no difference.
@@ -58,7 +62,9 @@ export function openedLinkCalls({
     },
 
     async redeemPasswordLink(request, context) {
-      const redeemed = await links.redeem(request, context);
+      const known = await links.redeem(request, context);
+      const redeemed =
+        known === 'unknown' ? ((await registration?.redeem(request, context)) ?? known) : known;
       if (redeemed === 'unknown') throw notFound('The link');
       return { passwordProblem: redeemed === 'set' ? '' : redeemed.problem };
     },

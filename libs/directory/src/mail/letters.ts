@@ -9,6 +9,7 @@ import type { MailContent, MailKind } from './outbox.ts';
 export interface Addressed {
   readonly kind: MailKind;
   readonly content: MailContent;
+  readonly tenantId: string;
   readonly tenantName: string;
   readonly username: string;
   /** Of the tenant, without a slash at the end. */
@@ -89,6 +90,36 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
     ],
   }),
 
+  registration: (addressed, { t }) => ({
+    subject: t('Your registration at {tenant}', { tenant: addressed.tenantName }),
+    paragraphs: [
+      t('Somebody, probably you, wants to make an account at {tenant} with this address.', {
+        tenant: addressed.tenantName,
+      }),
+    ],
+    action: { label: t('Make the account'), uri: linkTo(otherPaths.passwordLink, addressed) },
+    notes: [
+      t('The link works once, within one day. If it was not you, ignore this mail.'),
+      t('Nobody reads answers to this mail.'),
+    ],
+  }),
+
+  'account-exists': (addressed, { t }) => ({
+    subject: t('Your registration at {tenant}', { tenant: addressed.tenantName }),
+    paragraphs: [
+      t('Somebody, probably you, wanted to make an account with this address.'),
+      t(
+        'There is an account with this address at {tenant} already. Its user name is {username}. If you have forgotten the password, choose a new one.',
+        { tenant: addressed.tenantName, username: addressed.username },
+      ),
+    ],
+    action: {
+      label: t('Choose a new password'),
+      uri: `${addressed.issuer}${otherPaths.forgottenPassword}?${new URLSearchParams({ tenant: addressed.tenantId }).toString()}`,
+    },
+    notes: [t('If it was not you, ignore this mail.'), t('Nobody reads answers to this mail.')],
+  }),
+
   notice: (addressed, { t }) => ({
     subject: t('A change to your account at {tenant}', { tenant: addressed.tenantName }),
     paragraphs: [t(noticeOf[addressed.content.change ?? 'password'], { username: addressed.username })],
@@ -127,8 +158,9 @@ const noticeOf = {
     'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
 } as const satisfies Record<AnnouncedChange, string>;
 
-function linkTo(path: string, { issuer, link }: Addressed): string {
-  return `${issuer}${path}?${new URLSearchParams({ link }).toString()}`;
+function linkTo(path: string, { issuer, link, content: { interactionId = '' } }: Addressed): string {
+  const query = { link, ...(interactionId !== '' && { interaction: interactionId }) };
+  return `${issuer}${path}?${new URLSearchParams(query).toString()}`;
 }
 
 function textOf({ paragraphs, action, notes }: Draft): string {

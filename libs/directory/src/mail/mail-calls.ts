@@ -1,6 +1,7 @@
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Handlers } from '@tessera/rpc';
 import type { EmailChanges } from '../email/email-changes.ts';
+import type { Registration } from '../registration/registration.ts';
 import { noMail } from './no-mail.ts';
 import { notFound } from '../messages.ts';
 import type { ResetRequests } from './reset-requests.ts';
@@ -9,20 +10,28 @@ export interface MailCallsDeps {
   /** Undefined if no mail is sent. */
   readonly resetRequests: ResetRequests | undefined;
   readonly emailChanges: EmailChanges | undefined;
+  readonly registration: Registration | undefined;
 }
 
 /** The calls of people who ask for mail. */
 export function mailCalls({
   resetRequests,
   emailChanges,
+  registration,
 }: MailCallsDeps): Pick<
   Handlers<typeof DirectoryService>,
-  'requestPasswordReset' | 'proposeEmail' | 'getEmailLink' | 'confirmEmail'
+  'requestPasswordReset' | 'requestRegistration' | 'proposeEmail' | 'getEmailLink' | 'confirmEmail'
 > {
   return {
     async requestPasswordReset(request, { requestId }) {
       if (resetRequests === undefined) throw noMail();
       await resetRequests.keep({ ...request, requestId });
+      return {};
+    },
+
+    async requestRegistration(request, { requestId }) {
+      if (registration === undefined) throw noMail();
+      await registration.keep({ ...request, requestId });
       return {};
     },
 

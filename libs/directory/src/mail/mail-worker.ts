@@ -4,7 +4,7 @@ import { attempt, startWorker, type Worker } from '@tessera/delivery';
 import { TimeLimitError, within } from '@tessera/kit';
 import type { Sent } from '@tessera/outbound';
 import type { Runtime } from '@tessera/process';
-import type { DirectoryStore, FoundUser } from '../store/store.ts';
+import type { DirectoryStore } from '../store/store.ts';
 import type { Letters } from './letters.ts';
 import type { MailContent, MailKind, Outbox } from './outbox.ts';
 import { mailKinds } from './outbox.ts';
@@ -18,7 +18,7 @@ export interface MailWorkerDeps {
   readonly outbox: Outbox;
   readonly letters: Letters;
   readonly requests: Requests;
-  readonly store: Pick<DirectoryStore, 'findUser'>;
+  readonly store: Pick<DirectoryStore, 'findUser' | 'findTenant'>;
   readonly transport: MailTransport;
   /** Address that mail comes from. */
   readonly from: string;
@@ -174,36 +174,34 @@ async function letterOf(
   const { mailId, tenantId, userId, kind } = mail;
   if (!isKind(kind)) return 'unknown_kind';
   const content = await outbox.open(mail);
-  const found = await store.findUser(tenantId, userId);
-  if (found === undefined) return 'gone';
-  const to = content.to ?? found.user.email;
+  const found = userId === '' ? undefined : await store.findUser(tenantId, userId);
+  const tenant = userId === '' ? await store.findTenant(tenantId) : found?.tenant;
+  if (tenant?.status !== 'active') return 'gone';
+  const to = content.to ?? found?.user.email ?? '';
   if (!mailAddress.test(to)) return 'no_address';
-  const issuer = found.tenant.issuer || sharedIssuer;
+  const issuer = tenant.issuer || sharedIssuer;
   if (issuer === undefined) return 'no_issuer';
   const { subject, text, html } = letters.write(
     {
       kind,
       content,
-      tenantName: found.tenant.name,
-      username: found.user.username,
+      tenantId,
+      tenantName: tenant.name,
+      username: found?.user.username ?? to,
       issuer,
       link: outbox.linkOf(mailId, kind === 'verification' ? 'te_' : 'tl_'),
     },
-    localesOf(found, content),
+    [found?.user.standardClaims.locale, content.language],
   );
   const domain = from.slice(from.lastIndexOf('@') + 1);
   return {
     messageId: `<${mailId}@${domain}>`,
-    from: { name: found.tenant.name, address: from },
+    from: { name: tenant.name, address: from },
     to,
     subject,
     text,
     html,
   };
-}
-
-function localesOf(found: FoundUser, { language }: MailContent): (string | undefined)[] {
-  return [found.user.standardClaims.locale, language];
 }
 
 function isKind(kind: string): kind is MailKind {

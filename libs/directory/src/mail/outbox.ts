@@ -7,7 +7,16 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 import { countMail, putMail, type StoredMail } from './outbox.postgres.ts';
 
 /** What a mail says; one of a kind that only a later version knows is left to it. `-request` is what a person asked for, and becomes one of the others if there is such an account. */
-export const mailKinds = ['reset-request', 'invitation', 'reset', 'verification', 'notice'] as const;
+export const mailKinds = [
+  'reset-request',
+  'invitation',
+  'reset',
+  'verification',
+  'notice',
+  'registration-request',
+  'registration',
+  'account-exists',
+] as const;
 
 export type MailKind = (typeof mailKinds)[number];
 
@@ -29,6 +38,8 @@ const content = z.object({
   to: z.string().optional(),
   /** What a notice tells of. */
   change: z.enum(announcedChanges).optional(),
+  /** The visit that a person goes on with. */
+  interactionId: z.string().optional(),
   /** The language of the request, for people who have none on record. */
   language: z.string().optional(),
   /** Address and request of the person, for the audit trail. */

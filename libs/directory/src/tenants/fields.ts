@@ -6,6 +6,12 @@ import { line } from '../fields/values.ts';
 import { tenantIssuerProblem } from './issuer.ts';
 import { looks } from './looks.ts';
 
+/** As `domains` of a provider. */
+const domain = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be a domain such as acme.example, in lower case');
+
 /** The fields of a tenant, without its identifier. */
 export const tenantFields = {
   name: field({ schema: line(200), stored: 'text', reference: 'text' }),
@@ -41,6 +47,20 @@ export const tenantFields = {
     stored: 'text',
     reference:
       'whose host passkeys are for: of its `own` issuer (default), or of the `shared` one, where its people had theirs before: they stay usable',
+  }),
+  registration: field({
+    schema: z.enum(['closed', 'invitation', 'domain', 'open']).default('closed'),
+    stored: 'text',
+    reference:
+      'who may make an account, where [mail](../../docs/configuration.md#mail) is sent: `closed` (default): nobody, `invitation`: people whom an ' +
+      'administrator made and who have no password yet, `domain`: also who has an address of `registrationDomains`, or `open`: everybody',
+  }),
+  registrationDomains: field({
+    schema: z.array(domain).max(100).default([]),
+    stored: 'text[]',
+    // Nobody else asks for them.
+    sent: () => ({}),
+    reference: 'domains of e-mail addresses, such as `acme.example`',
   }),
   looks: field({
     schema: looks,

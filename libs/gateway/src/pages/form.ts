@@ -54,6 +54,7 @@ export const purpose = {
   changeAccount: (userId: string, change: string, target: string) =>
     `account\0${userId}\0${change}\0${target}`,
   forgottenPassword: (tenantId: string) => `forgotten-password\0${tenantId}`,
+  register: (tenantId: string, interactionId: string) => `register\0${tenantId}\0${interactionId}`,
   confirmEmail: (userId: string, link: string) => `email\0${userId}\0${link}`,
   usePasswordLink: (link: string) => `password-link\0${link}`,
   decide: (requestId: string) => `decide\0${requestId}`,

@@ -48,6 +48,20 @@ export function forgottenPasswordPath(
   return withParameters('/password/forgot', query);
 }
 
+/** `/login` of a visit. */
+export function loginPath(interaction: string): string {
+  return withParameters('/login', { interaction });
+}
+
+/** `/register`; the visit is the one to go on with, and `sent` says that the request was made. */
+export function registrationPath(query: {
+  readonly tenant?: string | undefined;
+  readonly interaction?: string | undefined;
+  readonly sent?: '1';
+}): string {
+  return withParameters('/register', query);
+}
+
 function withParameters(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',

@@ -115,6 +115,10 @@ const samples: Readonly<Record<string, Sample>> = {
     title: 'Is this your e-mail address?',
     data: { path: '/email/link', username: 'ada', email: 'ada.lovelace@a-long-domain.acme.example' },
   },
+  register: {
+    title: 'Create an account',
+    data: { path: '/register', problem: 'Your organization takes no registration with this address.' },
+  },
   'forgotten-password': {
     title: 'Choose a new password',
     data: { path: '/password/forgot', problem: 'Enter your user name, e-mail address or phone number.' },
@@ -154,6 +158,7 @@ const samples: Readonly<Record<string, Sample>> = {
       passkey,
       identifier: 'ada',
       recovers: true,
+      registers: true,
       problem:
         'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.',
     },

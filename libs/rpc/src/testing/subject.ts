@@ -88,6 +88,7 @@ function directoryRoute(subject: () => Subject) {
     getPasswordLink: unimplemented,
     redeemPasswordLink: unimplemented,
     requestPasswordReset: unimplemented,
+    requestRegistration: unimplemented,
     proposeEmail: unimplemented,
     getEmailLink: unimplemented,
     confirmEmail: unimplemented,

@@ -12,7 +12,8 @@ export const longestPassword = 1024;
 
 /**
  * User name, e-mail address or phone number, and password: the fields `identifier` and `password`, and `passkeys`, which is `make` from a
- * browser in which the person may make one. Its page also offers a mail to people who have forgotten theirs, if `recovers` is `yes`. Unknown, wrong, locked and disabled get the same answer.
+ * browser in which the person may make one. Its page also offers a mail to people who have forgotten theirs, if `recovers` is `yes`,
+ * and to make an account if `registers` is. Unknown, wrong, locked and disabled get the same answer.
  */
 export function createPasswordStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -52,9 +53,10 @@ export function createPasswordStep(deps: {
   return {
     name: 'password',
     isDue: (_from, { person }) => person === undefined,
-    shown: (_from, _visit, { request, sendsMail }) => ({
+    shown: (_from, _visit, { request, sendsMail, registers }) => ({
       identifier: request?.form.loginHint ?? '',
       recovers: sendsMail ? 'yes' : '',
+      registers: registers ? 'yes' : '',
     }),
     async take(from, _visit, { tenantId, clientId }, { identifier = '', password = '', passkeys = '' }) {
       if (identifier === '' || password === '') return { outcome: 'refused', problem: 'incomplete' };

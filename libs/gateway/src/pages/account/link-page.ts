@@ -6,27 +6,29 @@ import { readQuery } from '../../http/query.ts';
 import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage, sendPageError } from '../page.ts';
-import { redirectToPage } from '../paths.ts';
+import { loginPath, redirectToPage } from '../paths.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 
 /** `GET /password/link`: the form of a one-time link, or what became of it. Looking at it changes nothing, as mail scanners open links too. */
 export const showPasswordLink: PageHandler = async (context) => {
-  const link = shownParameter(readQuery(context.request), 'link');
+  const opened = openedBy(readQuery(context.request));
+  const { link } = opened;
   if (link === '' && takePasswordSet(context)) return sendDone(context);
   const found = await findLink(context, link);
-  return found === undefined ? sendGone(context) : sendForm(context, link, found);
+  return found === undefined ? sendGone(context) : sendForm(context, opened, found);
 };
 
 /** `POST /password/link`: sets the password, once. */
 export const submitPasswordLink: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
-  const link = shownParameter(form, 'link');
+  const opened = openedBy(form);
+  const { link, interaction } = opened;
   checkForm(app, request, form, purpose.usePasswordLink(link), gateway);
   const found = await findLink(context, link);
   if (found === undefined) return sendGone(context);
   const { password, problem } = chosenPassword(form);
-  if (problem !== undefined) return sendForm(context, link, found, problem);
+  if (problem !== undefined) return sendForm(context, opened, found, problem);
   const { ipAddress, requestId } = request.incoming;
   const redeemed = await unlessGone(
     gateway.peers.directory.redeemPasswordLink(
@@ -36,10 +38,25 @@ export const submitPasswordLink: PageHandler = async (context) => {
   );
   if (redeemed === undefined) return sendGone(context);
   const { passwordProblem } = redeemed;
-  if (passwordProblem !== '') return sendForm(context, link, found, `The password ${passwordProblem}.`);
+  if (passwordProblem !== '') return sendForm(context, opened, found, `The password ${passwordProblem}.`);
+  if (interaction !== '') return redirectToPage(reply, loginPath(interaction));
   notePasswordSet(context);
   return redirectToPage(reply, otherPaths.passwordLink);
 };
+
+/** What a link carries. */
+interface Opened {
+  readonly link: string;
+  /** The visit that the person goes on with; empty without one. */
+  readonly interaction: string;
+}
+
+function openedBy(parameters: ReadonlyMap<string, string>): Opened {
+  return {
+    link: shownParameter(parameters, 'link'),
+    interaction: shownParameter(parameters, 'interaction'),
+  };
+}
 
 const tenantOfIssuer = ({ request }: PageContext) => request.incoming.tenant?.tenantId ?? '';
 
@@ -67,16 +84,21 @@ async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
+const titles: Readonly<Record<string, string>> = {
+  invitation: 'Welcome',
+  registration: 'Create your account',
+};
+
 function sendForm(
   context: PageContext,
-  link: string,
+  { link, interaction }: Opened,
   { tenantId, tenantName, username, purpose: reason }: GetPasswordLinkResponse,
   problem?: string,
 ): FastifyReply {
   return sendPasswordForm(context, {
-    title: reason === 'invitation' ? 'Welcome' : 'Choose a new password',
+    title: titles[reason] ?? 'Choose a new password',
     lead:
-      reason === 'invitation'
+      reason !== 'reset'
         ? 'Choose the password for your account at <b>{name}</b>'
         : 'For your account at <b>{name}</b>',
     leadName: tenantName,
@@ -85,7 +107,10 @@ function sendForm(
     purpose: purpose.usePasswordLink(link),
     username,
     asksForPresent: false,
-    fields: [{ name: 'link', value: link }],
+    fields: [
+      { name: 'link', value: link },
+      { name: 'interaction', value: interaction },
+    ],
     problem,
   });
 }

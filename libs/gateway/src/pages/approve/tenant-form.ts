@@ -5,7 +5,7 @@ import { sendPage } from '../page.ts';
 /** A form that asks for the tenant to sign in at, where no client names it. */
 export interface TenantForm {
   /** Where the form leads, with the tenant in the query. */
-  readonly path: '/account' | '/device' | '/approvals' | '/password' | '/password/forgot';
+  readonly path: '/account' | '/device' | '/approvals' | '/password' | '/password/forgot' | '/register';
   /** The purpose of the sign-in, as the end of a sentence. */
   readonly purpose: string;
   readonly lead: string;

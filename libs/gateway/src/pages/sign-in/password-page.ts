@@ -8,7 +8,11 @@ export const passwordPage: StepPage = {
   title: ({ person }) => (person === undefined ? 'Sign in' : 'Confirm that it is you'),
   data({ shown, form, person }) {
     const identifier = form?.get('identifier') ?? person?.session.username ?? shown['identifier'] ?? '';
-    return { identifier: identifier.slice(0, longestShown), recovers: shown['recovers'] === 'yes' };
+    return {
+      identifier: identifier.slice(0, longestShown),
+      recovers: shown['recovers'] === 'yes',
+      registers: shown['registers'] === 'yes',
+    };
   },
   problems: {
     incomplete: { status: 400, message: 'Enter both your user name and your password.' },

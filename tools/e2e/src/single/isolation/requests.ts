@@ -472,6 +472,17 @@ const directoryCalls: readonly GoodRequest[] = [
     }),
   },
   {
+    method: 'DirectoryService.RequestRegistration',
+    request: async (tenant) => ({
+      tenantId: tenant.id,
+      issuerTenantId: tenant.id,
+      email: `gus@${tenant.id}.example`,
+      ipAddress: '10.0.0.1',
+    }),
+    // Nobody learns who has it.
+    isNew: true,
+  },
+  {
     method: 'DirectoryService.ProposeEmail',
     async request(tenant) {
       const person = await tenant.record('User', { username: tenant.newName() });

@@ -84,6 +84,7 @@ export class Tenant {
   - id: ${id}
     name: Tenant
     issuer: ${issuer}
+    registration: open
     roles: [${id}-clerk]
     resources: [{audience: "${audience}", name: API, scopes: [${id}.read]}]
     providers: [{name: ${provider}, issuer: "${providerIssuer}", clientId: ${web}, clientSecret: "${secret}", createsAccounts: true}]

@@ -1,0 +1,134 @@
+import type { FastifyReply } from 'fastify';
+import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { Code, ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
+import { readQuery } from '../../http/query.ts';
+import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageContext, PageHandler } from '../page-context.ts';
+import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
+import { redirectToPage, registrationPath } from '../paths.ts';
+import { requireBrowserId } from '../signed-in-person.ts';
+import { countRequest } from './forgotten-password-page.ts';
+
+/** Where a registration leads. */
+interface Place {
+  readonly tenantId: string;
+  /** The visit to go on with; empty without one. */
+  readonly interactionId: string;
+}
+
+/** `GET /register`: asks for an e-mail address, or says what comes next. */
+export const showRegistration: PageHandler = async (context) => {
+  const { request, reply, gateway } = context;
+  const query = readQuery(request);
+  const place = placeOf(context, query);
+  const { tenantId, interactionId: interaction } = place;
+  if (!isTenantId(tenantId))
+    return sendTenantForm(context, {
+      path: otherPaths.registration,
+      purpose: 'make an account',
+      lead: 'Your administrator can tell you its name.',
+      typed: tenantId,
+      fields: [],
+    });
+  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
+  if (elsewhere !== undefined)
+    return reply
+      .header('cache-control', 'no-store')
+      .redirect(elsewhere + registrationPath({ interaction: interaction || undefined }), 302);
+  return query.has('sent') ? sendDone(context) : sendForm(context, place);
+};
+
+/** `POST /register`: asks for the mail. The answer is the same whether or not there is such an account. */
+export const register: PageHandler = async (context) => {
+  const { app, request, reply, gateway } = context;
+  const form = readForm(request);
+  const place = placeOf(context, form);
+  const { tenantId, interactionId } = place;
+  checkForm(app, request, form, purpose.register(tenantId, interactionId), gateway);
+  const email = shownParameter(form, 'email');
+  if (email === '') return sendForm(context, place, 'Enter an e-mail address.');
+  await countRequest(context);
+  const { ipAddress, requestId, tenant } = request.incoming;
+  const language = languageOf(request, gateway);
+  const asked = {
+    tenantId,
+    issuerTenantId: tenant?.tenantId ?? '',
+    email,
+    language,
+    interactionId,
+    ipAddress,
+  };
+  try {
+    await gateway.peers.directory.requestRegistration(asked, rootCall(requestId));
+  } catch (error) {
+    const problem = problemOf(error);
+    return sendForm(context, place, problem);
+  }
+  return redirectToPage(
+    reply,
+    registrationPath({
+      tenant: tenant ? undefined : tenantId,
+      interaction: interactionId || undefined,
+      sent: '1',
+    }),
+  );
+};
+
+function placeOf({ request }: PageContext, given: ReadonlyMap<string, string>): Place {
+  return {
+    tenantId: request.incoming.tenant?.tenantId ?? shownParameter(given, 'tenant'),
+    interactionId: shownParameter(given, 'interaction'),
+  };
+}
+
+/** What is wrong with an address. Throws for everything else. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof ConnectError)) throw error;
+  const [violation] = fieldViolations(error);
+  if (violation !== undefined)
+    return violation.description === 'must be an e-mail address'
+      ? 'Enter an e-mail address.'
+      : 'Your organization takes no registration with this address.';
+  if (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
+    throw new OAuthError('not_found', 'Page not found', { cause: error });
+  // Compatibility until 0.3: a `directory` of version 0.1 registers nobody.
+  throw error.code === Code.Unimplemented ? temporarilyUnavailable(error) : error;
+}
+
+function sendForm(context: PageContext, { tenantId, interactionId }: Place, problem?: string): FastifyReply {
+  const { request, reply, gateway } = context;
+  const token = gateway.antiForgery.token(
+    requireBrowserId(context),
+    purpose.register(tenantId, interactionId),
+  );
+  const page: Page = {
+    template: 'register',
+    title: 'Create an account',
+    message: problem ?? 'Enter an e-mail address.',
+    formTarget: 'own',
+    tenant: { id: tenantId, name: '' },
+    data: {
+      path: otherPaths.registration,
+      problem,
+      fields: [
+        { name: antiForgeryField, value: token },
+        { name: 'tenant', value: tenantId },
+        { name: 'interaction', value: interactionId },
+      ],
+    },
+  };
+  return problem === undefined
+    ? sendPage(request, reply, gateway, page)
+    : sendPageError(request, reply, gateway, new OAuthError('invalid_request', problem), page);
+}
+
+function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
+  return sendPage(request, reply, gateway, {
+    template: 'notice',
+    title: 'Look into your mail',
+    message: 'If this address may have an account, we have sent a link to it. It is valid for one day.',
+    formTarget: 'own',
+    data: { advice: 'Open the link in this browser to go on where you were.' },
+  });
+}
