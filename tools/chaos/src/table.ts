@@ -1,3 +1,4 @@
+import { textTable } from '@tessera/test-client';
 import type { Report } from './scenarios/scenario.ts';
 
 const columns: readonly (readonly [string, (report: Report) => string])[] = [
@@ -11,19 +12,8 @@ const columns: readonly (readonly [string, (report: Report) => string])[] = [
 ];
 
 /** The reports as a table for a terminal. */
-export function table(reports: readonly Report[]): string {
-  const rows = [
+export const table = (reports: readonly Report[]): string =>
+  textTable([
     columns.map(([title]) => title),
     ...reports.map((report) => columns.map(([, of]) => of(report))),
-  ];
-  const widths = columns.map((_column, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
-}
+  ]);

@@ -5,6 +5,8 @@
 export { parseForms } from '../browser/html.ts';
 export { createAuthority, createCertificates } from '../certificates/authority.ts';
 export { eventually } from '../eventually.ts';
+export { startReceiver } from '../network/receiver.ts';
+export type { Received, Receiver } from '../network/receiver.ts';
 export { copyEmbeddedDatabase } from './embedded-database.ts';
 export { provideChromium } from './provide-chromium.ts';
 export { createDatabase } from './postgres/create-database.ts';

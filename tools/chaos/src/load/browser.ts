@@ -1,5 +1,5 @@
-import { authorizationQuery, formsOf, newPkce, Person, type Answer } from '@tessera/test-client';
-import { passedOn, type Caller, type Surroundings, type Tokens } from './caller.ts';
+import { authorizationQuery, formsOf, newPkce, Person, type Answer, type Tokens } from '@tessera/test-client';
+import { passedOn, type Caller, type Surroundings } from './caller.ts';
 import { loginOf, redirectUri } from '../system/declared-state.ts';
 import { nameOf } from '../history/history.ts';
 import { outcomeOf, type Reading } from '../history/recorder.ts';

@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, type Ask, type Dialect, type HttpClient, tokenRequest } from '@tessera/test-client';
+import {
+  type Answer,
+  type Ask,
+  type Dialect,
+  type HttpClient,
+  tokenRequest,
+  tokensOf,
+  type Tokens,
+} from '@tessera/test-client';
 import { secretOf } from '../system/declared-state.ts';
 import { nameOf, type Delivered, type Operation } from '../history/history.ts';
 import { outcomeOf, type Facts, type Reading, type Recorder } from '../history/recorder.ts';
@@ -12,11 +20,6 @@ export interface Surroundings {
   readonly running: () => boolean;
   /** Aborted when unfinished work is abandoned too. */
   readonly signal: AbortSignal;
-}
-
-export interface Tokens {
-  readonly access: string;
-  readonly refresh: string | undefined;
 }
 
 interface Sent {
@@ -120,14 +123,10 @@ export class Caller {
     const outcome = outcomeOf(answer);
     if (outcome.result !== 'good') return { outcome };
     const { recorder } = this.#on;
-    const data = dataOf(answer);
-    const delivered: Delivered[] = [];
-    const access = data['accessToken'] ?? data['access_token'];
-    const id = data['idToken'] ?? data['id_token'];
-    const refresh = data['refreshToken'] ?? data['refresh_token'];
-    if (access !== undefined) delivered.push(recorder.delivered('access', access));
-    if (id !== undefined) delivered.push(recorder.delivered('id', id));
-    if (refresh !== undefined) delivered.push({ type: 'refresh', hash: nameOf(refresh) });
+    const { accessToken, idToken, refreshToken } = tokensOf(answer);
+    const delivered: Delivered[] = [recorder.delivered('access', accessToken)];
+    if (idToken !== undefined) delivered.push(recorder.delivered('id', idToken));
+    if (refreshToken !== undefined) delivered.push({ type: 'refresh', hash: nameOf(refreshToken) });
     return { outcome, delivered };
   }
 }
@@ -138,16 +137,5 @@ export const passedOn = (id: string): Record<string, string> => ({
   'x-forwarded-for': '10.0.0.7',
 });
 
-export function dataOf(answer: Answer): Record<string, string | undefined> {
-  const body = answer.json();
-  return (body['data'] ?? body) as Record<string, string | undefined>;
-}
-
-function tokensIn(answer: Answer | undefined): Tokens | undefined {
-  if (answer?.status !== 200) return undefined;
-  const data = dataOf(answer);
-  const access = data['accessToken'] ?? data['access_token'];
-  return access === undefined
-    ? undefined
-    : { access, refresh: data['refreshToken'] ?? data['refresh_token'] };
-}
+const tokensIn = (answer: Answer | undefined): Tokens | undefined =>
+  answer?.status === 200 ? tokensOf(answer) : undefined;

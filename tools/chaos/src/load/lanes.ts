@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Introspector } from '@tessera/introspection-client';
+import type { Receiver } from '@tessera/test-kit/provision';
 import { type Dialect, newPkce, Person } from '@tessera/test-client';
 import { Caller, type Surroundings } from './caller.ts';
 import { leaver, loginOf, persons, secretOf, tenants } from '../system/declared-state.ts';
 import { nameOf } from '../history/history.ts';
 import { outcomeOf } from '../history/recorder.ts';
 import { redemptionOf, Visitor, type Code, type Grant } from './browser.ts';
-import { askElsewhere, connectDevice, type Notifications } from './out-of-band.ts';
+import { askElsewhere, connectDevice } from './out-of-band.ts';
 import { introspect, introspectByCall, refresh, revoke, userinfo } from './steps.ts';
 
 export interface LoadOptions {
   readonly on: Surroundings;
-  readonly notifications: Notifications;
+  readonly notifications: Receiver;
   /** Absent if no process serves introspection over gRPC. */
   readonly introspector: Introspector | undefined;
   /** Pause of each client between two steps, in milliseconds. */
@@ -73,7 +74,7 @@ export class Load {
 
   /** Introspects over gRPC if it is served, and over HTTP. */
   async #introspectBoth(caller: Caller, type: 'access' | 'refresh', { basis, tokens }: Grant): Promise<void> {
-    const token = tokens[type];
+    const token = tokens[`${type}Token`];
     if (token === undefined) return;
     await introspect(caller, type, token, basis);
     const { introspector } = this.#options;
@@ -180,8 +181,8 @@ export class Load {
       const code = await visitor.code();
       const grant = code && this.#keep(await visitor.redeem(code), caller);
       await this.#pause();
-      if (grant?.tokens.refresh !== undefined) {
-        const { refresh: token } = grant.tokens;
+      if (grant?.tokens.refreshToken !== undefined) {
+        const { refreshToken: token } = grant.tokens;
         const facts = caller.facts('refresh', { presented: nameOf(token), basis: grant.basis });
         const request = { grantType: 'refresh_token', refreshToken: token };
         const sent = await Promise.all(times.map(() => caller.tokenOnce(facts, request)));

@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decideDevice, pollRequest, type ApprovalFlow, type Person } from '@tessera/test-client';
+import type { Received, Receiver } from '@tessera/test-kit/provision';
 import type { Caller, Surroundings } from './caller.ts';
 import { nameOf } from '../history/history.ts';
 import { outcomeOf, type Reading } from '../history/recorder.ts';
@@ -79,53 +78,18 @@ function statusIn(error: unknown): number {
   return Number(status);
 }
 
-/** The notification system of the tenants, which receives decision links. */
-export class Notifications {
-  readonly #server: Server;
-  readonly #links = new Map<string, string>();
-  /** Every link received, to search the output for. */
-  readonly seen: string[] = [];
+/** The token of the decision link in each notification, to search the output for. */
+export const decisionTokens = ({ received }: Receiver): string[] =>
+  received.map((one) => decisionLink(one).searchParams.get('token') ?? '');
 
-  constructor() {
-    this.#server = createServer((request, response) => {
-      let body = '';
-      request.setEncoding('utf8');
-      request.on('data', (chunk: string) => (body += chunk));
-      request.on('end', () => {
-        const { data } = JSON.parse(body) as { data: Record<string, string> };
-        const link = new URL(data['decision_uri'] ?? '');
-        this.seen.push(link.searchParams.get('token') ?? '');
-        this.#links.set(data['binding_message'] ?? '', `${link.pathname}${link.search}`);
-        response.writeHead(204).end();
-      });
-    });
-  }
-
-  async start(): Promise<string> {
-    await new Promise<void>((listening) => this.#server.listen(0, '127.0.0.1', listening));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
-  }
-
-  /** The link for a request; undefined if none arrives in time, because a notification may be lost. */
-  async link(bindingMessage: string, patienceMs = 5_000): Promise<string | undefined> {
-    for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
-      const link = this.#links.get(bindingMessage);
-      if (link !== undefined) return link;
-    }
-    return undefined;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((closed) => this.#server.close(closed));
-  }
-}
+const dataOf = (one: Received) => one.json()['data'] as Readonly<Record<string, string>>;
+const decisionLink = (one: Received): URL => new URL(dataOf(one)['decision_uri'] ?? '');
 
 /** A CIBA request, approved with the link of the notification. */
 export async function askElsewhere(
   on: Surroundings,
   caller: Caller,
-  notifications: Notifications,
+  notifications: Receiver,
   secret: string | undefined,
 ): Promise<Grant | undefined> {
   const bindingMessage = `order ${on.recorder.newId()}`;
@@ -146,9 +110,12 @@ export async function askElsewhere(
   );
   if (begun?.answer?.status !== 200) return undefined;
   const authReqId = String(begun.answer.json()['auth_req_id']);
-  const link = await notifications.link(bindingMessage);
-  if (link === undefined) return undefined;
+  const isOfThis = (one: Received) => dataOf(one)['binding_message'] === bindingMessage;
+  // A notification may be lost.
+  const notified = await notifications.got('a notification', isOfThis, 5_000).catch(() => undefined);
+  if (notified === undefined) return undefined;
+  const { pathname, search } = decisionLink(notified);
   const facts = caller.facts('approve', { presented: nameOf(authReqId) });
-  await caller.ask(facts, 'POST', link, { json: { decision: 'approve' } });
+  await caller.ask(facts, 'POST', `${pathname}${search}`, { json: { decision: 'approve' } });
   return poll(on, caller, 'ciba', authReqId);
 }

@@ -1,13 +1,12 @@
 import { IntrospectionError, type Introspector } from '@tessera/introspection-client';
 import type { Caller } from './caller.ts';
-import { dataOf } from './caller.ts';
 import { nameOf } from '../history/history.ts';
 import { outcomeOf, type Facts, type Recorder } from '../history/recorder.ts';
 import type { Grant } from './browser.ts';
 
 /** Refreshes the tokens of the grant; false if it has ended. */
 export async function refresh(caller: Caller, grant: Grant): Promise<boolean> {
-  const { refresh: token } = grant.tokens;
+  const { refreshToken: token } = grant.tokens;
   if (token === undefined) return false;
   const facts = caller.facts('refresh', { presented: nameOf(token), basis: grant.basis });
   const sent = await caller.token(facts, { grantType: 'refresh_token', refreshToken: token });
@@ -17,14 +16,14 @@ export async function refresh(caller: Caller, grant: Grant): Promise<boolean> {
 }
 
 export async function revoke(caller: Caller, grant: Grant): Promise<void> {
-  const token = grant.tokens.refresh ?? '';
+  const token = grant.tokens.refreshToken ?? '';
   const facts = caller.facts('revoke', { presented: nameOf(token), ends: [grant.basis] });
   await caller.ask(facts, 'DELETE', '/revoke', { json: { token, reasonRevoked: 'chaos' } });
 }
 
 export async function userinfo(caller: Caller, { basis, tokens }: Grant): Promise<void> {
-  const facts = caller.facts('userinfo', { presented: nameOf(tokens.access), basis });
-  const headers = { authorization: `Bearer ${tokens.access}` };
+  const facts = caller.facts('userinfo', { presented: nameOf(tokens.accessToken), basis });
+  const headers = { authorization: `Bearer ${tokens.accessToken}` };
   await caller.ask(facts, 'GET', '/userinfo', { headers }, (answer) => {
     const outcome = outcomeOf(answer);
     return outcome.result === 'good'
@@ -54,7 +53,7 @@ export async function introspect(
   await caller.ask(facts, 'POST', '/introspect', { json: { token } }, (answer) => {
     const outcome = outcomeOf(answer);
     if (outcome.result !== 'good') return { outcome };
-    const data = dataOf(answer) as Record<string, string | boolean | undefined>;
+    const data = answer.json()['data'] as Record<string, string | boolean | undefined>;
     if (data['active'] !== true) return { outcome: { result: 'inactive', status: 200 } };
     const text = (key: string) => (typeof data[key] === 'string' ? data[key] : '');
     const said = { tenant: text('tenant_id'), clientId: text('client_id'), subject: text('sub') };

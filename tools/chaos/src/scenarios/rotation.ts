@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { callAsOperator } from '@tessera/test-client';
 import { eventually } from '@tessera/test-kit/provision';
 import { Caller, type Surroundings } from '../load/caller.ts';
 import type { Replica } from '../system/replica.ts';
@@ -39,18 +40,8 @@ export async function rotateKeysAndSecrets({ cluster, on, log }: Stage): Promise
   const { administrators, fronts } = cluster;
   let turn = 0;
   const ask = async <T>(method: string, request: object): Promise<T> => {
-    const replica = administrators[(turn += 1) % administrators.length];
-    const answer = await fetch(`http://127.0.0.1:${replica?.adminPort}/tessera.admin.v1.${method}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${cluster.rpcToken}`,
-        'x-tessera-caller': 'operator',
-      },
-      body: JSON.stringify(request),
-    });
-    if (!answer.ok) throw new Error(`${method} was answered with ${answer.status}`);
-    return (await answer.json()) as T;
+    const port = administrators[(turn += 1) % administrators.length]?.adminPort ?? 0;
+    return callAsOperator<T>(port, cluster.rpcToken, `admin.v1.${method}`, request);
   };
   const ofApplication = async <T>(verb: string, fields: object) =>
     ask<T>(`ApplicationsService/${verb}`, { tenantId: tenant, ...fields });

@@ -3,40 +3,33 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createIntrospector } from '@tessera/introspection-client';
-import { eventually } from '@tessera/test-kit/provision';
+import { eventually, startReceiver, type Receiver, type RestartableStore } from '@tessera/test-kit/provision';
 import { HttpClient, leaks } from '@tessera/test-client';
 import type { Caller, Surroundings } from '../load/caller.ts';
 import { check, countLosses, type Limits, type Violation } from '../history/checker.ts';
-import { Cluster, retryWindowMs, type ClusterOptions } from '../system/cluster.ts';
+import { planCluster, retryWindowMs, type Cluster, type ClusterOptions } from '../system/cluster.ts';
 import { chosenSecrets } from '../system/declared-state.ts';
 import type { Grant } from '../load/browser.ts';
-import { Notifications } from '../load/out-of-band.ts';
+import { decisionTokens } from '../load/out-of-band.ts';
 import { Load } from '../load/lanes.ts';
 import { introspect } from '../load/steps.ts';
 import { longestOutage, retries, type Outage } from '../history/outages.ts';
 import { Recorder } from '../history/recorder.ts';
-import type { PostgresServer } from '../system/stores.ts';
+import { auditRows, newDatabase } from '../system/stores.ts';
 
 /** What a scenario acts on while the clients run. */
 export interface Stage {
   readonly cluster: Cluster;
   readonly recorder: Recorder;
-  readonly postgres: PostgresServer;
+  /** Of the whole run. */
+  readonly postgres: RestartableStore;
   /** What the clients share, for clients of the scenario's own. */
   readonly on: Surroundings;
   readonly log: (line: string) => void;
 }
 
-export interface Scenario {
+export interface Scenario extends Omit<ClusterOptions, 'databaseUrl' | 'webhookUrl'> {
   readonly name: string;
-  readonly topology: ClusterOptions['topology'];
-  /** As in ClusterOptions. */
-  readonly administration?: boolean;
-  /** Redis URL of the processes. */
-  readonly redisUrl: string;
-  readonly root?: string;
-  readonly behind?: readonly string[];
-  readonly preload?: readonly string[];
   /** Maximum time from the end of a fault to full service. */
   readonly recoveryMs: number;
   /**
@@ -73,7 +66,7 @@ const pauseMs = 350;
 /** Runs one scenario from scratch and checks its history against the invariants. */
 export async function play(
   scenario: Scenario,
-  postgres: PostgresServer,
+  postgres: RestartableStore,
   options: {
     readonly cleanUps: CleanUps;
     readonly log: (line: string) => void;
@@ -85,21 +78,10 @@ export async function play(
   const startedAt = performance.now();
   const load = new MachineLoad();
   cleanUps.push(async () => load.stop());
-  const databaseUrl = await postgres.newDatabase();
-  const notifications = new Notifications();
-  const webhookUrl = await notifications.start();
-  cleanUps.push(() => notifications.stop());
-  const { topology, administration, redisUrl, root, behind, preload } = scenario;
-  const stores = { databaseUrl, redisUrl };
-  const cluster = await Cluster.plan({
-    topology,
-    administration,
-    ...stores,
-    webhookUrl,
-    root,
-    behind,
-    preload,
-  });
+  const databaseUrl = await newDatabase(postgres.url);
+  const notifications = await startReceiver();
+  cleanUps.push(() => notifications.close());
+  const cluster = await planCluster({ ...scenario, databaseUrl, webhookUrl: notifications.url });
   cleanUps.push(() => cluster.kill());
   await cluster.start();
   log('every process is ready');
@@ -119,9 +101,9 @@ export async function play(
   await sleep(auditMs);
   await cluster.stop();
 
-  const audit = await postgres.auditRows(databaseUrl);
+  const audit = await auditRows(databaseUrl);
   const output = cluster.output();
-  const values = [...crowd.http.seen, ...notifications.seen];
+  const values = [...crowd.http.seen, ...decisionTokens(notifications)];
   const chosen = chosenSecrets().filter((secret) => output.includes(secret));
   const evidence = { audit, leaks: leaks(output, values).length + chosen.length };
   const stretch = load.stretch();
@@ -196,7 +178,7 @@ class Crowd {
   #running = true;
   #lanes: Promise<void>[] = [];
 
-  constructor(cluster: Cluster, recorder: Recorder, notifications: Notifications) {
+  constructor(cluster: Cluster, recorder: Recorder, notifications: Receiver) {
     this.#cluster = cluster;
     this.#recorder = recorder;
     this.http = new HttpClient(() => cluster.url, { scheduling: 'fifo' });
@@ -212,7 +194,7 @@ class Crowd {
       notifications,
       introspector: this.#introspector,
       pauseMs,
-      grants: (grant, caller) => this.#grants.push({ grant, caller, first: grant.tokens.refresh ?? '' }),
+      grants: (grant, caller) => this.#grants.push({ grant, caller, first: grant.tokens.refreshToken ?? '' }),
     });
   }
 
@@ -254,7 +236,7 @@ class Crowd {
     try {
       await Promise.all(this.#lanes);
       for (const { grant, caller, first } of this.#grants) {
-        const newest = grant.tokens.refresh;
+        const newest = grant.tokens.refreshToken;
         for (const token of new Set([first, newest])) {
           if (token !== undefined && token !== '')
             await introspect(caller, 'refresh', token, grant.basis, true);

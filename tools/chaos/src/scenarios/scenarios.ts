@@ -8,7 +8,7 @@ import { rotateKeysAndSecrets } from './rotation.ts';
 import { countCrossings } from '../history/crossings.ts';
 import type { Operation } from '../history/history.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';
-import { RedisServer } from '../system/stores.ts';
+import { startForgetfulRedis, type ForgetfulRedis } from '../system/stores.ts';
 
 export const scenarioNames = [
   'drain',
@@ -33,7 +33,7 @@ export interface Setting {
 
 export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Setting): Promise<Scenario> {
   if (name === 'redis-failover') return failOver(name, cleanUps);
-  const redis = await RedisServer.start();
+  const redis = await startForgetfulRedis();
   cleanUps.push(() => redis.kill());
   const common = { name, redisUrl: redis.url };
   switch (name) {
@@ -205,7 +205,7 @@ async function cutNetworks({ cluster, recorder, log }: Stage): Promise<void> {
 }
 
 /** Redis is killed and restarted empty, at once and after a while. */
-async function restartRedis({ recorder, log }: Stage, redis: RedisServer): Promise<void> {
+async function restartRedis({ recorder, log }: Stage, redis: ForgetfulRedis): Promise<void> {
   for (const downMs of [0, 5_000]) {
     const over = recorder.fault('forget', 'redis');
     await redis.kill();
@@ -226,7 +226,7 @@ async function restartPostgres({ postgres, recorder, log }: Stage): Promise<void
     const over = recorder.fault('stop', `postgres (${how})`);
     await postgres.shutDown(how);
     await sleep(downMs);
-    await postgres.comeBack();
+    await postgres.start();
     over();
     log(`Postgres was shut down (${how}) and came back after ${downMs} ms`);
     await sleep(8_000);

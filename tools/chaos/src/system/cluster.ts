@@ -61,176 +61,135 @@ const isFront = ({ service }: Served) => service === 'gateway' || service === 's
 const administers = ({ service }: Served) => service === 'admin' || service === 'standalone';
 
 /** Two replicas of every process on one set of stores, behind one address. */
-export class Cluster {
-  readonly replicas: readonly Replica[];
-  /** By the name of the replica behind it. */
-  readonly networks: ReadonlyMap<string, CuttableProxy>;
-  readonly url: string;
-  readonly rpcToken: string;
-  readonly #balancer: Balancer;
-  readonly #directory: string;
-  readonly #options: ClusterOptions;
+export type Cluster = Awaited<ReturnType<typeof planCluster>>;
 
-  private constructor(
-    options: ClusterOptions,
-    parts: {
-      replicas: readonly Replica[];
-      networks: ReadonlyMap<string, CuttableProxy>;
-      balancer: Balancer;
-      directory: string;
-      rpcToken: string;
+export async function planCluster(options: ClusterOptions) {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-'));
+  const { replicas, networks, balancer, rpcToken } = await planReplicas(options, directory);
+  const declare = async (leaverStatus: StateOptions['leaverStatus']): Promise<void> => {
+    const { webhookUrl } = options;
+    await writeFile(join(directory, 'state.yaml'), declaredState({ leaverStatus, webhookUrl }));
+  };
+  const clear = async (): Promise<void> => {
+    await balancer.stop();
+    for (const network of networks.values()) await network.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  const introspectionPorts = replicas
+    .filter(({ service }) => service === 'token' || service === 'standalone')
+    .map(({ rpcPort }) => `127.0.0.1:${rpcPort}`);
+  return {
+    replicas,
+    /** By the name of the replica behind it. */
+    networks,
+    url: balancer.url,
+    rpcToken,
+    /** Those that serve HTTP. */
+    fronts: replicas.filter(isFront),
+    /** Those that serve administration. */
+    administrators: replicas.filter(administers),
+    /** The service that answers introspection over gRPC. */
+    introspectionTarget: `ipv4:${introspectionPorts.join(',')}`,
+
+    async start(): Promise<void> {
+      await declare('active');
+      // The first replica of each creates schemas, keys and module caches for the second.
+      for (const half of [0, 1]) {
+        const started = replicas.filter((_replica, at) => at % 2 === half);
+        for (const replica of started) replica.start();
+        await Promise.all(started.map(async (replica) => replica.ready()));
+      }
     },
-  ) {
-    this.#options = options;
-    this.replicas = parts.replicas;
-    this.networks = parts.networks;
-    this.#balancer = parts.balancer;
-    this.#directory = parts.directory;
-    this.rpcToken = parts.rpcToken;
-    this.url = parts.balancer.url;
-  }
 
-  static async plan(options: ClusterOptions): Promise<Cluster> {
-    const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-'));
-    const trust = sharedToken();
-    const administration = options.administration === true ? ['admin'] : [];
-    const apps = options.topology === 'split' ? [...services, ...administration] : ['standalone'];
-    const places = await Promise.all(
-      apps.flatMap((service) =>
-        [0, 1].map(async (at) => ({
-          service,
-          at,
-          ports: {
-            http: await freePort(),
-            rpc: await freePort(),
-            management: await freePort(),
-            admin: await freePort(),
-          },
-        })),
-      ),
-    );
-    const gateways = places.filter(isFront);
-    const balancer = new Balancer(
-      gateways.map(({ ports: { http, management } }) => ({ httpPort: http, managementPort: management })),
-    );
-    await balancer.start();
-    const networks = new Map<string, CuttableProxy>();
-    for (const { service, at, ports } of places) {
-      if (options.behind?.includes(service) !== true) continue;
-      const network = new CuttableProxy('127.0.0.1', ports.rpc);
-      await network.start();
-      networks.set(`${service}-${at + 1}`, network);
-    }
-    const addressOf = ({ service, at, ports }: (typeof places)[number]): string =>
-      `127.0.0.1:${networks.get(`${service}-${at + 1}`)?.port ?? ports.rpc}`;
-    const peers = peersOf((name) => {
-      const replicated = places.filter(({ service }) => service === name);
-      return `ipv4:${replicated.map(addressOf).join(',')}`;
-    });
-    const common: Environment = {
-      ...forChaos,
-      ...(options.topology === 'split' ? peers : {}),
-      ...trust,
-      ...newKeys(),
-      DATABASE_URL: options.databaseUrl,
-      REDIS_URL: options.redisUrl,
-      TESSERA_ISSUER: balancer.url,
-      TESSERA_APPLY_FILE: join(directory, 'state.yaml'),
-      TESSERA_DATA_DIR: join(directory, 'data'),
-      TESSERA_WEBHOOK_KEY: randomBytes(32).toString('base64url'),
-      TESSERA_HTTP_HOST: '127.0.0.1',
-      // Processes start often on a shared machine: Node's compile cache is kept.
-      NODE_COMPILE_CACHE: join(directory, 'modules'),
-      NODE_OPTIONS: (options.preload ?? []).map((file) => `--import ${pathToFileURL(file).href}`).join(' '),
+    /** Disables the leavers; resolves once the directory has committed it. */
+    async disableLeavers(): Promise<void> {
+      const owner = replicas.find(({ service }) => service === 'directory' || service === 'standalone');
+      if (owner === undefined) throw new Error('no process holds the directory');
+      const before = timesApplied(owner.output);
+      await declare('disabled');
+      owner.reload();
+      const isApplied = async () => timesApplied(owner.output) > before;
+      await eventually('the declared state is applied', isApplied, 15_000);
+    },
+
+    output: (): string => replicas.map(({ output }) => output).join(''),
+
+    /** Stops every process, gracefully if possible; never throws. */
+    async stop(): Promise<void> {
+      await Promise.all(replicas.map(async (replica) => replica.stop().catch(() => undefined)));
+      await clear();
+    },
+
+    /** Kills every process. */
+    async kill(): Promise<void> {
+      await Promise.all(replicas.map(async (replica) => replica.kill()));
+      await clear();
+    },
+  };
+}
+
+/** Processes at free ports, which know one another; their balancer runs. */
+async function planReplicas(options: ClusterOptions, directory: string) {
+  const trust = sharedToken();
+  const administration = options.administration === true ? ['admin'] : [];
+  const apps = options.topology === 'split' ? [...services, ...administration] : ['standalone'];
+  const places = await Promise.all(
+    apps.flatMap((service) =>
+      [0, 1].map(async (at) => ({
+        service,
+        at,
+        ports: {
+          http: await freePort(),
+          rpc: await freePort(),
+          management: await freePort(),
+          admin: await freePort(),
+        },
+      })),
+    ),
+  );
+  const gateways = places.filter(isFront);
+  const balancer = new Balancer(
+    gateways.map(({ ports: { http, management } }) => ({ httpPort: http, managementPort: management })),
+  );
+  await balancer.start();
+  const networks = new Map<string, CuttableProxy>();
+  for (const { service, at, ports } of places) {
+    if (options.behind?.includes(service) !== true) continue;
+    const network = new CuttableProxy('127.0.0.1', ports.rpc);
+    await network.start();
+    networks.set(`${service}-${at + 1}`, network);
+  }
+  const addressOf = ({ service, at, ports }: (typeof places)[number]): string =>
+    `127.0.0.1:${networks.get(`${service}-${at + 1}`)?.port ?? ports.rpc}`;
+  const peers = peersOf((name) => {
+    const replicated = places.filter(({ service }) => service === name);
+    return `ipv4:${replicated.map(addressOf).join(',')}`;
+  });
+  const common: Environment = {
+    ...forChaos,
+    ...(options.topology === 'split' ? peers : {}),
+    ...trust,
+    ...newKeys(),
+    DATABASE_URL: options.databaseUrl,
+    REDIS_URL: options.redisUrl,
+    TESSERA_ISSUER: balancer.url,
+    TESSERA_APPLY_FILE: join(directory, 'state.yaml'),
+    TESSERA_DATA_DIR: join(directory, 'data'),
+    TESSERA_WEBHOOK_KEY: randomBytes(32).toString('base64url'),
+    TESSERA_HTTP_HOST: '127.0.0.1',
+    // Processes start often on a shared machine: Node's compile cache is kept.
+    NODE_COMPILE_CACHE: join(directory, 'modules'),
+    NODE_OPTIONS: (options.preload ?? []).map((file) => `--import ${pathToFileURL(file).href}`).join(' '),
+  };
+  const replicas = places.map(({ service, at, ports }) => {
+    const environment = {
+      ...common,
+      TESSERA_HTTP_PORT: String(ports.http),
+      TESSERA_MANAGEMENT_PORT: String(ports.management),
+      [service === 'standalone' ? 'TESSERA_INTROSPECTION_PORT' : 'TESSERA_RPC_PORT']: String(ports.rpc),
+      ...(administers({ service }) ? { TESSERA_ADMIN_PORT: String(ports.admin) } : {}),
     };
-    const replicas = places.map(
-      ({ service, at, ports }) =>
-        new Replica(
-          service,
-          at,
-          ports,
-          {
-            ...common,
-            TESSERA_HTTP_PORT: String(ports.http),
-            TESSERA_MANAGEMENT_PORT: String(ports.management),
-            ...(service === 'standalone'
-              ? { TESSERA_INTROSPECTION_PORT: String(ports.rpc) }
-              : { TESSERA_RPC_PORT: String(ports.rpc) }),
-            ...(administers({ service }) ? { TESSERA_ADMIN_PORT: String(ports.admin) } : {}),
-          },
-          options.root,
-        ),
-    );
-    const rpcToken = trust['TESSERA_RPC_TOKEN'] ?? '';
-    return new Cluster(options, { replicas, networks, balancer, directory, rpcToken });
-  }
-
-  /** Those that serve HTTP. */
-  get fronts(): readonly Replica[] {
-    return this.replicas.filter(isFront);
-  }
-
-  /** Those that serve administration. */
-  get administrators(): readonly Replica[] {
-    return this.replicas.filter(administers);
-  }
-
-  /** The service that answers introspection over gRPC. */
-  get introspectionTarget(): string {
-    const ports = this.replicas
-      .filter(({ service }) => service === 'token' || service === 'standalone')
-      .map(({ rpcPort }) => `127.0.0.1:${rpcPort}`);
-    return `ipv4:${ports.join(',')}`;
-  }
-
-  async start(): Promise<void> {
-    await this.#declare('active');
-    // The first replica of each creates schemas, keys and module caches for the second.
-    for (const half of [0, 1]) {
-      const started = this.replicas.filter((_replica, at) => at % 2 === half);
-      for (const replica of started) replica.start();
-      await Promise.all(started.map(async (replica) => replica.ready()));
-    }
-  }
-
-  /** Disables the leavers; resolves once the directory has committed it. */
-  async disableLeavers(): Promise<void> {
-    const owner = this.replicas.find(({ service }) => service === 'directory' || service === 'standalone');
-    if (owner === undefined) throw new Error('no process holds the directory');
-    const before = timesApplied(owner.output);
-    await this.#declare('disabled');
-    owner.reload();
-    await eventually(
-      'the declared state is applied',
-      async () => timesApplied(owner.output) > before,
-      15_000,
-    );
-  }
-
-  output(): string {
-    return this.replicas.map(({ output }) => output).join('');
-  }
-
-  /** Stops every process, gracefully if possible; never throws. */
-  async stop(): Promise<void> {
-    await Promise.all(this.replicas.map(async (replica) => replica.stop().catch(() => undefined)));
-    await this.#clear();
-  }
-
-  /** Kills every process. */
-  async kill(): Promise<void> {
-    await Promise.all(this.replicas.map(async (replica) => replica.kill()));
-    await this.#clear();
-  }
-
-  async #clear(): Promise<void> {
-    await this.#balancer.stop();
-    for (const network of this.networks.values()) await network.stop();
-    await rm(this.#directory, { recursive: true, force: true });
-  }
-
-  async #declare(leaverStatus: StateOptions['leaverStatus']): Promise<void> {
-    const { webhookUrl } = this.#options;
-    await writeFile(join(this.#directory, 'state.yaml'), declaredState({ leaverStatus, webhookUrl }));
-  }
+    return new Replica(service, at, ports, environment, options.root);
+  });
+  return { replicas, networks, balancer, rpcToken: trust['TESSERA_RPC_TOKEN'] ?? '' };
 }
