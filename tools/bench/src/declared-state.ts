@@ -15,9 +15,6 @@ export interface Population {
 /** The population of the table. */
 export const usualPopulation: Population = { tenants: 100, applications: 100, people: 100, active: 10 };
 
-/** The population of a system at rest. */
-export const restingPopulation: Population = { tenants: 100, applications: 20, people: 1, active: 20 };
-
 /** Of systems whose tenants have issuers of their own: paths below it are found at the hosts of `TESSERA_ALLOWED_HOSTS` too. */
 export const sharedIssuer = 'http://localhost:8080';
 
@@ -104,10 +101,9 @@ export function declaredState(seed: string, population: Population, number = 0):
         name: `Application ${index}`,
         type: 'confidential',
         secrets: [{ value: clientSecret }],
-        grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code', 'ciba'],
+        grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code'],
         redirectUris: [redirectUri],
         scopes: ['openid', 'profile', 'email', 'offline_access', ...orders, ...parcels],
-        ciba: { approval: 'page' },
       };
     }),
   };

@@ -3,8 +3,8 @@ import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import { ratioBetween, type Row } from './measure/row.ts';
 import type { OperationName } from './operations/index.ts';
-import type { Topology } from './options.ts';
-import { applyState, startTessera, type System, type SystemOptions } from './systems.ts';
+import type { Options, Topology } from './options.ts';
+import { applyState, startTessera, withSystems, type SystemOptions } from './systems.ts';
 
 /** A population, and a larger one that is compared with it. */
 interface Sizes {
@@ -33,42 +33,52 @@ const compared: readonly Sizes[] = [
 /** At most this many times the cost of the same operation with one tenant. */
 const target = 1.2;
 
-/** Measures each operation in turn on two systems that differ only in population; resolves with the number of errors. */
+/** Measures each operation in turn on two systems that differ only in population. */
 export async function growth(
-  topology: Topology,
-  chosen: readonly OperationName[],
+  { topologies, only }: Options,
   bench: Bench,
   options: SystemOptions,
-): Promise<number> {
-  let errors = 0;
-  for (const sizes of compared) {
-    const operations = chosen.filter((name) => sizes.operations?.includes(name) ?? true);
-    const running: System[] = [];
-    try {
-      for (const population of [sizes.small, sizes.large]) {
-        bench.say(`declaring ${population.tenants} ${sizes.what}`);
-        const own = { ...options, population, stores: await bench.stores.apart() };
-        await applyState(own);
-        running.push(await startTessera(topology, own));
-      }
-      const atRest = await measureRest(bench);
-      const lines: string[] = [];
-      for (const operation of operations) {
-        const [small, large] = await measure(operation, running, atRest, bench);
-        if (small === undefined || large === undefined) continue;
-        errors += small.errors + large.errors;
-        lines.push(compare(small, large));
-      }
-      process.stdout.write([heading(sizes), ...lines, memoryOf(running), ''].join('\n'));
-    } finally {
-      await Promise.all(running.map((system) => system.stop()));
+): Promise<boolean> {
+  let isWrong = false;
+  for (const topology of topologies)
+    for (const sizes of compared) {
+      const operations = only.filter((name) => sizes.operations?.includes(name) ?? true);
+      const rows = await measureBoth(topology, sizes, operations, bench, options);
+      isWrong ||= rows.some(({ errors }) => errors > 0);
     }
-  }
-  return errors;
+  return isWrong;
 }
 
-function heading({ large: { tenants, applications, people }, what }: Sizes): string {
-  return `${tenants} ${what}, ${tenants * applications} applications, ${tenants * people} people, compared with one:`;
+async function measureBoth(
+  topology: Topology,
+  { small, large, what }: Sizes,
+  operations: readonly OperationName[],
+  bench: Bench,
+  options: SystemOptions,
+): Promise<readonly Row[]> {
+  const start = (population: Population) => async () => {
+    const own = { ...options, population, stores: await bench.stores.apart() };
+    await applyState(own);
+    return startTessera(topology, own);
+  };
+  return withSystems([start(small), start(large)], async (running) => {
+    const atRest = await measureRest(bench);
+    const rows: Row[] = [];
+    const { tenants, applications, people } = large;
+    const counts = `${tenants * applications} applications, ${tenants * people} people`;
+    bench.print(`${tenants} ${what}, ${counts}, compared with one:`);
+    for (const operation of operations) {
+      const both = await measure(operation, running, atRest, bench);
+      if (both[0] !== undefined && both[1] !== undefined) bench.print(compare(both[0], both[1]));
+      rows.push(...both);
+    }
+    // Of all processes after the load.
+    const memory = running.map(({ processes }) =>
+      processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0).toFixed(),
+    );
+    bench.print(`memory ${memory.join(' → ')} MiB`);
+    return rows;
+  });
 }
 
 function compare(small: Row, large: Row): string {
@@ -78,12 +88,4 @@ function compare(small: Row, large: Row): string {
   const costs = `${small.micros.toFixed(0).padStart(6)} → ${large.micros.toFixed(0).padStart(6)} µs`;
   const sql = `${small.statements.toFixed(2)} → ${large.statements.toFixed(2)} SQL`;
   return `${small.operation.padEnd(24)} ${small.system.padEnd(8)} ${costs}  ${sql}  ${ratio} of ${target} ${verdict}`;
-}
-
-/** Of all processes after the load. */
-function memoryOf(systems: readonly System[]): string {
-  const each = systems.map(({ processes }) =>
-    processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0).toFixed(0),
-  );
-  return `memory ${each.join(' → ')} MiB`;
 }

@@ -12,17 +12,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { restingPopulation, usualPopulation } from './declared-state.ts';
+import { usualPopulation } from './declared-state.ts';
 import { growth } from './growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import type { Result, Row, Start } from './measure/row.ts';
-import { parseOptions, usage, UsageError, type Options } from './options.ts';
+import { parseOptions, usage, type Options } from './options.ts';
 import { overload } from './overload.ts';
 import { recordsAtScale } from './records/records-at-scale.ts';
 import { rest } from './rest.ts';
 import { startStores } from './stores.ts';
-import { applyState, startOther, startTessera, type System, type SystemOptions } from './systems.ts';
+import { applyState, startOther, startTessera, withSystems, type SystemOptions } from './systems.ts';
 import { table } from './table.ts';
 import { targets } from './targets.ts';
 
@@ -33,22 +33,25 @@ function say(text: string): void {
   process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
 }
 
-async function main(options: Options): Promise<number> {
+/** Resolves with whether something was wrong. */
+async function main(options: Options): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   say('starting Postgres and Redis');
   const stores = await startStores();
+  const bench: Bench = {
+    stores,
+    duration: options.duration,
+    say,
+    print: (line) => void process.stdout.write(`${line}\n`),
+  };
+  const seed = randomBytes(16).toString('hex');
+  const systems: SystemOptions = { stores, seed, directory, population: usualPopulation, say };
   try {
-    const population = options.rest === undefined ? usualPopulation : restingPopulation;
-    const bench: Bench = { stores, duration: options.duration, say };
-    const systems: SystemOptions = { stores, seed: randomBytes(16).toString('hex'), directory, population };
-    if (options.growth) return await growthOfSystems(options, bench, systems);
-    if (options.records)
-      return await recordsAtScale(systems, say, (line) => process.stdout.write(`${line}\n`));
-    const { tenants, applications, people } = population;
-    say(`declaring ${tenants} tenants, ${tenants * applications} applications, ${tenants * people} people`);
+    if (options.records) return await recordsAtScale(systems, bench);
+    if (options.growth) return await growth(options, bench, systems);
     await applyState(systems);
-    if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
-    if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
+    if (options.rest !== undefined) return await rest(options.topologies, options.rest, bench, systems);
+    if (options.overload !== undefined) return await overload(options, options.overload, bench, systems);
     return await compareSystems(options, bench, systems);
   } finally {
     await stores.stop();
@@ -56,52 +59,20 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-async function growthOfSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
-  let errors = 0;
-  for (const topology of options.topologies) errors += await growth(topology, options.only, bench, systems);
-  return errors > 0 ? 1 : 0;
-}
-
-async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  let failed = false;
-  const roots = options.beside === undefined ? [{}] : [{}, { root: options.beside }];
-  for (const topology of options.topologies)
-    await withSystems(
-      roots.map((root) => () => startTessera(topology, { ...systems, ...root })),
-      async (running) =>
-        overload(running, seconds, (line, isWrong) => {
-          failed ||= isWrong;
-          process.stdout.write(line);
-        }),
-    );
-  return failed ? 1 : 0;
-}
-
-async function restOfSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  for (const topology of options.topologies)
-    await withSystems([() => startTessera(topology, systems)], async (running) => {
-      for (const system of running) process.stdout.write(await rest(system, seconds, systems.stores));
-    });
-  return 0;
-}
-
 /** All systems run at once, so that each operation can be measured on them in turn. */
-async function compareSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
+async function compareSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<boolean> {
   const loadBefore = loadavg()[0] ?? 0;
   const starts: Start[] = [];
-  const noted = (start: () => Promise<System>) => async (): Promise<System> => {
+  const ours = options.topologies.map((topology) => () => startTessera(topology, systems));
+  const peer = options['no-peer'] ? [] : [() => startOther('peer', systems)];
+  const noted = [...ours, ...peer].map((start) => async () => {
     const system = await start();
     await sleep(1000);
     const memory = Object.fromEntries(system.processes.map(({ name, pid }) => [name, residentMemory(pid)]));
     starts.push({ system: system.name, startMs: system.startMs, memory });
     return system;
-  };
-  const all = [
-    ...options.topologies.map((topology) => noted(() => startTessera(topology, systems))),
-    ...(options.peer ? [noted(() => startOther('peer', systems))] : []),
-    () => startOther('bare', systems),
-  ];
-  return withSystems(all, async (running) => {
+  });
+  return withSystems([...noted, () => startOther('bare', systems)], async (running) => {
     const atRest = await measureRest(bench);
     const rows: Row[] = [];
     for (const operation of options.only) rows.push(...(await measure(operation, running, atRest, bench)));
@@ -113,40 +84,21 @@ async function compareSystems(options: Options, bench: Bench, systems: SystemOpt
       starts,
       rows,
     };
-    process.stdout.write(`${table(result)}\n${targets(result)}`);
+    bench.print(`${table(result)}\n${targets(result)}`);
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
-    return rows.some(({ errors }) => errors > 0) ? 1 : 0;
+    return rows.some(({ errors }) => errors > 0);
   });
-}
-
-/** Starts systems one after another, and stops them at the end of `work`. */
-async function withSystems<T>(
-  starts: readonly (() => Promise<System>)[],
-  work: (systems: readonly System[]) => Promise<T>,
-): Promise<T> {
-  const running: System[] = [];
-  try {
-    for (const start of starts) {
-      running.push(await start());
-      say(`${running.at(-1)?.name} is ready`);
-    }
-    return await work(running);
-  } finally {
-    await Promise.all(running.map((system) => system.stop()));
-  }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
   const options = parseOptions(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(usage);
-  else process.exitCode = await main(options);
+  if (options.help) process.stdout.write(usage);
+  else process.exitCode = (await main(options)) ? 1 : 0;
 } catch (error) {
-  const text =
-    error instanceof UsageError
-      ? `${error.message}\n\n${usage}`
-      : String(error instanceof Error ? error.stack : error);
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(
+    `${error instanceof Error ? error.stack : String(error)}\n\nnpm run bench -- --help\n`,
+  );
   process.exitCode = 1;
 }

@@ -4,26 +4,6 @@ import { operationNames, type OperationName } from './operations/index.ts';
 export const topologies = ['compact', 'split'] as const;
 export type Topology = (typeof topologies)[number];
 
-export interface Options {
-  readonly only: readonly OperationName[];
-  readonly topologies: readonly Topology[];
-  /** Seconds of each measurement. */
-  readonly duration: number;
-  /** Seconds of each overload instead of measurements. */
-  readonly overload: number | undefined;
-  /** Another checkout of this repository, overloaded in turn with this one. */
-  readonly beside: string | undefined;
-  /** Seconds without a request instead of measurements. */
-  readonly rest: number | undefined;
-  /** The cost of a large population instead of the table. */
-  readonly growth: boolean;
-  /** Lists, searches and an apply of a large directory instead of the table. */
-  readonly records: boolean;
-  /** Whether the peer is measured too. */
-  readonly peer: boolean;
-  readonly json: string | undefined;
-}
-
 export const usage = `npm run bench -- [options]
 
   --only a,b        operations, of: ${operationNames.join(', ')}
@@ -34,69 +14,53 @@ export const usage = `npm run bench -- [options]
 
   instead of the table:
   --rest n          n seconds without a request; says what CPU and memory they take
-  --overload n      the first tokens of 2,000 applications at once, then n seconds of 300, 1,000 and 3,000 connections, of clients
-                    that never pause and of clients that honour Retry-After; says what was served and refused
+  --overload n      the first tokens of 2,000 applications at once, then n seconds of 300, 1,000 and 3,000 connections of clients
+                    that never pause; says what was served and refused
   --beside DIR      another checkout, overloaded in turn with this one
   --growth          each operation with 10,000 tenants and with one, and tokens of 1,000 tenant issuers and of one
   --records         lists and searches of the administration API, and an apply of one tenant, with 10,000 tenants
 `;
 
-/** A wrong command line; the message is one sentence. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+export type Options = ReturnType<typeof parseOptions>;
 
-/** Throws UsageError. Undefined: help was requested. */
-export function parseOptions(args: readonly string[]): Options | undefined {
-  const { help, duration = '5', topology = 'both', only, ...values } = read(args);
-  if (help === true) return undefined;
-  const chosen = (only ?? operationNames.join(',')).split(',').map((name) => name.trim());
+/** Throws if the command line is wrong. Times are in seconds. */
+export function parseOptions(args: readonly string[]) {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', default: operationNames.join(',') },
+      topology: { type: 'string', default: 'both' },
+      duration: { type: 'string', default: '5' },
+      overload: { type: 'string' },
+      rest: { type: 'string' },
+      beside: { type: 'string' },
+      json: { type: 'string' },
+      growth: { type: 'boolean', default: false },
+      records: { type: 'boolean', default: false },
+      'no-peer': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { only, topology, duration, overload, rest } = values;
   return {
-    only: chosen.map((name) => oneOf('only', name, operationNames)),
-    topologies: topology === 'both' ? topologies : [oneOf('topology', topology, topologies)],
-    duration: seconds('duration', duration),
-    overload: values.overload === undefined ? undefined : seconds('overload', values.overload),
-    beside: values.beside,
-    rest: values.rest === undefined ? undefined : seconds('rest', values.rest),
-    growth: values.growth === true,
-    records: values.records === true,
-    peer: values['no-peer'] !== true,
-    json: values.json,
+    ...values,
+    only: only.split(',').map((name): OperationName => oneOf(operationNames, name.trim())),
+    topologies: topology === 'both' ? topologies : [oneOf(topologies, topology)],
+    duration: seconds(duration),
+    overload: overload === undefined ? undefined : seconds(overload),
+    rest: rest === undefined ? undefined : seconds(rest),
   };
 }
 
-function read(args: readonly string[]) {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const options = {
-    only: text,
-    topology: text,
-    duration: text,
-    overload: text,
-    beside: text,
-    json: text,
-    rest: text,
-    growth: flag,
-    records: flag,
-    'no-peer': flag,
-    help: flag,
-  };
-  try {
-    return parseArgs({ args: [...args], options }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'The options cannot be read.');
-  }
-}
-
-function seconds(option: string, text: string): number {
+function seconds(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1 || value > 3600)
-    throw new UsageError(`--${option} is a whole number of seconds.`);
+    throw new Error(`${text} is not a whole number of seconds.`);
   return value;
 }
 
-function oneOf<T extends string>(option: string, text: string, allowed: readonly T[]): T {
+function oneOf<T extends string>(allowed: readonly T[], text: string): T {
   const found = allowed.find((each) => each === text);
-  if (found === undefined) throw new UsageError(`--${option} knows no ${text}.`);
+  if (found === undefined) throw new Error(`${text} is none of ${allowed.join(', ')}.`);
   return found;
 }

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { clientOf, tenantId, type Population } from './declared-state.ts';
 
-/** The directory's tables of a tenant and its declared state. */
-const tables = [
+/** The directory's tables with rows of a tenant's declared state. Digests of secrets contain the tenant, so they are no copies. */
+const copiedTables = [
   'tenant',
   'api_resource',
   'scope',
@@ -13,8 +13,9 @@ const tables = [
   'user_role',
   'application',
 ] as const;
+export const tables = [...copiedTables, 'application_secret'];
 
-/** Tenants per statement. */
+/** Copies per statement. */
 const batch = 500;
 
 /** Digest of a client secret as the directory stores it. */
@@ -32,35 +33,54 @@ export async function populate(
   population: Population,
   { seed, pepper }: { readonly seed: string; readonly pepper: Buffer },
 ): Promise<void> {
+  const copied = { 'tenant-0': 'tenant-#', 'app-0': 'app-#', 'person-0': 'person-#', usr_: 'usr_#-' };
+  await fill(databaseUrl, async (database) => {
+    for (const table of copiedTables)
+      await copyRows(database, table, `tenant_id = 'tenant-0'`, copied, [1, population.tenants]);
+    await addSecrets(database, population, { seed, pepper });
+  });
+}
+
+/** Runs what adds many rows, which are copies of others. */
+export async function fill(databaseUrl: string, work: (database: pg.Client) => Promise<void>): Promise<void> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
   try {
-    // The original meets its foreign keys, so its copies do too.
+    // The originals meet their foreign keys, so their copies do too.
     await database.query(`SET session_replication_role = replica`);
     await database.query(`SET synchronous_commit = off`);
-    for (const table of tables) {
-      for (let from = 1; from < population.tenants; from += batch) {
-        const to = Math.min(from + batch, population.tenants) - 1;
-        await database.query(copyOf(table), [from, to]);
-      }
-    }
-    await addSecrets(database, population, { seed, pepper });
-    await database.query('ANALYZE');
+    await work(database);
+    // Autovacuum would come between the measurements.
+    await database.query('VACUUM (ANALYZE)');
   } finally {
     await database.end();
   }
 }
 
-/** The rows of tenant 0 with another number in each name and id. */
-const copyOf = (table: string): string => `
-  INSERT INTO directory.${table}
-  SELECT copied.*
-    FROM directory.${table} original, generate_series($1::int, $2::int) AS number,
-         jsonb_populate_record(NULL::directory.${table},
-           replace(replace(replace(replace(to_jsonb(original)::text, 'tenant-0', 'tenant-' || number),
-             'app-0', 'app-' || number), 'person-0', 'person-' || number), 'usr_', 'usr_' || number || '-')::jsonb
-         ) AS copied
-   WHERE original.tenant_id = 'tenant-0'`;
+/**
+ * Copies rows of a table for each number from the first to before the last. Each key of `copied` in their texts becomes its value,
+ * in which `#` stands for the number.
+ */
+export async function copyRows(
+  database: pg.Client,
+  table: (typeof copiedTables)[number],
+  where: string,
+  copied: Readonly<Record<string, string>>,
+  [first, end]: readonly [number, number],
+): Promise<void> {
+  const text = Object.entries(copied).reduce(
+    (original, [of, by]) => `replace(${original}, '${of}', replace('${by}', '#', number::text))`,
+    'to_jsonb(original)::text',
+  );
+  for (let from = first; from < end; from += batch)
+    await database.query(
+      `INSERT INTO directory.${table}
+       SELECT copied.*
+         FROM (SELECT * FROM directory.${table} WHERE ${where}) original, generate_series($1::int, $2::int) AS number,
+              jsonb_populate_record(NULL::directory.${table}, (${text})::jsonb) AS copied`,
+      [from, Math.min(from + batch, end) - 1],
+    );
+}
 
 async function addSecrets(
   database: pg.Client,

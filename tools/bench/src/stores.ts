@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { startPostgres, startRedis } from '@tessera/test-kit/provision';
-import { findBelow, processorTimeOfTree } from './measure/processor-time.ts';
+import { processorTimeOfTree } from './measure/processor-time.ts';
 
 /** The work of the stores so far. */
 export interface StoreWork {
@@ -40,10 +40,9 @@ export async function startStores(): Promise<Stores> {
   await database.connect();
   await database.query('CREATE EXTENSION pg_stat_statements');
   const commands = new Redis(redis.url);
-  const postgresPid = findBelow(process.pid, /^postgres$/);
-  const redisPid = findBelow(process.pid, /^(redis|valkey)-server$/);
-  if (postgresPid === undefined || redisPid === undefined)
-    throw new Error('the stores are not processes here');
+  const lockFile = await database.query<{ text: string }>(`SELECT pg_read_file('postmaster.pid') AS text`);
+  const postgresPid = Number.parseInt(lockFile.rows[0]?.text ?? '', 10);
+  const redisPid = Number(/^process_id:(\d+)/m.exec(await commands.info('server'))?.[1]);
   let others = 0;
   const stores: Stores = {
     databaseUrl: postgres.url,

@@ -28,6 +28,8 @@ export interface SystemOptions {
   readonly population: Population;
   /** Folder of the declared state and the logs. */
   readonly directory: string;
+  /** Tells of the progress. */
+  readonly say: (text: string) => void;
   /** The declared state, if it is applied at this start. */
   readonly applyFile?: string;
   /** More settings of all processes. */
@@ -49,8 +51,6 @@ const forOneDriver: Environment = {
   TESSERA_LOGINS_PER_ADDRESS: '100000000',
   TESSERA_DEVICE_REQUESTS_PER_CLIENT: '100000000',
   TESSERA_DEVICE_REQUESTS_PER_ADDRESS: '100000000',
-  TESSERA_CIBA_REQUESTS_PER_USER: '100000000',
-  TESSERA_CIBA_PENDING_PER_USER: '100',
   TESSERA_DEVICE_POLL_INTERVAL: '1s',
   TESSERA_AUTHORIZATION_CODE_TTL: '10m',
   TESSERA_ACCESS_TOKEN_TTL: '1h',
@@ -83,7 +83,9 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
 
 /** The first start creates schema, keys and records. Later starts are measured. */
 export async function applyState(options: SystemOptions): Promise<void> {
-  const { directory, seed, population, stores } = options;
+  const { directory, seed, population, stores, say } = options;
+  const { tenants, applications, people } = population;
+  say(`declaring ${tenants} tenants, ${tenants * applications} applications, ${tenants * people} people`);
   const applyFile = join(directory, 'state.yaml');
   writeFileSync(applyFile, declaredState(seed, population));
   const system = await startTessera('compact', { ...options, applyFile });
@@ -117,18 +119,29 @@ interface Planned extends PlannedProcess {
   readonly arguments?: readonly string[];
 }
 
+/** Logs go to a file, as they would on a server. */
 async function start(
   name: string,
   plan: readonly Planned[],
   target: Target,
-  options: SystemOptions,
+  { directory, root }: SystemOptions,
 ): Promise<System> {
   const started = performance.now();
-  const children = plan.map((planned) => run(planned, options));
+  const children = plan.map((planned) => {
+    const { name: of, entry, environment, arguments: behind = [] } = planned;
+    const nodeOptions = behind.length === 0 ? [youngGeneration] : [];
+    const logFile = join(directory, `${of}.log`);
+    const child = new ServerProcess(of, entry, { root, nodeOptions, arguments: behind, logFile });
+    // The compile cache as in `npm start`.
+    child.start({
+      NODE_ENV: 'production',
+      NODE_COMPILE_CACHE: 'node_modules/.cache/modules',
+      ...environment,
+    });
+    return child;
+  });
   // Servers do not outlive a benchmark that is broken off.
-  const leave = (): void => {
-    for (const child of children) child.signal('SIGTERM');
-  };
+  const leave = (): void => children.forEach((child) => child.signal('SIGTERM'));
   process.once('exit', leave);
   const stop = async (): Promise<void> => {
     await Promise.all(children.toReversed().map((child) => child.stop()));
@@ -143,34 +156,21 @@ async function start(
     throw error;
   }
   const startMs = performance.now() - started;
-  return {
-    name,
-    target,
-    processes: children.map((child) => ({ name: child.name, pid: child.pid })),
-    startMs,
-    stop,
-  };
+  return { name, target, processes: children.map(({ name: of, pid }) => ({ name: of, pid })), startMs, stop };
 }
 
 const readyWithinMs = 60_000;
 
-/** Logs go to a file, as they would on a server. */
-function run(
-  { name, entry, environment, arguments: behind = [] }: Planned,
-  options: SystemOptions,
-): ServerProcess {
-  const { directory, root } = options;
-  const child = new ServerProcess(name, entry, {
-    root,
-    nodeOptions: behind.length === 0 ? [youngGeneration] : [],
-    arguments: behind,
-    logFile: join(directory, `${name}.log`),
-  });
-  // The compile cache as in `npm start`.
-  child.start({
-    NODE_ENV: 'production',
-    NODE_COMPILE_CACHE: 'node_modules/.cache/modules',
-    ...environment,
-  });
-  return child;
+/** Starts systems one after another, and stops them at the end of `work`. */
+export async function withSystems<T>(
+  starts: readonly (() => Promise<System>)[],
+  work: (systems: readonly System[]) => Promise<T>,
+): Promise<T> {
+  const running: System[] = [];
+  try {
+    for (const each of starts) running.push(await each());
+    return await work(running);
+  } finally {
+    await Promise.all(running.map((system) => system.stop()));
+  }
 }

@@ -1,45 +1,35 @@
+import { textTable } from '@tessera/test-client';
 import { ratioOf, ratioTo, type Result, type Row, type Start } from './measure/row.ts';
 
-interface Column {
-  readonly title: string;
-  readonly value: (row: Row, rows: readonly Row[]) => string;
-}
+type Column = readonly [title: string, value: (row: Row, rows: readonly Row[]) => string];
 
-const number = (value: number, digits = 0): string => value.toFixed(digits);
+const ratio = (value: number | undefined): string => value?.toFixed(2) ?? '-';
 
 const columns: readonly Column[] = [
-  { title: 'operation', value: (row) => row.operation },
-  { title: 'on', value: (row) => row.system },
-  { title: 'CPU µs', value: (row) => number(row.micros) },
-  { title: '×unit', value: (row) => number(ratioOf(row), 2) },
-  { title: '×peer', value: (row, rows) => formatRatio(ratioTo('peer', row, rows)) },
-  { title: '×bare', value: (row, rows) => formatRatio(ratioTo('bare', row, rows)) },
-  { title: 'op/s', value: (row) => number(row.perSecond) },
-  { title: 'SQL', value: (row) => number(row.statements, 2) },
-  { title: 'Redis', value: (row) => number(row.commands, 2) },
-  { title: 'pg µs', value: (row) => number(row.postgres) },
-  { title: 'err', value: (row) => number(row.errors) },
+  ['operation', (row) => row.operation],
+  ['on', (row) => row.system],
+  ['CPU µs', (row) => row.micros.toFixed()],
+  ['×unit', (row) => ratio(ratioOf(row))],
+  ['×peer', (row, rows) => ratio(ratioTo('peer', row, rows))],
+  ['×bare', (row, rows) => ratio(ratioTo('bare', row, rows))],
+  ['op/s', (row) => row.perSecond.toFixed()],
+  ['SQL', (row) => row.statements.toFixed(2)],
+  ['Redis', (row) => row.commands.toFixed(2)],
+  ['pg µs', (row) => row.postgres.toFixed()],
+  ['err', (row) => row.errors.toFixed()],
 ];
-
-const formatRatio = (ratio: number | undefined): string => (ratio === undefined ? '-' : number(ratio, 2));
 
 /** Fits eighty-some columns; the unit is one RS256 signature, for a sign-in one argon2id hash. */
 export function table({ rows, starts, duration, machine }: Result): string {
   const cells = [
-    columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map((column) => column.value(row, rows))),
+    columns.map(([title]) => title),
+    ...rows.map((row) => columns.map(([, value]) => value(row, rows))),
   ];
-  const widths = columns.map((_, index) => Math.max(...cells.map((line) => (line[index] ?? '').length)));
-  const lines = cells.map((line) =>
-    line
-      .map((cell, index) => (index < 2 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
-      .join(' '),
-  );
-  const signatures = rows.map(({ signature }) => signature).toSorted((a, b) => a - b);
+  const signatures = rows.filter(({ operation }) => operation !== 'sign-in').map(({ unit }) => unit);
+  const range = [Math.min(...signatures), Math.max(...signatures)].map((micros) => micros.toFixed());
   return [
-    ...lines,
-    '',
-    `unit: one RS256 signature, ${number(signatures[0] ?? 0)} to ${number(signatures.at(-1) ?? 0)} µs during the rows; sign-in: one argon2id hash.`,
+    textTable(cells, (column) => column > 1),
+    `unit: one RS256 signature, ${range.join(' to ')} µs during the rows; sign-in: one argon2id hash.`,
     `CPU: median of ${duration} loops of a second each.`,
     `${machine.processor}, ${machine.cores} cores, Node ${machine.node}`,
     ...starts.map(describeStart),
@@ -50,7 +40,6 @@ export function table({ rows, starts, duration, machine }: Result): string {
 function describeStart({ system, startMs, memory }: Start): string {
   const each = Object.entries(memory);
   const total = each.reduce((sum, [, size]) => sum + size, 0);
-  const parts =
-    each.length > 1 ? ` (${each.map(([name, size]) => `${name} ${number(size)}`).join(', ')})` : '';
-  return `${system}: ready after ${number(startMs)} ms, ${number(total)} MiB resident at rest${parts}`;
+  const parts = each.map(([name, size]) => `${name} ${size.toFixed()}`).join(', ');
+  return `${system}: ready after ${startMs.toFixed()} ms, ${total.toFixed()} MiB resident at rest (${parts})`;
 }

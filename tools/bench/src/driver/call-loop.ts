@@ -33,7 +33,7 @@ export function callLoop(load: CallLoad, inFlight: number): (seconds: number) =>
     const end = started + seconds * 1000;
     const worker = async (): Promise<void> => {
       while (performance.now() < end) {
-        if (await call()) operations += load.perCall;
+        if (await call()) operations += 1;
         else errors += 1;
       }
     };

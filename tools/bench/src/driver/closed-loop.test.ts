@@ -26,7 +26,7 @@ describe('the closed loop', () => {
       asked += 1;
       setTimeout(() => response.end('good'), 200);
     });
-    const result = await closedLoop(url, load, loop);
+    const result = await closedLoop(url, load, { ...loop, seconds: 1 });
     expect(result).toMatchObject({ operations: asked, errors: 0 });
     expect(asked).toBeGreaterThan(4);
   });

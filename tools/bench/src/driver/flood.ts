@@ -10,10 +10,11 @@ export interface FloodRequest {
   readonly seconds: number;
   /** Each sends its next request after a response. */
   readonly connections: number;
-  /** Whether a client pauses for as long as `Retry-After` of a refusal says. */
-  readonly honoursRetryAfter: boolean;
-  /** Whether a client leaves with its first token, as applications do that start at once. */
-  readonly leaves?: boolean;
+  /**
+   * `starting`: each is an application that wants one token, and pauses for as long as `Retry-After` of a refusal says. `pressing`: each asks for
+   * all applications in turn, and never pauses.
+   */
+  readonly clients: 'starting' | 'pressing';
 }
 
 export interface FloodResult {
@@ -38,8 +39,8 @@ export interface FloodResult {
   readonly lastTokenAfter: number;
 }
 
-/** Time-outs of a client, and of one that leaves with its token. */
-const patienceMs = { usual: 5_000, leaving: 30_000 };
+/** Time-outs of a client. */
+const patienceMs = { starting: 30_000, pressing: 5_000 };
 
 const record = (times: RecordableHistogram, ms: number): void => times.record(Math.max(1, Math.round(ms)));
 const percentile = (times: RecordableHistogram, share: number): number =>
@@ -47,15 +48,19 @@ const percentile = (times: RecordableHistogram, share: number): number =>
 
 /** Many clients that ask for tokens by client credentials, and what they were answered. */
 export async function flood(wanted: FloodRequest): Promise<FloodResult> {
-  const { baseUrl, seconds, connections, honoursRetryAfter, leaves = false } = wanted;
+  const { baseUrl, seconds, connections, clients } = wanted;
+  const isStarting = clients === 'starting';
   const bodies = activeClients(wanted).map(({ clientId, clientSecret }) => ({
     grantType: 'client_credentials',
     clientId,
     clientSecret,
     scope: 'orders.read',
   }));
-  const timeoutMs = leaves ? patienceMs.leaving : patienceMs.usual;
-  const http = new HttpClient(() => baseUrl, { connections, timeoutMs, remembers: false });
+  const http = new HttpClient(() => baseUrl, {
+    connections,
+    timeoutMs: patienceMs[clients],
+    remembers: false,
+  });
   const good = Array.from({ length: seconds }, () => 0);
   const [goodTimes, refusedTimes] = [createHistogram(), createHistogram()];
   const answers: Record<string, number> = {};
@@ -77,7 +82,7 @@ export async function flood(wanted: FloodRequest): Promise<FloodResult> {
       lastTokenAfter = (now - start) / 1000;
       const second = Math.floor(lastTokenAfter);
       if (second < seconds) good[second] = (good[second] ?? 0) + 1;
-      return leaves ? undefined : 0;
+      return isStarting ? undefined : 0;
     }
     if ((answer.status !== 429 && answer.status !== 503) || retryAfter === undefined) {
       counts.wrong += 1;
@@ -85,10 +90,9 @@ export async function flood(wanted: FloodRequest): Promise<FloodResult> {
     }
     record(refusedTimes, now - sentAt);
     longestRetryAfter = Math.max(longestRetryAfter, Number(retryAfter));
-    return honoursRetryAfter ? Number(retryAfter) * 1000 : 0;
+    return isStarting ? Number(retryAfter) * 1000 : 0;
   };
-  // An application that leaves asks for itself alone; the others ask for all in turn.
-  const bodyFor = (index: number) => bodies[(leaves ? index : (next += 1)) % bodies.length];
+  const bodyFor = (index: number) => bodies[(isStarting ? index : (next += 1)) % bodies.length];
   const client = async (index: number): Promise<void> => {
     while (performance.now() < end) {
       try {

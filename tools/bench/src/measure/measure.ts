@@ -6,13 +6,16 @@ import type { Stores, StoreWork } from '../stores.ts';
 import type { System } from '../systems.ts';
 import { median, type Row } from './row.ts';
 import { usageDuring, type Usage } from './usage.ts';
-import { withYardstick, type YardstickReport } from './yardstick.ts';
+import { withYardstick } from './yardstick.ts';
 
 export interface Bench {
   readonly stores: Stores;
   /** Seconds of each measurement. */
   readonly duration: number;
+  /** Tells of the progress. */
   say(text: string): void;
+  /** Prints a line of the result. */
+  print(line: string): void;
 }
 
 const restSeconds = 4;
@@ -27,7 +30,7 @@ export async function measureRest({ stores }: Bench): Promise<Usage> {
 }
 
 /** What one second of the loop cost. */
-type Slice = LoopResult & YardstickReport & { readonly usage: Usage };
+type Slice = LoopResult & { readonly unit: number; readonly usage: Usage };
 
 /** An operation prepared for measurement on one system. */
 interface Candidate {
@@ -79,12 +82,14 @@ async function measureSlice(
   { stores, duration }: Bench,
 ): Promise<Slice> {
   const second = async () => {
-    const loop = await withYardstick(name === 'sign-in', () => driver.loop(1, 1 / duration));
+    const loop = await withYardstick(name === 'sign-in' ? 'password hash' : 'signature', () =>
+      driver.loop(1, 1 / duration),
+    );
     await sleep(restOfWorkMs);
     return loop;
   };
-  const [[loop, physical], usage] = await usageDuring(second, stores, processes);
-  return { ...loop, ...physical, usage };
+  const [[loop, unit], usage] = await usageDuring(second, stores, processes);
+  return { ...loop, unit, usage };
 }
 
 function rowOf(operation: OperationName, { system, slices, errors }: Candidate, atRest: Usage): Row {
@@ -95,12 +100,10 @@ function rowOf(operation: OperationName, { system, slices, errors }: Candidate, 
   /** Without what is done for idle systems. */
   const own = (what: 'statements' | 'commands'): number =>
     Math.max(0, store(what) - ((atRest.work[what] / atRest.seconds) * elapsed) / operations);
-  const seconds = slices.map(({ usage, operations: done, passwordHash, signature }) => ({
+  const seconds = slices.map(({ usage, operations: done, unit }) => ({
     micros: total(usage.processes, (micros) => micros) / done,
-    physical: passwordHash > 0 ? passwordHash : signature,
+    unit,
   }));
-  const costOf = (index: number): number =>
-    median(slices.map(({ usage, operations: done }) => (usage.processes[index] ?? 0) / done));
   return {
     operation,
     system: system.name,
@@ -108,9 +111,7 @@ function rowOf(operation: OperationName, { system, slices, errors }: Candidate, 
     errors: errors + total(slices, (slice) => slice.errors),
     micros: median(seconds.map(({ micros }) => micros)),
     seconds,
-    processes: Object.fromEntries(system.processes.map(({ name }, index) => [name, costOf(index)])),
-    signature: median(slices.map(({ signature }) => signature)),
-    passwordHash: median(slices.map(({ passwordHash }) => passwordHash)),
+    unit: median(seconds.map(({ unit }) => unit)),
     postgres: store('postgres'),
     redis: store('redis'),
     statements: own('statements'),

@@ -6,7 +6,6 @@ const ticksPerSecond = 100;
 interface Stat {
   readonly pid: number;
   readonly parent: number;
-  readonly name: string;
   readonly ownTicks: number;
   /** Of terminated children. */
   readonly childrenTicks: number;
@@ -20,13 +19,11 @@ function readStat(pid: number): Stat | undefined {
   } catch {
     return undefined;
   }
-  const end = text.lastIndexOf(')');
-  const fields = text.slice(end + 2).split(' ');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const at = (position: number): number => Number(fields[position - 3]);
   return {
     pid,
     parent: at(4),
-    name: text.slice(text.indexOf('(') + 1, end),
     ownTicks: at(14) + at(15),
     childrenTicks: at(16) + at(17),
   };
@@ -45,20 +42,6 @@ export function processorTimeOfTree(root: number): number {
   };
   for (const stat of all) if (stat.pid === root) add(stat);
   return (ticks * 1e6) / ticksPerSecond;
-}
-
-/** The only process named `name` below `ancestor`. */
-export function findBelow(ancestor: number, name: RegExp): number | undefined {
-  const all = readAll();
-  const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));
-  const isBelow = (pid: number): boolean => {
-    for (let at = parents.get(pid); at !== undefined && at !== 0; at = parents.get(at)) {
-      if (at === ancestor) return true;
-    }
-    return false;
-  };
-  const found = all.filter((stat) => name.test(stat.name) && isBelow(stat.pid));
-  return found.find(({ parent }) => !found.some(({ pid }) => pid === parent))?.pid;
 }
 
 /** Resident memory in MiB. */

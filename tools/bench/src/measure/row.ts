@@ -11,11 +11,8 @@ export interface Row {
   /** All server processes together, the median of the seconds. */
   readonly micros: number;
   readonly seconds: readonly Second[];
-  readonly processes: Readonly<Record<string, number>>;
-  /** One RS256 signature, measured at the same time as this row. */
-  readonly signature: number;
-  /** One argon2id hash if the row includes one, otherwise 0. */
-  readonly passwordHash: number;
+  /** The median of the physical work: one RS256 signature, or for a sign-in one argon2id hash. */
+  readonly unit: number;
   readonly postgres: number;
   readonly redis: number;
   /** Per operation, without the work of an idle system. */
@@ -29,8 +26,8 @@ export interface Row {
 /** One second of the loop. */
 export interface Second {
   readonly micros: number;
-  /** The unit of the row in the same second: a signature, or for a sign-in a password hash. */
-  readonly physical: number;
+  /** The unit of the row in the same second. */
+  readonly unit: number;
 }
 
 export interface Start {
@@ -59,26 +56,15 @@ export function median(values: readonly number[]): number {
 }
 
 /** How often the physical work fits into the operation: the median of what each second says, as both suffer from the same neighbours. */
-export const ratioOf = ({ seconds }: Row): number =>
-  median(seconds.map(({ micros, physical }) => micros / physical));
+export const ratioOf = ({ seconds }: Row): number => median(seconds.map(({ micros, unit }) => micros / unit));
 
 /** The cost of one row as a multiple of another's, second by second, because they alternate. */
 export const ratioBetween = (row: Row, other: Row): number =>
   median(row.seconds.map(({ micros }, turn) => micros / (other.seconds[turn]?.micros ?? Number.NaN)));
 
-/** Operations whose cost on others is that of another row: neither the peer nor a bare handler has a cache to be cold. */
-const sameElsewhere: Partial<Record<OperationName, OperationName>> = {
-  'introspect-access-cold': 'introspect-access',
-  'introspect-call-cold': 'introspect-call',
-};
-
 /** Our cost as a multiple of another system's. */
 export function ratioTo(other: 'peer' | 'bare', row: Row, rows: readonly Row[]): number | undefined {
   if (row.system === 'peer' || row.system === 'bare') return undefined;
-  const on = (name: OperationName | undefined): Row | undefined =>
-    rows.find(({ system, operation }) => system === other && operation === name);
-  const theirs = on(row.operation);
-  if (theirs !== undefined) return ratioBetween(row, theirs);
-  const alike = on(sameElsewhere[row.operation]);
-  return alike === undefined ? undefined : row.micros / alike.micros;
+  const theirs = rows.find(({ system, operation }) => system === other && operation === row.operation);
+  return theirs && ratioBetween(row, theirs);
 }

@@ -20,17 +20,14 @@ export async function usageDuring<T>(
   const [began, timesBefore, workBefore] = [performance.now(), times(), await stores.work()];
   const result = await work();
   const [timesAfter, workAfter] = [times(), await stores.work()];
-  const done = (what: keyof StoreWork): number => workAfter[what] - workBefore[what];
+  const names = Object.keys(workAfter) as (keyof StoreWork)[];
   const usage = {
     seconds: (performance.now() - began) / 1000,
     processes: timesAfter.map((micros, index) => micros - (timesBefore[index] ?? 0)),
-    work: {
-      statements: done('statements'),
-      directoryReads: done('directoryReads'),
-      commands: done('commands'),
-      postgres: done('postgres'),
-      redis: done('redis'),
-    },
+    work: Object.fromEntries(names.map((name) => [name, workAfter[name] - workBefore[name]])) as Record<
+      keyof StoreWork,
+      number
+    >,
   };
   return [result, usage];
 }

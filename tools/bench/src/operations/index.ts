@@ -1,21 +1,11 @@
 import { profileScope } from '../declared-state.ts';
 import type { Target } from '../target.ts';
-import {
-  byBatches,
-  byCalls,
-  byEmptyCalls,
-  coldTokens,
-  ofAccessTokens,
-  ofNothing,
-  ofRefreshTokens,
-  warmTokens,
-} from './introspection.ts';
+import { byCalls, byEmptyCalls, coldTokens, ofAccessTokens, ofNothing, warmTokens } from './introspection.ts';
 import type { HttpLoad, Operation } from './operation.ts';
 import { authorizations, bareSignIns, codeExchanges, issuePersonalTokens, signIns } from './people.ts';
 import { cycle, get, okWith } from './requests.ts';
 import {
   barePolls,
-  cibaStarts,
   clientCredentials,
   contractClientCredentials,
   devicePolls,
@@ -45,20 +35,11 @@ const operations = {
   'code-exchange': { prepare: codeExchanges, peer: true },
   refresh: { prepare: (target) => refreshes(target, 'orders.read'), peer: true },
   'refresh-openid': { prepare: (target) => refreshes(target), peer: true },
-  'introspect-access': {
-    prepare: (target) => ofAccessTokens(target, warmTokens),
-    bare: ofNothing,
-    peer: true,
-  },
-  'introspect-access-cold': { prepare: (target) => ofAccessTokens(target, coldTokens) },
-  'introspect-access-cold-es256': { prepare: (target) => ofAccessTokens(target, coldTokens, es256Scope) },
-  'introspect-refresh': { prepare: ofRefreshTokens, peer: true },
+  'introspect-access': { prepare: ofAccessTokens, bare: ofNothing, peer: true },
   'introspect-call': { ...singleCall, prepare: (target) => byCalls(target, warmTokens) },
   'introspect-call-cold': { ...singleCall, prepare: (target) => byCalls(target, coldTokens) },
-  'introspect-batch': { prepare: byBatches, inFlight: 8, splitOnly: true },
   userinfo: { prepare: userinfo, peer: true },
   'device-poll': { prepare: devicePolls, bare: barePolls, peer: true },
-  'ciba-start': { prepare: cibaStarts, peer: true },
   discovery: document('/.well-known/openid-configuration', '"issuer":"'),
   jwks: document('/.well-known/jwks.json', '"keys":['),
   'sign-in': { prepare: signIns, bare: bareSignIns, inFlight: 4 },

@@ -1,10 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import {
-  BatchIntrospectRequestSchema,
-  BatchIntrospectResponseSchema,
-  IntrospectRequestSchema,
-  IntrospectResponseSchema,
-} from '@tessera/proto-gen/token';
+import { IntrospectRequestSchema, IntrospectResponseSchema } from '@tessera/proto-gen/token';
 import { profileScope, publicClientId } from '../declared-state.ts';
 import type { Target } from '../target.ts';
 import type { CallLoad, HttpLoad } from './operation.ts';
@@ -16,9 +11,6 @@ export const warmTokens = 2000;
 /** More than the service caches, so that each is like a new one. */
 export const coldTokens = 27_000;
 
-/** Tokens in one call of a batch. */
-const batchSize = 100;
-
 function overHttp(target: Target, tokens: readonly string[]): HttpLoad {
   const requests = tokens.map((token) =>
     target.kind === 'peer'
@@ -28,21 +20,13 @@ function overHttp(target: Target, tokens: readonly string[]): HttpLoad {
   return cycle(requests, okWith('"active":true'));
 }
 
-export async function ofAccessTokens(target: Target, count: number, scope?: string): Promise<HttpLoad> {
-  if (target.kind !== 'peer') return overHttp(target, await issueAccessTokens(target, count, scope));
+export async function ofAccessTokens(target: Target): Promise<HttpLoad> {
+  if (target.kind !== 'peer') return overHttp(target, await issueAccessTokens(target, warmTokens));
   // It refuses JWTs.
-  const tokens = await issuePersonalTokens(target, count, profileScope);
+  const tokens = await issuePersonalTokens(target, warmTokens, profileScope);
   return overHttp(
     target,
     tokens.map(({ accessToken }) => accessToken),
-  );
-}
-
-export async function ofRefreshTokens(target: Target): Promise<HttpLoad> {
-  const tokens = await issuePersonalTokens(target, 1000);
-  return overHttp(
-    target,
-    tokens.map(({ refreshToken }) => refreshToken),
   );
 }
 
@@ -53,49 +37,22 @@ export const ofNothing = async (target: Target): Promise<HttpLoad> =>
     Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(900, 'x')),
   );
 
-function overCalls(
-  { calls }: Target,
-  method: string,
-  messages: readonly Uint8Array[],
-  accept: CallLoad['accept'],
-  perCall = 1,
-): CallLoad {
+function overCalls({ calls }: Target, tokens: readonly string[]): CallLoad {
   if (calls === undefined) throw new Error('there are no listeners for calls');
+  const messages = tokens.map((token) =>
+    Buffer.from(toBinary(IntrospectRequestSchema, create(IntrospectRequestSchema, { token }))),
+  );
   return {
     kind: 'calls',
     target: calls.target,
     metadata: { authorization: `Bearer ${calls.token}`, 'x-tessera-caller': 'introspector' },
-    method: `/tessera.token.v1.IntrospectionService/${method}`,
-    perCall,
-    next: turns(messages.map((message) => Buffer.from(message))),
-    accept,
+    method: '/tessera.token.v1.IntrospectionService/Introspect',
+    next: turns(messages),
+    accept: (answer) => fromBinary(IntrospectResponseSchema, answer).active,
   };
-}
-
-function singleCalls(target: Target, tokens: readonly string[]): CallLoad {
-  const messages = tokens.map((token) =>
-    toBinary(IntrospectRequestSchema, create(IntrospectRequestSchema, { token })),
-  );
-  const isActive = (answer: Buffer): boolean => fromBinary(IntrospectResponseSchema, answer).active;
-  return overCalls(target, 'Introspect', messages, isActive);
 }
 
 export const byCalls = async (target: Target, count: number): Promise<CallLoad> =>
-  singleCalls(target, await issueAccessTokens(target, count));
+  overCalls(target, await issueAccessTokens(target, count));
 
-export const byEmptyCalls = async (target: Target): Promise<CallLoad> =>
-  singleCalls(target, ['x'.repeat(900)]);
-
-export async function byBatches(target: Target): Promise<CallLoad> {
-  const tokens = await issueAccessTokens(target, warmTokens);
-  const messages = Array.from({ length: warmTokens / batchSize }, (_, index) => {
-    const batch = { tokens: tokens.slice(index * batchSize, (index + 1) * batchSize) };
-    return toBinary(BatchIntrospectRequestSchema, create(BatchIntrospectRequestSchema, batch));
-  });
-  const areActive = (answer: Buffer): boolean => {
-    const { outcomes } = fromBinary(BatchIntrospectResponseSchema, answer);
-    const active = outcomes.filter(({ outcome }) => outcome.case === 'result' && outcome.value.active);
-    return active.length === batchSize;
-  };
-  return overCalls(target, 'BatchIntrospect', messages, areActive, batchSize);
-}
+export const byEmptyCalls = async (target: Target): Promise<CallLoad> => overCalls(target, ['x'.repeat(900)]);

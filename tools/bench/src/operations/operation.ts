@@ -30,8 +30,6 @@ export interface CallLoad {
   readonly target: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly method: string;
-  /** Operations per call. */
-  readonly perCall: number;
   next(): Buffer;
   accept(answer: Buffer): boolean;
 }

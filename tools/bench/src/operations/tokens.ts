@@ -1,5 +1,5 @@
 import { claimsOf } from '@tessera/test-client';
-import { activeClients, basePath, clientOf, username, type Client } from '../declared-state.ts';
+import { activeClients, basePath, clientOf, type Client } from '../declared-state.ts';
 import type { Target } from '../target.ts';
 import type { HttpLoad, HttpRequest } from './operation.ts';
 import { issuePersonalTokens } from './people.ts';
@@ -15,8 +15,6 @@ const refreshChains = 500;
 /** Enough devices that none polls twice within its interval of a second, at up to thirty thousand polls a second. */
 const devices = 30_000;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
-/** `ciba-start` asks at most so many people. */
-const mostAsked = 10_000;
 
 const tokenPath = ({ population }: Target, { tenant }: Client): string =>
   `${basePath(population, tenant)}/token`;
@@ -111,16 +109,3 @@ export async function devicePolls(target: Target): Promise<HttpLoad> {
 
 export const barePolls = async ({ seed }: Target): Promise<HttpLoad> =>
   polls([poll(clientOf(seed, 0, 0), `td_${'x'.repeat(43)}`)]);
-
-/** CIBA requests to each person in turn, so that none has too many that are pending. */
-export async function cibaStarts(target: Target): Promise<HttpLoad> {
-  const { tenants, people, active } = target.population;
-  const requests = Array.from({ length: Math.min(tenants * people, mostAsked) }, (_, position) => {
-    const [tenant, person] = [position % tenants, Math.floor(position / tenants)];
-    const client = clientOf(target.seed, tenant, person % active);
-    const hint = username(tenant, person);
-    return clientForm('/backchannel_authentication', client, { scope: 'openid', login_hint: hint });
-  });
-  await issueAccessTokens(target, tenants * active);
-  return cycle(requests, okWith('"auth_req_id":"'));
-}

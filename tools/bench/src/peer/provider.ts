@@ -31,7 +31,6 @@ interface GrantClass {
 const ttl = {
   AccessToken: hour,
   AuthorizationCode: hour,
-  BackchannelAuthenticationRequest: hour,
   ClientCredentials: hour,
   DeviceCode: hour,
   Grant: day,
@@ -48,7 +47,6 @@ const routes = {
   introspection: '/introspect',
   jwks: '/.well-known/jwks.json',
   device_authorization: '/device_authorization',
-  backchannel_authentication: '/backchannel_authentication',
 };
 
 /**
@@ -71,10 +69,8 @@ export function createPeer(issuer: string, clients: readonly Client[]): Provider
           'refresh_token',
           'client_credentials',
           'urn:ietf:params:oauth:grant-type:device_code',
-          'urn:openid:params:grant-type:ciba',
         ],
         token_endpoint_auth_method: 'client_secret_basic',
-        backchannel_token_delivery_mode: 'poll',
       })),
       {
         ...codeClient,
@@ -103,15 +99,6 @@ export function createPeer(issuer: string, clients: readonly Client[]): Provider
       clientCredentials: { enabled: true },
       introspection: { enabled: true, allowedPolicy: () => true },
       deviceFlow: { enabled: true },
-      ciba: {
-        enabled: true,
-        processLoginHint: async (_context: unknown, hint: string) => hint,
-        processLoginHintToken: async () => undefined,
-        verifyUserCode: async () => undefined,
-        validateBindingMessage: async () => undefined,
-        validateRequestContext: async () => undefined,
-        triggerAuthenticationDevice: async () => undefined,
-      },
       resourceIndicators: {
         enabled: true,
         defaultResource: ({ oidc }: Context) =>

@@ -1,12 +1,14 @@
 import { loadavg } from 'node:os';
-import pg from 'pg';
+import { callAsOperator } from '@tessera/test-client';
 import { freePort } from '@tessera/test-kit/provision';
+import pg from 'pg';
+import type { Bench } from '../measure/measure.ts';
 import { residentMemory } from '../measure/processor-time.ts';
-import { applyState, startTessera, type SystemOptions } from '../systems.ts';
-import { adminCalls, type AdminCalls } from './admin-calls.ts';
-import { applyOneTenant, workBetween, workOf, type AppliedTenant } from './apply-one-tenant.ts';
+import { applyState, startTessera, withSystems, type SystemOptions } from '../systems.ts';
+import { applyOneTenant } from './apply-one-tenant.ts';
 import { enlarge, largeTenant, manyTenants } from './large-directory.ts';
 import { timeReads } from './reads.ts';
+import { readsDuring } from './table-reads.ts';
 
 /** Milliseconds that 95 of 100 reads take at most. */
 const targetMs = 50;
@@ -15,77 +17,51 @@ const targetReads = 10;
 /** Memory after all reads are repeated, compared with before. */
 const targetMemory = 1.1;
 
-/** What the administration API costs with 10,000 tenants, 100,000 applications and 1,000,000 people; compact, one call after another. Resolves with the exit code. */
-export async function recordsAtScale(
-  options: SystemOptions,
-  say: (text: string) => void,
-  print: (line: string) => void,
-): Promise<number> {
+/** What the administration API costs with 10,000 tenants, 100,000 applications and 1,000,000 people; compact, one call after another. */
+export async function recordsAtScale(options: SystemOptions, { say, print }: Bench): Promise<boolean> {
+  const { stores, seed } = options;
+  const { databaseUrl } = stores;
   const own = { ...options, population: manyTenants };
-  const { databaseUrl } = own.stores;
   await applyState(own);
   say('enlarging one tenant');
   await enlarge(databaseUrl);
   const port = await freePort();
-  const token = `bench-${options.seed}`;
+  const token = `bench-${seed}`;
+  const call = async <T>(method: string, request: object) => callAsOperator<T>(port, token, method, request);
   const environment = { TESSERA_ADMIN_PORT: String(port), TESSERA_RPC_TOKEN: token };
-  const system = await startTessera('compact', { ...own, environment });
-  try {
-    const admin = adminCalls(port, token);
-    const pid = system.processes[0]?.pid ?? 0;
-    await measureReads(admin, { databaseUrl, memory: () => residentMemory(pid), say, print });
-    say('applying one tenant');
-    for (const line of describeApply(await applyOneTenant(admin, { databaseUrl, seed: own.seed })))
-      print(line);
-    return 0;
-  } finally {
-    await system.stop();
-  }
-}
-
-interface Surroundings {
-  readonly databaseUrl: string;
-  readonly memory: () => number;
-  readonly say: (text: string) => void;
-  readonly print: (line: string) => void;
-}
-
-async function measureReads(
-  admin: AdminCalls,
-  { databaseUrl, memory, say, print }: Surroundings,
-): Promise<void> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
   try {
-    say('reading, to warm up');
-    await timeReads(admin);
-    const [before, memoryBefore] = [await workOf(database), memory()];
-    say('reading');
-    const load = loadavg()[0] ?? 0;
-    const timed = await timeReads(admin);
-    print(`tenant ${largeTenant} has a tenth of all; load ${load.toFixed(1)} before`);
-    for (const [call, { median, p95 }] of timed)
+    await withSystems([() => startTessera('compact', { ...own, environment })], async ([system]) => {
+      const memory = (): number => residentMemory(system?.processes[0]?.pid ?? 0);
+      say('reading, to warm up');
+      await timeReads(call);
+      say('reading');
+      const [load, memoryBefore] = [loadavg()[0] ?? 0, memory()];
+      const [timed, { whole }] = await readsDuring(database, () => timeReads(call));
+      print(`tenant ${largeTenant} has a tenth of all; load ${load.toFixed(1)} before`);
+      for (const { what, median, p95 } of timed)
+        print(
+          `${what.padEnd(32)} median ${inMs(median)}, p95 ${inMs(p95)} ms of ${targetMs} ${verdict(p95 < targetMs)}`,
+        );
+      print(`whole tables read: ${whole.join(', ') || 'none'}`);
+      await timeReads(call);
+      const memoryAfter = memory();
       print(
-        `${call.padEnd(32)} median ${inMs(median)}, p95 ${inMs(p95)} ms of ${targetMs} ${verdict(p95 < targetMs)}`,
+        `memory ${memoryBefore.toFixed(0)} → ${memoryAfter.toFixed(0)} MiB after ${timed.length * 600} calls and 6,000 pages ` +
+          verdict(memoryAfter <= memoryBefore * targetMemory),
       );
-    const { whole } = workBetween(before, await workOf(database));
-    print(`whole tables read: ${whole.join(', ') || 'none'}`);
-    await timeReads(admin);
-    const memoryAfter = memory();
-    const flat = verdict(memoryAfter <= memoryBefore * targetMemory);
-    print(
-      `memory ${memoryBefore.toFixed(0)} → ${memoryAfter.toFixed(0)} MiB after ${timed.length * 600} calls and 6,000 pages ${flat}`,
-    );
+      say('applying one tenant');
+      const { ms, own: rows, reads } = await applyOneTenant(call, database, { databaseUrl, seed });
+      print(
+        `apply of one tenant, all others locked: ${ms.toFixed(0)} ms; ${reads.rows} rows read for its ${rows} ` +
+          `${verdict(reads.rows <= rows * targetReads)}; whole tables read: ${reads.whole.join(', ') || 'none'}`,
+      );
+    });
   } finally {
     await database.end();
   }
-}
-
-function describeApply({ ms, own, read, changed, whole }: AppliedTenant): readonly string[] {
-  return [
-    `apply of one tenant, all others locked: ${ms.toFixed(0)} ms; ${read} rows read for its ${own} ` +
-      `${verdict(read <= own * targetReads)}, ${changed} changed; whole tables read: ${whole.join(', ') || 'none'}`,
-  ];
+  return false;
 }
 
 const inMs = (value: number): string => value.toFixed(1).padStart(6);
