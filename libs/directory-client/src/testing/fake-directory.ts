@@ -10,6 +10,8 @@ import {
 import { fakePerson } from './fake-person.ts';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
 import { FakeProviders } from './fake-providers.ts';
+
+export type { FakeProvider } from './fake-providers.ts';
 import { silentLog } from '@tessera/test-kit';
 
 /** An application with the fields that services read, and the secret it authenticates with. */

@@ -13,6 +13,8 @@ export interface FakeProvider {
   scopes: string[];
   domains: string[];
   createsAccounts: boolean;
+  trustsFactors: boolean;
+  mappedClaims: string[];
 }
 
 type SignIn = Handlers<typeof DirectoryService>['signInWithProvider'];
@@ -37,6 +39,8 @@ export class FakeProviders {
       scopes: ['openid', 'profile', 'email'],
       domains: [],
       createsAccounts: false,
+      trustsFactors: false,
+      mappedClaims: [],
       ...fields,
     });
   }

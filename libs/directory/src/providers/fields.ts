@@ -1,8 +1,9 @@
-import { isScopeToken } from '@tessera/oauth';
+import { builtInPrefix, isScopeToken } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type Key, type RecordOf } from '../fields/field.ts';
 import { callbackUri, line } from '../fields/values.ts';
+import { attributeName } from '../users/attributes.ts';
 import { presetNames, presets } from './presets.ts';
 
 const domain = z
@@ -12,6 +13,12 @@ const domain = z
     /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/,
     'must be a domain in lower case, such as acme.example',
   );
+
+const claim = line(128);
+const mappedRole = line(100).refine(
+  (role) => !role.startsWith(builtInPrefix),
+  `must not begin with ${builtInPrefix}: nobody administers because a provider says so`,
+);
 
 /** The fields of a provider, in the order of the reference and of the declared state that is written. */
 export const providerFields = {
@@ -62,6 +69,25 @@ export const providerFields = {
     schema: z.boolean().default(false),
     stored: 'boolean',
     reference: '`true`: who is not known gets an account, with the e-mail address if it is verified',
+  }),
+  roleMappings: field({
+    schema: z
+      .array(z.strictObject({ claim, value: line(256), role: mappedRole }))
+      .max(200)
+      .default([]),
+    stored: 'jsonb',
+    reference:
+      'list of `{claim, value, role}`: who has the value has the role, and nobody else who signs in with the provider; no built-in roles. Set at each sign-in, unless a file declares the person',
+  }),
+  attributeMappings: field({
+    schema: z.record(attributeName, claim).default({}),
+    stored: 'jsonb',
+    reference: 'attributes with the claims that they are set from, as the roles are',
+  }),
+  trustsFactors: field({
+    schema: z.boolean().default(false),
+    stored: 'boolean',
+    reference: '`true`: the methods that it names (`amr`) count, so that its second factor is one',
   }),
 };
 

@@ -4,6 +4,7 @@ import type { Database } from '@tessera/stores';
 import { notFound, userMessage } from '../messages.ts';
 import type { ProviderSecrets } from './provider-secrets.ts';
 import type { ProviderSignIn } from './provider-sign-in.ts';
+import { mappedClaims } from './mapped-person.ts';
 import { readProviders } from './read.postgres.ts';
 
 /** The calls of a sign-in with a provider. */
@@ -31,13 +32,15 @@ export function providerSignInCalls({
     async getProvider({ tenantId, name }) {
       const found = (await providersOf(tenantId)).find((provider) => provider.name === name);
       if (found === undefined) throw notFound('The provider');
-      const { preset, issuer, clientId, displayName, scopes } = found;
+      const { preset, issuer, clientId, displayName, scopes, trustsFactors } = found;
       const clientSecret = await providerSecrets.open(tenantId, found);
-      return { name, preset, issuer, clientId, clientSecret, displayName, scopes: [...scopes] };
+      const registered = { name, preset, issuer, clientId, clientSecret, displayName, scopes: [...scopes] };
+      return { ...registered, trustsFactors, mappedClaims: mappedClaims(found) };
     },
 
-    async signInWithProvider(proof, { requestId }) {
-      const signedIn = await providerSignIn({ ...proof, requestId });
+    async signInWithProvider({ claims, knownClaims, ...proof }, { requestId }) {
+      const mapped = claims && { claims, knownClaims };
+      const signedIn = await providerSignIn({ ...proof, mapped, requestId });
       if ('refusal' in signedIn) return { refusal: signedIn.refusal };
       return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
     },

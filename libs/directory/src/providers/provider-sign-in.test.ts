@@ -234,6 +234,68 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       expect(user?.userId).not.toBe(userId);
     });
 
+    describe('with mapped claims', () => {
+      const mapping = {
+        createsAccounts: true,
+        roleMappings: [
+          { claim: 'groups', value: 'finance', role: 'clerk' },
+          { claim: 'groups', value: 'gone', role: 'a role that nobody declared' },
+        ],
+        attributeMappings: { department: 'dept', sites: 'sites' },
+      };
+      const said = (
+        claims: Record<string, string | string[]>,
+        knownClaims = ['groups', 'dept', 'sites'],
+      ) => ({
+        claims,
+        knownClaims,
+      });
+
+      it('gives and takes roles and attributes at each sign-in, with an audit row', async () => {
+        const { signIn, events } = await world(mapping);
+        const first = await signIn(
+          's-1',
+          said({ groups: ['finance', 'gone'], dept: 'F', sites: ['a', 'b'] }),
+        );
+        expect(first.user).toMatchObject({
+          roles: ['clerk'],
+          attributes: { department: 'F', sites: ['a', 'b'] },
+        });
+        const unmapped = await signIn('s-1');
+        expect(unmapped.user?.roles, 'an authorize that does not know claims').toEqual(['clerk']);
+        const second = await signIn('s-1', said({ groups: 'sales', dept: 'S' }));
+        expect(second.user?.roles).toEqual([]);
+        expect(second.user?.attributes).toEqual({ department: 'S' });
+        expect((await signIn('s-1', said({}))).user?.attributes).toBeUndefined();
+        expect((await events()).map(({ event }) => event)).toContain('user.created');
+      });
+
+      it('keeps what a claim decides that the provider left out, and says so (group overage, OIDC Core §5.6.2)', async () => {
+        const { signIn, tenantId } = await world(mapping);
+        await signIn('s-1', said({ groups: ['finance'] }));
+        const { user } = await signIn('s-1', said({ dept: 'F' }, ['dept', 'sites']));
+        expect(user).toMatchObject({ roles: ['clerk'], attributes: { department: 'F' } });
+        const { rows } = await database.query({
+          name: 'test.incomplete',
+          text: `SELECT record -> 'details' AS details FROM directory.audit_event
+                  WHERE tenant_id = $1 AND event = 'auth.provider.incomplete'`,
+          values: [tenantId],
+        });
+        expect(rows).toEqual([{ details: { provider: 'work', claims: 'groups' } }]);
+      });
+
+      it('leaves the people whom a file declares, and never gives a built-in role', async () => {
+        const { signIn, declare, provider } = await world({ ...mapping, ...linking }, [ada]);
+        const linked = await signIn('s-1', {
+          ...verified('ada@acme.example'),
+          ...said({ groups: ['finance'], dept: 'F' }),
+        });
+        expect([linked.user?.username, linked.user?.roles]).toEqual(['ada', []]);
+        const roleMappings = [{ claim: 'groups', value: 'x', role: 'tessera.administrator' }];
+        await expect(declare([{ ...provider, ...mapping, roleMappings }])).rejects.toThrow(/tessera/);
+      });
+    });
+
     it('reads the providers of the tenant, and the secret of one', async () => {
       const { authorize, tenantId } = await world({ domains: ['acme.example'], displayName: 'Work' });
       expect((await authorize.listProviders({ tenantId }, call())).providers).toMatchObject([

@@ -22,6 +22,8 @@ import {
   putIdentity,
   type Identity,
 } from './identities.postgres.ts';
+import { applyClaims } from './apply-claims.ts';
+import type { MappedClaims } from './mapped-person.ts';
 import { lockProvider } from './read.postgres.ts';
 
 /** What a provider said of a person, verified by the caller (OIDC Core §3.1.3.7). */
@@ -32,6 +34,8 @@ export interface ProviderProof extends Identity {
   readonly name: string;
   readonly givenName: string;
   readonly familyName: string;
+  /** Undefined if none are mapped. */
+  readonly mapped?: MappedClaims | undefined;
   /** Of the person. */
   readonly ipAddress: string;
   readonly requestId: string;
@@ -71,9 +75,15 @@ const subjectShape = /^[\x20-\x7e]{1,255}$/;
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const { database, store, changeRecord, runtime, newUserId, onChange } = deps;
 
-  async function signIn(identity: Identity, userId: string): Promise<ProviderSignedIn> {
+  async function signIn(identity: ProviderProof, userId: string): Promise<ProviderSignedIn> {
+    const { mapped, tenantId } = identity;
+    if (mapped !== undefined) {
+      const said = { userId, mapped, by: baseOf(identity, userId), runtime };
+      await changeRecord(tenantId, 'together', async (around) => applyClaims(identity, around, said));
+      onChange();
+    }
     const signedInAt = await confirmIdentity(database, identity, userId);
-    const found = signedInAt === undefined ? undefined : await store.findUser(identity.tenantId, userId);
+    const found = signedInAt === undefined ? undefined : await store.findUser(tenantId, userId);
     return found === undefined || signedInAt === undefined ? { refusal: 'inactive' } : { found, signedInAt };
   }
 

@@ -22,6 +22,12 @@ export interface ExchangeDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** An answer, and the provider that gave it. */
+export interface Proved {
+  readonly by: DeclaredProvider;
+  readonly answer: ProviderAnswer;
+}
+
 /** Sends browsers to providers and judges what they bring back. Both throw what `refusalOf` knows. */
 export interface ProviderExchange {
   /** A provider as it is declared; undefined if the tenant has none of that name. */
@@ -34,7 +40,7 @@ export interface ProviderExchange {
     asked: Asked & { readonly resume: string },
   ): Promise<{ readonly departure: Departure; readonly location: (interactionId: string) => string }>;
   /** What the provider proved to this visit, once. */
-  arrive(from: BrowserCall, visit: Visit, demands: Demands, fields: Fields): Promise<ProviderAnswer>;
+  arrive(from: BrowserCall, visit: Visit, demands: Demands, fields: Fields): Promise<Proved>;
 }
 
 export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
@@ -90,9 +96,10 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
       uri.search = query;
       const { nonce, codeVerifier } = ticket;
       const checks = { state, nonce, codeVerifier, maxAge: demands.maxAge };
-      const proved = await opened.answer(uri, checks, lacksClaims);
+      const lacks = (claims: ProviderAnswer['claims']) => lacksClaims(claims, to.mappedClaims);
+      const proved = await opened.answer(uri, checks, lacks);
       if (!isRecent(proved.claims['auth_time'], demands, departure)) throw new NotRecentError();
-      return proved;
+      return { by: to, answer: proved };
     },
   };
 }

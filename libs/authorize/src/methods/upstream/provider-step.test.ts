@@ -2,6 +2,7 @@ import { generateKeyPair } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OwnPage_Name, type Step } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
+import type { FakeProvider as FakeDeclared } from '@tessera/directory-client/testing';
 import { startFakeProvider, type FakeProvider } from '../../testing/fake-provider.ts';
 import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
 import { createWorld, issuer, request, type World } from '../../testing/world.ts';
@@ -211,6 +212,51 @@ describe('signing in with the provider of a company', () => {
     const { next } = await world.gateway.continue({ browser, visit, step: 'totp', fields });
     const { userGrant } = await world.token.redeemCode(redemption(codeOf(locationOf(next?.next))));
     expect(userGrant?.authentication?.methods).toEqual(['fed', 'otp', 'mfa']);
+  });
+});
+
+describe('a provider that is trusted with more', () => {
+  const whileDeclared = async (fields: Partial<FakeDeclared>, work: () => Promise<void>) => {
+    const declared = world.directory.providers.get('acme', 'corp');
+    const before = { ...declared };
+    Object.assign(declared, fields);
+    try {
+      await work();
+    } finally {
+      Object.assign(declared, before);
+    }
+  };
+
+  it('says which factors there were, by registered names (RFC 8176 §2)', async () => {
+    await whileDeclared({ trustsFactors: true }, async () => {
+      const amr = ['pwd', 'mfa', 'otp', 'admin', 7, 'fed'];
+      const grant = await signIn(newPerson(world), { amr }, { acr_values: '2' });
+      expect(grant?.authentication?.methods).toEqual(['fed', 'pwd', 'mfa', 'otp']);
+      const without = await signIn(newPerson(world), { amr: 'mfa' });
+      expect(without?.authentication?.methods).toEqual(['fed']);
+    });
+  });
+
+  it('passes on the mapped claims alone, and which of them it left out (group overage, OIDC Core §5.6.2)', async () => {
+    const { proofs } = world.directory.providers;
+    await whileDeclared({ mappedClaims: ['groups', 'dept'] }, async () => {
+      await signIn(newPerson(world), { groups: ['finance'], other: 'x' });
+      expect(proofs.at(-1)).toMatchObject({
+        claims: { groups: ['finance'] },
+        knownClaims: ['groups', 'dept'],
+      });
+      expect(proofs.at(-1)?.claims).not.toHaveProperty('other');
+      const elsewhere = {
+        _claim_names: { groups: 'src1' },
+        _claim_sources: { src1: { endpoint: 'https://x' } },
+      };
+      await signIn(newPerson(world), elsewhere);
+      expect(proofs.at(-1)?.knownClaims).toEqual(['dept']);
+      await signIn(newPerson(world), { hasgroups: true });
+      expect(proofs.at(-1)?.knownClaims).toEqual(['dept']);
+    });
+    await signIn(newPerson(world), { groups: ['finance'] });
+    expect(proofs.at(-1)?.claims, 'nothing is mapped').toBeUndefined();
   });
 });
 

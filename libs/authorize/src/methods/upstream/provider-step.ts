@@ -4,15 +4,12 @@ import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Fields, Policy, Step, StepResult } from '../../interaction/step.ts';
 import type { Visit } from '../../store/store.ts';
-import { personOf } from './claims-of-person.ts';
+import { mappedOf, methodsOf, personOf } from './claims-of-person.ts';
 import { NoAccountError, refusalOf } from './provider-refusals.ts';
 import { askedBy } from './provider-request.ts';
 import type { ProviderAnswer } from './provider.ts';
 import { domainOf } from './tenant-providers.ts';
 import type { Upstream } from './upstream.ts';
-
-/** `amr` of a sign-in at a provider whose own methods are not trusted: it says that it was another's. */
-export const federatedMethod = 'fed';
 
 /** The gateway keeps a few fields. */
 const longestResume = 1024;
@@ -52,17 +49,17 @@ export function createProviderStep(deps: {
     fields: Fields,
   ): Promise<StepResult> {
     const { tenantId } = policy;
-    const answer = await exchange.arrive(from, visit, askedBy(policy, visit), fields);
+    const { by, answer } = await exchange.arrive(from, visit, askedBy(policy, visit), fields);
     const { iss: issuer, sub: subject } = answer.claims;
     const proof = { tenantId, provider: fields['provider'] ?? '', issuer, subject, ...personOf(answer) };
     const { ipAddress } = from.browser;
     const { refusal, user, signedInAtMs } = await directoryService.signInWithProvider(
-      { ...proof, ipAddress },
+      { ...proof, ipAddress, ...(by.mappedClaims.length > 0 && mappedOf(answer, by.mappedClaims)) },
       from.call.onward(),
     );
     if (user?.tenantId !== tenantId || !directory.isActive(user)) throw new NoAccountError(refusal);
     const signedInAt = timeOfSignIn(answer, Number(signedInAtMs), Number(user.validFrom) * 1000);
-    return { outcome: 'verified', user, signedInAt, methods: [federatedMethod] };
+    return { outcome: 'verified', user, signedInAt, methods: methodsOf(answer, by.trustsFactors) };
   }
 
   function refused(from: BrowserCall, policy: Policy, name: string, error: unknown): StepResult {

@@ -52,7 +52,11 @@ export interface Provider {
    * Judges what the browser brought back to `uri`, and exchanges its code. Throws ProviderAnswerError for what is no good answer, and
    * ProviderUnreachableError if it cannot be exchanged now.
    */
-  answer(uri: URL, checks: Checks, asks: (idToken: Claims) => boolean): Promise<ProviderAnswer>;
+  answer(
+    uri: URL,
+    checks: Checks,
+    asks: (idToken: ProviderAnswer['claims']) => boolean,
+  ): Promise<ProviderAnswer>;
 }
 
 /** Whom an ID token is signed by can be proved to others: a shared secret proves nothing, and `none` nothing at all. */
