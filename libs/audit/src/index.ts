@@ -4,12 +4,14 @@
  *     state change ─> auditRow ──> auditInsert, in the statement of the change itself
  *     refusal ─> audit-batch ─> audit-floods counts what is alike ─> one auditInsert every 250 ms ──> <schema>.audit_event
  *     admin ─> search-audit ─> audit-page   rows of one schema, newest first
+ *     account page ─> person-events   the latest rows about one person
  *     audit-purge ──> deletes rows older than the retention
  */
 export { createAuditBatch, type AuditBatch } from './audit-batch.ts';
 export { auditInsert, auditRecords } from './audit-insert.ts';
 export { eventBase, type EventBase } from './event-base.ts';
 export { auditPage, auditPageToken } from './search/audit-page.ts';
+export { personEvents, type PersonEvent } from './search/person-events.ts';
 export { auditRoute } from './search/search-audit.ts';
 export { startAuditPurge } from './audit-purge.ts';
 export { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';

@@ -197,6 +197,7 @@ export function buildAuthorize(
           dispatcher,
           personService: peers.person,
           directory,
+          database,
           store: sessionStore,
           sessions,
           consents: createConsentStore(database),

@@ -77,6 +77,17 @@ describe('an account', () => {
     expect(account?.sessions[1]).toMatchObject({ userAgent: 'Agent/1.0', ipAddress: there.ipAddress });
   });
 
+  it('says what happened lately, the latest first, with the browser as long as it is signed in', async () => {
+    const { person, clientId } = await consented();
+    expect((await accountOf(person))?.activities).toMatchObject([
+      { event: 'consent.granted', clientId, ipAddress: person.ipAddress },
+      { event: 'auth.login.succeeded', ipAddress: person.ipAddress, userAgent: 'Agent/1.0' },
+    ]);
+    expect((await accountOf(await signedIn('bob')))?.activities.map(({ event }) => event)).not.toContain(
+      'consent.granted',
+    );
+  });
+
   it('keeps 256 characters of what a browser says it is', async () => {
     const person = newPerson(world);
     const browser = { ...person.context(), userAgent: 'x'.repeat(10_000) };

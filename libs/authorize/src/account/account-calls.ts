@@ -10,6 +10,8 @@ import type { Dispatcher } from '../interaction/dispatcher.ts';
 import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
 import type { FindPresentPerson, PresentPerson } from '../sessions/present-person.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { Database } from '@tessera/stores';
+import { recentActivity } from './activity.ts';
 import { removeFactor } from './remove-factor.ts';
 import {
   firstPosition,
@@ -24,6 +26,7 @@ export interface AccountDeps {
   readonly personService: Client<typeof PersonService>;
   readonly directory: Pick<DirectoryClient, 'isActive' | 'user'>;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
+  readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
   readonly sessions: Pick<Sessions, 'endElsewhere' | 'open'>;
   readonly consents: Pick<ConsentStore, 'ofPerson' | 'revoke'>;
@@ -119,6 +122,7 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: Bro
     liveSessions(deps, person),
     deps.consents.ofPerson({ tenantId, userId }),
   ]);
+  const activities = await recentActivity(deps, { tenantId, userId }, live, call.onward());
   const { passkeys, hasTotp, recoveryCodes } = credentials;
   return {
     session: sessionMessage(person),
@@ -145,6 +149,7 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: Bro
       scopes: [...scopes],
       grantTime: timestampFromMs(grantedAt * 1000),
     })),
+    activities,
   };
 }
 

@@ -30,6 +30,8 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
       return { passkeys, hasTotp: totpCode !== undefined };
     },
 
+    listOwnEvents: () => ({ events: [] }),
+
     async renameOwnPasskey({ tenantId, userId, credentialId, name }) {
       if (found(tenantId, userId).hasPasskey !== true || credentialId !== userId) return { found: false };
       await directory.changeUser(userId, { passkeyName: name });

@@ -152,6 +152,7 @@ const noticeOf = {
   'totp-added': 'An authenticator app was added to your account {username}.',
   'passkey-added': 'A passkey was added to your account {username}.',
   'passkey-removed': 'A passkey was removed from your account {username}.',
+  'totp-removed': 'The authenticator app of your account {username} was removed.',
   'factors-removed':
     'An administrator has removed the authenticator app, recovery codes and passkeys of your account {username}.',
   'email-changed':

@@ -26,6 +26,7 @@ export const announcedChanges = [
   'totp-added',
   'passkey-added',
   'passkey-removed',
+  'totp-removed',
   'factors-removed',
   'email-changed',
 ] as const;

@@ -175,6 +175,24 @@ function personContract(engine: string, open: () => Promise<Database>): void {
       expect(await credentials()).toMatchObject({ recoveryCodes: 9 });
     });
 
+    it('sees what happened to how they sign in, the latest first', async () => {
+      const { service, person, other, passkey, totp } = await world();
+      const credentialId = await passkey();
+      await passkey({ whose: other });
+      await totp();
+      await service.removeOwnFactor({ ...person, credentialId, ipAddress: '203.0.113.9' }, call());
+      const list = async (difference: object = {}) =>
+        (await service.listOwnEvents({ ...person, limit: 20, ...difference }, call())).events;
+      expect((await list()).map(({ event, factor }) => `${event} ${factor}`)).toEqual([
+        'auth.factor.removed passkey',
+        'auth.factor.added totp',
+        'auth.factor.added passkey',
+      ]);
+      expect((await list({ limit: 1 }))[0]).toMatchObject({ ipAddress: '203.0.113.9' });
+      for (const nobodys of [{ tenantId: 'nobody' }, { userId: 'nobody' }, { userId: 'a\0' }, { limit: -1 }])
+        expect(await list(nobodys)).toEqual([]);
+    });
+
     it('renames a passkey of theirs, with an audit row, and no other', async () => {
       const { service, person, other, passkey, credentials, events } = await world();
       const [credentialId, foreign] = [await passkey(), await passkey({ whose: other })];

@@ -1,7 +1,9 @@
+import { personEvents } from '@tessera/audit';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { timestampFromMs, type Handlers } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
+import type { Announce } from '../mail/announce.ts';
 import { notFound } from '../messages.ts';
 import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
 import { removeFactor } from './remove-factor.postgres.ts';
@@ -10,12 +12,27 @@ export interface PersonCallsDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly random: Random;
+  readonly announce: Announce;
   /** Called after each commit that others must hear of. */
   readonly onChange: () => void;
 }
 
 /** In characters. */
 const longestName = 64;
+
+const mostEvents = 100;
+
+const shown = {
+  schema: 'directory',
+  events: [
+    'auth.credential.changed',
+    'auth.factor.added',
+    'auth.factor.removed',
+    'auth.recovery_codes.replaced',
+    'auth.recovery_code.used',
+    'auth.provider.linked',
+  ],
+} as const;
 
 /** What people see and change of how they sign in. */
 export function personCalls({
@@ -38,6 +55,20 @@ export function personCalls({
           synced,
           createTime: timestampFromMs(createdAt),
           ...(lastUsedAt !== null && { lastUseTime: timestampFromMs(lastUsedAt) }),
+        })),
+      };
+    },
+
+    async listOwnEvents({ tenantId, userId, limit }) {
+      if (`${tenantId}${userId}`.includes('\0')) return {};
+      const whose = { tenantId, userId, limit: Math.max(0, Math.min(limit, mostEvents)) };
+      const found = await personEvents(database, shown, whose);
+      return {
+        events: found.map(({ time, event, details, ipAddress = '' }) => ({
+          time: timestampFromMs(Date.parse(time)),
+          event,
+          factor: details?.['factor'] ?? '',
+          ipAddress,
         })),
       };
     },

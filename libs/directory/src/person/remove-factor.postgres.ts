@@ -8,7 +8,8 @@ import {
   lockActive,
   type Origin,
 } from '../second-factors/second-factors.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
+import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { personValidFrom } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
@@ -19,7 +20,7 @@ import { lockTenant } from '../store/locks.postgres.ts';
  */
 export async function removeFactor(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   person: PersonId,
   { credentialId, ...origin }: Origin & { readonly credentialId: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
@@ -40,6 +41,7 @@ export async function removeFactor(
     if (changed === undefined) throw new Error('a locked person is gone');
     const factor = credentialId === '' ? 'totp' : 'passkey';
     await insertAuditRows(tx, [eventOf(person, origin, 'auth.factor.removed', { factor })], runtime);
+    await runtime.announce(tx, person, `${factor}-removed`);
     await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
     return { validFrom: changed.valid_from };
   });

@@ -108,6 +108,11 @@ describe.each(pages)('the page %s', (page) => {
           endOthers: hidden(value),
         },
         applications: { applications: [application(value)] },
+        activity: {
+          events: [
+            { sentence: value, application: value, time: 1, ipAddress: value, browser: value, system: value },
+          ],
+        },
       },
       language,
     );

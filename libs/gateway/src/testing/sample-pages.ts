@@ -82,6 +82,17 @@ const samples: Readonly<Record<string, Sample>> = {
       factors: { removeTotp: [], recoveryCodes: 3, newCodes: [] },
       sessions: { sessions: [{ ...session, isThis: true }, session], endOthers: [] },
       applications: { applications: [{ name: 'Acme Orders', since: time, used: time, scopes, revoke: [] }] },
+      activity: {
+        events: [
+          { sentence: 'You signed in.', time, ipAddress: '203.0.113.7', browser: 'Firefox', system: 'Linux' },
+          {
+            sentence: 'You allowed access to {application}.',
+            application: 'Acme Orders',
+            time,
+            ipAddress: '2001:db8:1234:5678:9abc:def0:1234:5678',
+          },
+        ],
+      },
     },
   },
   approvals: {

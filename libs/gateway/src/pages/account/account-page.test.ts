@@ -34,6 +34,12 @@ const account = {
     },
   ],
   consents: [{ clientId: 'partner', scopes: ['openid'], grantTime: time }],
+  activities: [
+    { time, event: 'auth.login.succeeded', ipAddress: '192.0.2.9' },
+    { time, event: 'auth.factor.added', factor: 'passkey' },
+    { time, event: 'consent.granted', clientId: 'partner' },
+    { time, event: 'of a newer version' },
+  ],
 };
 const application = (clientId: string) => ({
   application: { clientId, tenantId: 'acme', name: clientId.toUpperCase() },
@@ -89,9 +95,14 @@ describe('GET /account', () => {
       'PARTNER',
       'WEB',
       'know who you are',
+      'You signed in.',
+      '192.0.2.9',
+      'A passkey was added.',
+      'You allowed access to PARTNER.',
       'href="/password"',
     ])
       expect(body).toContain(text);
+    expect(body).not.toContain('of a newer version');
     expect(headers['content-security-policy']).not.toContain('script-src');
     expect(headers['content-security-policy']).toContain("form-action 'self'");
     expect(headers['cache-control']).toBe('no-store');

@@ -17,6 +17,7 @@ import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign
 import { pageOfForm } from '../sign-in/step-pages.ts';
 import { accountNotice, type AccountResult } from './account-results.ts';
 import type { AccountSection, AccountView, AccountVisit } from './account-section.ts';
+import { activitySection } from './activity-section.ts';
 import { applicationsSection } from './applications-section.ts';
 import { factorsSection } from './factors-section.ts';
 import { passkeysSection } from './passkeys-section.ts';
@@ -28,6 +29,7 @@ const sections: readonly AccountSection[] = [
   factorsSection,
   sessionsSection,
   applicationsSection,
+  activitySection,
 ];
 
 /** `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or they name. */

@@ -145,6 +145,13 @@ const accountCalls: readonly GoodRequest[] = [
     },
   },
   {
+    method: 'PersonService.ListOwnEvents',
+    async request(tenant) {
+      const { userId } = await tenant.ownPasskey();
+      return { tenantId: tenant.id, userId, limit: 20 };
+    },
+  },
+  {
     method: 'PersonService.RemoveOwnFactor',
     request: async (tenant) => ({ ...(await tenant.enrolledPasskey()) }),
   },

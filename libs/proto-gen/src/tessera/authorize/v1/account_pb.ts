@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/account.proto.
  */
 export const file_tessera_authorize_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50IqICCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQinwEKB1Bhc3NrZXkSEgoKcGFzc2tleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBSABKAgisAEKDkJyb3dzZXJTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEgoKdXNlcl9hZ2VudBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcCgdDb25zZW50EhEKCWNsaWVudF9pZBgBIAEoCRIOCgZzY29wZXMYAiADKAkSLgoKZ3JhbnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoUUmVuYW1lUGFzc2tleVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnBhc3NrZXlfaWQYAiABKAkSDAoEbmFtZRgDIAEoCSJOChVSZW5hbWVQYXNza2V5UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtImAKE1JlbW92ZUZhY3RvclJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnBhc3NrZXlfaWQYAiABKAkigAEKFFJlbW92ZUZhY3RvclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiJiChVFbmRPd25TZXNzaW9uc1JlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKCnNlc3Npb25faWQYAiABKAkihQEKFkVuZE93blNlc3Npb25zUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjQKCHNlc3Npb25zGAIgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uImAKFFJldm9rZUNvbnNlbnRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkiTgoVUmV2b2tlQ29uc2VudFJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSrQAQoOQWNjb3VudFByb2JsZW0SHwobQUNDT1VOVF9QUk9CTEVNX1VOU1BFQ0lGSUVEEAASHgoaQUNDT1VOVF9QUk9CTEVNX1NJR05FRF9PVVQQARIbChdBQ0NPVU5UX1BST0JMRU1fVU5LTk9XThACEhwKGEFDQ09VTlRfUFJPQkxFTV9CQURfVEVYVBADEiEKHUFDQ09VTlRfUFJPQkxFTV9TSUdOX0lOX0FHQUlOEAQSHwobQUNDT1VOVF9QUk9CTEVNX0xBU1RfV0FZX0lOEAUy5wQKDkFjY291bnRTZXJ2aWNlEnEKCkdldEFjY291bnQSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRBY2NvdW50UmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJ3Cg1SZW5hbWVQYXNza2V5EioudGVzc2VyYS5hdXRob3JpemUudjEuUmVuYW1lUGFzc2tleVJlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMUmVtb3ZlRmFjdG9yEikudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbW92ZUZhY3RvclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDkVuZE93blNlc3Npb25zEisudGVzc2VyYS5hdXRob3JpemUudjEuRW5kT3duU2Vzc2lvbnNSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuRW5kT3duU2Vzc2lvbnNSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ3Cg1SZXZva2VDb25zZW50EioudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZXZva2VDb25zZW50UmVzcG9uc2UiDergGAkKB2dhdGV3YXliBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
+  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50ItYCCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5Io4BCghBY3Rpdml0eRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIOCgZmYWN0b3IYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEhIKCmlwX2FkZHJlc3MYBSABKAkSEgoKdXNlcl9hZ2VudBgGIAEoCSKfAQoHUGFzc2tleRISCgpwYXNza2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCKwAQoOQnJvd3NlclNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEhIKCmlwX2FkZHJlc3MYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlwKB0NvbnNlbnQSEQoJY2xpZW50X2lkGAEgASgJEg4KBnNjb3BlcxgCIAMoCRIuCgpncmFudF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJvChRSZW5hbWVQYXNza2V5UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJIk4KFVJlbmFtZVBhc3NrZXlSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0iYAoTUmVtb3ZlRmFjdG9yUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCSKAAQoUUmVtb3ZlRmFjdG9yUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uImIKFUVuZE93blNlc3Npb25zUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKc2Vzc2lvbl9pZBgCIAEoCSKFAQoWRW5kT3duU2Vzc2lvbnNSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iYAoUUmV2b2tlQ29uc2VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCSJOChVSZXZva2VDb25zZW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtKtABCg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABIeChpBQ0NPVU5UX1BST0JMRU1fU0lHTkVEX09VVBABEhsKF0FDQ09VTlRfUFJPQkxFTV9VTktOT1dOEAISHAoYQUNDT1VOVF9QUk9CTEVNX0JBRF9URVhUEAMSIQodQUNDT1VOVF9QUk9CTEVNX1NJR05fSU5fQUdBSU4QBBIfChtBQ0NPVU5UX1BST0JMRU1fTEFTVF9XQVlfSU4QBTLnBAoOQWNjb3VudFNlcnZpY2UScQoKR2V0QWNjb3VudBInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5EncKDVJlbmFtZVBhc3NrZXkSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxSZW1vdmVGYWN0b3ISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSegoORW5kT3duU2Vzc2lvbnMSKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRPd25TZXNzaW9uc1JlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRPd25TZXNzaW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EncKDVJldm9rZUNvbnNlbnQSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZXZva2VDb25zZW50UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheWIGcHJvdG8z", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
 
 /**
  * @generated from message tessera.authorize.v1.GetAccountRequest
@@ -102,6 +102,13 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
    * @generated from field: repeated tessera.authorize.v1.Consent consents = 8;
    */
   consents: Consent[];
+
+  /**
+   * What happened lately: at most 20 events, the latest first.
+   *
+   * @generated from field: repeated tessera.authorize.v1.Activity activities = 9;
+   */
+  activities: Activity[];
 };
 
 /**
@@ -110,6 +117,56 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
  */
 export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_account, 2);
+
+/**
+ * @generated from message tessera.authorize.v1.Activity
+ */
+export type Activity = Message<"tessera.authorize.v1.Activity"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * As in the audit trail.
+   *
+   * @generated from field: string event = 2;
+   */
+  event: string;
+
+  /**
+   * "totp" or "passkey", of an event about a factor.
+   *
+   * @generated from field: string factor = 3;
+   */
+  factor: string;
+
+  /**
+   * The application, if there is one.
+   *
+   * @generated from field: string client_id = 4;
+   */
+  clientId: string;
+
+  /**
+   * Of the browser; empty if not known.
+   *
+   * @generated from field: string ip_address = 5;
+   */
+  ipAddress: string;
+
+  /**
+   * @generated from field: string user_agent = 6;
+   */
+  userAgent: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.Activity.
+ * Use `create(ActivitySchema)` to create a new message.
+ */
+export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 3);
 
 /**
  * @generated from message tessera.authorize.v1.Passkey
@@ -150,7 +207,7 @@ export type Passkey = Message<"tessera.authorize.v1.Passkey"> & {
  * Use `create(PasskeySchema)` to create a new message.
  */
 export const PasskeySchema: GenMessage<Passkey> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 3);
+  messageDesc(file_tessera_authorize_v1_account, 4);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserSession
@@ -191,7 +248,7 @@ export type BrowserSession = Message<"tessera.authorize.v1.BrowserSession"> & {
  * Use `create(BrowserSessionSchema)` to create a new message.
  */
 export const BrowserSessionSchema: GenMessage<BrowserSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 4);
+  messageDesc(file_tessera_authorize_v1_account, 5);
 
 /**
  * @generated from message tessera.authorize.v1.Consent
@@ -218,7 +275,7 @@ export type Consent = Message<"tessera.authorize.v1.Consent"> & {
  * Use `create(ConsentSchema)` to create a new message.
  */
 export const ConsentSchema: GenMessage<Consent> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 5);
+  messageDesc(file_tessera_authorize_v1_account, 6);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyRequest
@@ -245,7 +302,7 @@ export type RenamePasskeyRequest = Message<"tessera.authorize.v1.RenamePasskeyRe
  * Use `create(RenamePasskeyRequestSchema)` to create a new message.
  */
 export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 6);
+  messageDesc(file_tessera_authorize_v1_account, 7);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyResponse
@@ -262,7 +319,7 @@ export type RenamePasskeyResponse = Message<"tessera.authorize.v1.RenamePasskeyR
  * Use `create(RenamePasskeyResponseSchema)` to create a new message.
  */
 export const RenamePasskeyResponseSchema: GenMessage<RenamePasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 7);
+  messageDesc(file_tessera_authorize_v1_account, 8);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorRequest
@@ -286,7 +343,7 @@ export type RemoveFactorRequest = Message<"tessera.authorize.v1.RemoveFactorRequ
  * Use `create(RemoveFactorRequestSchema)` to create a new message.
  */
 export const RemoveFactorRequestSchema: GenMessage<RemoveFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 8);
+  messageDesc(file_tessera_authorize_v1_account, 9);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorResponse
@@ -308,7 +365,7 @@ export type RemoveFactorResponse = Message<"tessera.authorize.v1.RemoveFactorRes
  * Use `create(RemoveFactorResponseSchema)` to create a new message.
  */
 export const RemoveFactorResponseSchema: GenMessage<RemoveFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 9);
+  messageDesc(file_tessera_authorize_v1_account, 10);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsRequest
@@ -332,7 +389,7 @@ export type EndOwnSessionsRequest = Message<"tessera.authorize.v1.EndOwnSessions
  * Use `create(EndOwnSessionsRequestSchema)` to create a new message.
  */
 export const EndOwnSessionsRequestSchema: GenMessage<EndOwnSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 10);
+  messageDesc(file_tessera_authorize_v1_account, 11);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsResponse
@@ -356,7 +413,7 @@ export type EndOwnSessionsResponse = Message<"tessera.authorize.v1.EndOwnSession
  * Use `create(EndOwnSessionsResponseSchema)` to create a new message.
  */
 export const EndOwnSessionsResponseSchema: GenMessage<EndOwnSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 11);
+  messageDesc(file_tessera_authorize_v1_account, 12);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentRequest
@@ -378,7 +435,7 @@ export type RevokeConsentRequest = Message<"tessera.authorize.v1.RevokeConsentRe
  * Use `create(RevokeConsentRequestSchema)` to create a new message.
  */
 export const RevokeConsentRequestSchema: GenMessage<RevokeConsentRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 12);
+  messageDesc(file_tessera_authorize_v1_account, 13);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentResponse
@@ -395,7 +452,7 @@ export type RevokeConsentResponse = Message<"tessera.authorize.v1.RevokeConsentR
  * Use `create(RevokeConsentResponseSchema)` to create a new message.
  */
 export const RevokeConsentResponseSchema: GenMessage<RevokeConsentResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 13);
+  messageDesc(file_tessera_authorize_v1_account, 14);
 
 /**
  * Why nothing has changed.

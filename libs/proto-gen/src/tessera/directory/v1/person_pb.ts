@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/person.proto.
  */
 export const file_tessera_directory_v1_person: GenFile = /*@__PURE__*/
-  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJ2ChZHZXRDcmVkZW50aWFsc1Jlc3BvbnNlEjIKCHBhc3NrZXlzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUGFzc2tleRIQCghoYXNfdG90cBgCIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgDIAEoDSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMylgMKDVBlcnNvblNlcnZpY2USfwoOR2V0Q3JlZGVudGlhbHMSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1JlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1Jlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSggEKEFJlbmFtZU93blBhc3NrZXkSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbmFtZU93blBhc3NrZXlSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD1JlbW92ZU93bkZhY3RvchIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbW92ZU93bkZhY3RvclJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplYgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJ2ChZHZXRDcmVkZW50aWFsc1Jlc3BvbnNlEjIKCHBhc3NrZXlzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUGFzc2tleRIQCghoYXNfdG90cBgCIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgDIAEoDSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMpQECg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.directory.v1.GetCredentialsRequest
@@ -232,6 +232,90 @@ export const RemoveOwnFactorResponseSchema: GenMessage<RemoveOwnFactorResponse> 
   messageDesc(file_tessera_directory_v1_person, 6);
 
 /**
+ * @generated from message tessera.directory.v1.ListOwnEventsRequest
+ */
+export type ListOwnEventsRequest = Message<"tessera.directory.v1.ListOwnEventsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * At most 100.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListOwnEventsRequest.
+ * Use `create(ListOwnEventsRequestSchema)` to create a new message.
+ */
+export const ListOwnEventsRequestSchema: GenMessage<ListOwnEventsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 7);
+
+/**
+ * @generated from message tessera.directory.v1.ListOwnEventsResponse
+ */
+export type ListOwnEventsResponse = Message<"tessera.directory.v1.ListOwnEventsResponse"> & {
+  /**
+   * @generated from field: repeated tessera.directory.v1.OwnEvent events = 1;
+   */
+  events: OwnEvent[];
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListOwnEventsResponse.
+ * Use `create(ListOwnEventsResponseSchema)` to create a new message.
+ */
+export const ListOwnEventsResponseSchema: GenMessage<ListOwnEventsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 8);
+
+/**
+ * @generated from message tessera.directory.v1.OwnEvent
+ */
+export type OwnEvent = Message<"tessera.directory.v1.OwnEvent"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * As in the audit trail.
+   *
+   * @generated from field: string event = 2;
+   */
+  event: string;
+
+  /**
+   * "totp" or "passkey", of an event about a factor.
+   *
+   * @generated from field: string factor = 3;
+   */
+  factor: string;
+
+  /**
+   * Of the person; empty for what an administrator did.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.OwnEvent.
+ * Use `create(OwnEventSchema)` to create a new message.
+ */
+export const OwnEventSchema: GenMessage<OwnEvent> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 9);
+
+/**
  * PersonService is what a person may see and change of how they sign in. The caller knows from a session who the person is. NOT_FOUND for
  * a person who is unknown or not active.
  *
@@ -247,6 +331,16 @@ export const PersonService: GenService<{
     methodKind: "unary";
     input: typeof GetCredentialsRequestSchema;
     output: typeof GetCredentialsResponseSchema;
+  },
+  /**
+   * ListOwnEvents reads what happened lately to how a person signs in, the latest first.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.ListOwnEvents
+   */
+  listOwnEvents: {
+    methodKind: "unary";
+    input: typeof ListOwnEventsRequestSchema;
+    output: typeof ListOwnEventsResponseSchema;
   },
   /**
    * RenameOwnPasskey gives a passkey of the person another name.

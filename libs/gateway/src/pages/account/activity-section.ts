@@ -1,0 +1,44 @@
+import { timestampMs } from '@tessera/rpc';
+import { findApplication } from '../approve/request-description.ts';
+import type { AccountSection } from './account-section.ts';
+import { browserName } from './browser-name.ts';
+
+/** What the page says of an event of the audit trail, and of its factor if it has one. */
+const sentences: Readonly<Record<string, string>> = {
+  'auth.login.succeeded': 'You signed in.',
+  'auth.credential.changed': 'The password was changed.',
+  'auth.factor.added totp': 'An authenticator app was set up.',
+  'auth.factor.added passkey': 'A passkey was added.',
+  'auth.factor.removed totp': 'The authenticator app was removed.',
+  'auth.factor.removed passkey': 'A passkey was removed.',
+  'auth.recovery_codes.replaced': 'New recovery codes were made.',
+  'auth.recovery_code.used': 'A recovery code was used.',
+  'auth.provider.linked': 'A provider was linked to the account.',
+  'consent.granted': 'You allowed access to {application}.',
+  'consent.revoked': 'You removed the access of {application}.',
+};
+
+/** What happened lately to an account. */
+export const activitySection: AccountSection = {
+  name: 'activity',
+
+  async show({ context, account }) {
+    const events = account.activities.map(async ({ time, event, factor, clientId, ipAddress, userAgent }) => {
+      const sentence = sentences[factor === '' ? event : `${event} ${factor}`];
+      if (sentence === undefined || time === undefined) return [];
+      const { application } = clientId === '' ? {} : await findApplication(context, clientId);
+      return [
+        {
+          sentence,
+          application: application?.name ?? clientId,
+          time: timestampMs(time),
+          ipAddress,
+          ...browserName(userAgent),
+        },
+      ];
+    });
+    return { events: (await Promise.all(events)).flat() };
+  },
+
+  changes: {},
+};
