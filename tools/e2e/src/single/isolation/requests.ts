@@ -693,6 +693,8 @@ const document = 'the document names its tenants; the records in it are of the t
 const mailed = 'its link is in a mail; email-changes.test.ts tries it for people of another tenant';
 
 export const withoutCrossing: Readonly<Record<string, string>> = {
+  'AuthorizeService.AnswerFromProvider':
+    'needs a provider; provider-step.test.ts brings answers to another tenant',
   'AuthorizeService.WatchSessionEnds': ofAll,
   'AuthorizeService.TakeLogoutNotices': ofAll,
   'AuthorizeService.FinishLogoutNotice': ofAll,
