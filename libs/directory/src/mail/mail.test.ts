@@ -51,7 +51,8 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
       expect(after?.validFrom).toBeGreaterThan(before?.validFrom ?? 0n);
       expect(await codeOf(of.redeem(link, chosen))).toBe('NotFound');
       await isSent(of);
-      expect(await of.audited('mail.sent')).toMatchObject([{ subject: of.userId }]);
+      const sentAs = (kind: string) => ({ subject: of.userId, record: { details: { kind } } });
+      expect(await of.audited('mail.sent')).toMatchObject([sentAs('reset'), sentAs('notice')]);
       expect(await of.audited('auth.link.created')).toMatchObject([{ subject: of.userId }]);
     });
 
@@ -382,7 +383,7 @@ describe('what a mail says', () => {
   it.each([
     ['en', 'en-GB', 'Your password at Acme', 'A new password was requested', 'ltr'],
     ['de', 'de-AT', 'Ihr Passwort bei Acme', 'wurde ein neues Passwort angefordert', 'ltr'],
-    ['ar', 'ar', 'كلمة المرور الخاصة بك لدى Acme', 'طُلبت كلمة مرور جديدة', 'rtl'],
+    ['ar', 'ar', 'كلمة المرور الخاصة بك لدى \u2068Acme\u2069', 'طُلبت كلمة مرور جديدة', 'rtl'],
   ])('is in the language of the person: %s', async (lang, locale, subject, sentence, direction) => {
     const of = await mailWorld(database, { eve: { locale } });
     await of.forget('eve', { language: 'en' });
