@@ -368,8 +368,8 @@ describe('the connection to the server', () => {
       .requestPasswordReset({ tenantId: of.tenantId, identifier: 'eve', ipAddress: '192.0.2.1' }, call());
     await tried(of);
     await wrong.close();
-    startDirectory(of.database, { ...settings, TESSERA_SMTP_URL: url('p@ss:word/1') }, { mailPace });
     await of.hurry();
+    startDirectory(of.database, { ...settings, TESSERA_SMTP_URL: url('p@ss:word/1') }, { mailPace });
     expect(await of.smtp.gotAll(1)).toHaveLength(1);
   });
 });
