@@ -1,4 +1,5 @@
 import type { Answer, Person } from '@tessera/test-client';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { people } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
@@ -48,7 +49,9 @@ function comparable({ status, text, header }: Answer, identifier: string): strin
 describe('known and unknown accounts', () => {
   let system: System;
   beforeAll(async () => {
-    system = await startSystem(setUps['compact-embedded'], {
+    system = await startSystem(setUps.compact, {
+      // The stores in memory have a bound that many tries reach.
+      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
       environment: {
         TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: ample,
         TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: '100000',
