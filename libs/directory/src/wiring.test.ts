@@ -713,6 +713,11 @@ describe('callers', () => {
       signInWithProvider: ['authorize'],
       getPasswordLink: ['gateway'],
       redeemPasswordLink: ['gateway'],
+      requestPasswordReset: ['gateway'],
+      requestRegistration: ['gateway'],
+      proposeEmail: ['gateway'],
+      getEmailLink: ['gateway'],
+      confirmEmail: ['gateway'],
       watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
     },
     DirectoryAdminService: {
