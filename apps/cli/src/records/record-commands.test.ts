@@ -249,7 +249,16 @@ describe('the commands for records', () => {
       nouns.map((noun) => [noun.name, settable(noun).map(({ localName }) => localName)]),
     );
     expect(names).toMatchObject({
-      tenant: ['name', 'status', 'issuer', 'authenticationPolicy', 'looks', 'passkeyDomain'],
+      tenant: [
+        'name',
+        'status',
+        'issuer',
+        'authenticationPolicy',
+        'looks',
+        'passkeyDomain',
+        'registration',
+        'registrationDomains',
+      ],
       role: [],
       resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm'],
     });
