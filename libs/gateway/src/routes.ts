@@ -17,11 +17,11 @@ import { authorize, authorizeByForm } from './pages/sign-in/authorization-endpoi
 import { showDevice, submitDevice } from './pages/approve/device-page.ts';
 import type { PageHandler } from './pages/page-context.ts';
 import { showAccount, submitAccount } from './pages/account/account-page.ts';
-import { showOwnPassword, submitOwnPassword } from './pages/account/own-password-page.ts';
-import { showPasswordLink, submitPasswordLink } from './pages/account/link-page.ts';
-import { confirmEmail, showEmailLink } from './pages/account/email-link-page.ts';
-import { register, showRegistration } from './pages/account/registration-page.ts';
-import { showForgottenPassword, submitForgottenPassword } from './pages/account/forgotten-password-page.ts';
+import { showOwnPassword, submitOwnPassword } from './pages/links/own-password-page.ts';
+import { showPasswordLink, submitPasswordLink } from './pages/links/link-page.ts';
+import { confirmEmail, showEmailLink } from './pages/links/email-link-page.ts';
+import { register, showRegistration } from './pages/links/registration-page.ts';
+import { showForgottenPassword, submitForgottenPassword } from './pages/links/forgotten-password-page.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
 import { answerFromProvider } from './pages/sign-in/provider-answer.ts';

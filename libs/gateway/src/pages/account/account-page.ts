@@ -14,7 +14,7 @@ import { accountPath, redirectToPage } from '../paths.ts';
 import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
-import { pageOfForm } from '../sign-in/step-pages.ts';
+import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { accountNotice, type AccountResult } from './account-results.ts';
 import type { AccountSection, AccountView, AccountVisit } from './account-section.ts';
 import { activitySection } from './activity-section.ts';

@@ -11,7 +11,7 @@ import { personName, requireBrowserId, signedInPerson } from '../signed-in-perso
 import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
-import { pageOfForm } from '../sign-in/step-pages.ts';
+import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**

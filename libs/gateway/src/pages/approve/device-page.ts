@@ -20,7 +20,7 @@ import {
 import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
-import { pageOfForm } from '../sign-in/step-pages.ts';
+import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { AnswerFromProviderResponse } from '@tessera/proto-gen/authorize';
 import { rawQuery } from '../../http/query.ts';
 import { parseForm } from '../../http/parameters.ts';
 import { resumeAccount } from '../account/account-page.ts';
-import { resumeOwnPassword } from '../account/own-password-page.ts';
+import { resumeOwnPassword } from '../links/own-password-page.ts';
 import { resumeApprovals } from '../approve/approvals-page.ts';
 import { resumeDevice } from '../approve/device-page.ts';
 import { isTenantId } from '../approve/tenant-form.ts';

@@ -12,10 +12,10 @@ import { redirectToPage } from '../paths.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { giveSession } from '../session.ts';
 import { sendToClient } from './to-client.ts';
-import { passkeyAsked } from './passkey-pages.ts';
-import { passwordPage } from './password-page.ts';
-import { offeredProviders, providerPage } from './provider-page.ts';
-import { pageOfForm, pageOfStep } from './step-pages.ts';
+import { passkeyAsked } from './steps/passkey-pages.ts';
+import { passwordPage } from './steps/password-page.ts';
+import { offeredProviders, providerPage } from './steps/provider-page.ts';
+import { pageOfForm, pageOfStep } from './steps/step-pages.ts';
 
 interface Field {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Person } from '../signed-in-person.ts';
+import type { Person } from '../../signed-in-person.ts';
 
 /** What the page of a step can show. */
 export interface StepView {

@@ -14,7 +14,7 @@ import { giveSession } from '../session.ts';
 import { signedInPerson, type Person } from '../signed-in-person.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
-import { pageOfForm } from '../sign-in/step-pages.ts';
+import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 
 /** `GET /password`: the form with which people change their passwords. They sign in first, at the tenant that the address or they name. */
