@@ -3,18 +3,18 @@ import { atEndOfFile, newDatabaseUrl } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
 import { personEvents } from './person-events.ts';
 
-const shown = { schema: 'sample', events: ['auth.factor.added', 'auth.factor.removed'] };
+const shown = { schema: 'directory', events: ['auth.factor.added', 'auth.factor.removed'] };
 
-const table = `CREATE SCHEMA sample; CREATE TABLE sample.audit_event (event_id text PRIMARY KEY,
+const table = `CREATE SCHEMA directory; CREATE TABLE directory.audit_event (event_id text PRIMARY KEY,
   recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(), event text NOT NULL, tenant_id text,
   outcome text NOT NULL, reason text, record jsonb NOT NULL);
-  INSERT INTO sample.audit_event (event_id, event, tenant_id, outcome, record)
+  INSERT INTO directory.audit_event (event_id, event, tenant_id, outcome, record)
   SELECT lpad(i::text, 26, '0'), CASE i % 3 WHEN 0 THEN 'auth.factor.added' WHEN 1 THEN 'auth.factor.removed' ELSE 'token.issued' END,
          'acme', 'success', jsonb_build_object('subject', 'u' || i % 4000, 'eventId', i::text)
   FROM generate_series(1, 20000) AS i;
-  CREATE INDEX audit_event_of_person ON sample.audit_event (tenant_id, (record ->> 'subject'), event_id)
+  CREATE INDEX audit_event_of_person ON directory.audit_event (tenant_id, (record ->> 'subject'), event_id)
   WHERE event IN ('auth.factor.added', 'auth.factor.removed', 'auth.provider.linked');
-  ANALYZE sample.audit_event`;
+  ANALYZE directory.audit_event`;
 
 it('finds the latest events about a person by the index alone, and of no other kind', async () => {
   const database = await openDatabase({ url: await newDatabaseUrl() });

@@ -55,7 +55,7 @@ export async function claimMails(
   const { rows } = await database.query<MailRow>({
     name: 'directory.claim_mails',
     text: `WITH free AS MATERIALIZED (
-             SELECT mail_id FROM directory.mail WHERE due_at <= clock_timestamp() AND kind = ANY($3::text[])
+             SELECT mail_id FROM directory.mail WHERE due_at <= statement_timestamp() AND kind = ANY($3::text[])
               ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
            )
            UPDATE directory.mail m

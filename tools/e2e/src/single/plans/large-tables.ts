@@ -137,6 +137,35 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     valid_from: '0',
     expires_at: later,
   });
+  await fill('directory.email_link', rows, {
+    tenant_id: tenant,
+    user_id: user,
+    digest: hash,
+    email: `'user' || i || '@example'`,
+    expires_at: later,
+  });
+  await fill('directory.registration_link', rows, {
+    tenant_id: tenant,
+    identifier: `'new' || i || '@example'`,
+    digest: hash,
+    email: `'new' || i || '@example'`,
+    expires_at: later,
+  });
+  await fill('directory.mail', rows, {
+    mail_id: `'tm_' || i`,
+    tenant_id: tenant,
+    user_id: user,
+    kind: `'reset'`,
+    sealed: `md5(i::text)`,
+    due_at: later,
+    expires_at: later,
+  });
+  await fill('directory.mail_quota', rows, {
+    tenant_id: tenant,
+    recipient: hash,
+    since: earlier,
+    mails: '1',
+  });
   await fill('directory.totp', rows, {
     tenant_id: tenant,
     user_id: user,
