@@ -41,7 +41,7 @@ export async function removeFactor(
 
 const ofPasskeys: readonly string[] = ['hwk', 'swk', 'user'];
 
-/** What of a sign-in (RFC 8176 §2) does not rely on a factor. Which passkey was used is not known, so none counts any more. */
+/** The methods of a sign-in (RFC 8176 §2) that do not rely on a factor. It is unknown which passkey was used, so no passkey counts. */
 export function methodsWithout(methods: readonly string[], factor: 'totp' | 'passkey'): string[] {
   const gone = factor === 'totp' ? ['otp'] : ofPasskeys;
   const left = methods.filter((method) => !gone.includes(method) && method !== 'mfa');

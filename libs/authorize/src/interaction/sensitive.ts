@@ -1,6 +1,6 @@
 import type { Purpose, Session } from '../store/store.ts';
 
-/** Purposes that change how a person signs in: whoever finds an open browser must not be able to. */
+/** Purposes that change how a person signs in: an unattended browser must not suffice. */
 const sensitive: ReadonlySet<Purpose> = new Set<Purpose>([
   'account_change',
   'add_passkey',

@@ -175,7 +175,7 @@ export async function redeemLink(
       ],
       runtime,
     );
-    // Whoever was invited had no password.
+    // Invited people had no password.
     if (purpose === 'reset')
       await runtime.announce(tx, { tenantId: usedTenant, userId: subject }, 'password');
     await appendChanges(tx, [{ kind: 'user', tenantId: usedTenant, id: subject, endsAll: true }]);

@@ -19,7 +19,7 @@ export class ProviderUnreachableError extends Error {
 }
 
 const keptMs = 600_000;
-/** So that people who try again do not wait for a provider that is away each time, nor flood it. */
+/** People who try again neither wait for an unavailable provider each time nor flood it. */
 const failureKeptMs = 2_000;
 const mostIssuers = 500;
 const keysTimeoutMs = 3_000;

@@ -453,7 +453,7 @@ describe('a provider', () => {
     expect(await refusedWith(again, later)).toBe('unreachable');
   });
 
-  it('that is away leaves the password usable, when the person leaves and when they come back', async () => {
+  it('that is unavailable leaves the password usable, both before and after the redirect', async () => {
     const away = await startFakeProvider();
     world.directory.providers.add({ name: 'away', issuer: away.issuer });
     await new Promise((done) => setTimeout(done, 1_100));
