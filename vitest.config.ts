@@ -46,7 +46,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['libs/**/*.test.ts', 'apps/**/*.test.ts', 'tools/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: [
+            'libs/**/*.test.ts',
+            'apps/**/*.test.ts',
+            'tools/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'deploy/image/shipped-files.test.ts',
+          ],
           exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**', needsItsOwn],
           testTimeout: hangs,
           hookTimeout: hangs,

@@ -17,25 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { processes } from './processes.ts';
-
-const repository = dirname(dirname(import.meta.dirname));
-
-/** What is for tests only, by the same names as in scripts/check/packages.ts. */
-const forTests = /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//;
-
-/** Paths that are copied as they are. */
-const plain = [
-  'LICENSE',
-  'package.json',
-  'package-lock.json',
-  '.npmrc',
-  'deploy/demo/tessera.yaml',
-  'deploy/image/processes.ts',
-  'deploy/image/start.ts',
-  'deploy/image/healthcheck.ts',
-  'deploy/image/make-secrets.ts',
-];
+import { processFolders, repository, shippedFiles } from './shipped-files.ts';
 
 interface Manifest {
   readonly name: string;
@@ -44,29 +26,6 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-const manifest = (folder: string) =>
-  JSON.parse(readFileSync(join(repository, folder, 'package.json'), 'utf8')) as Manifest;
-
-/** The folders of the processes and of every library of ours that they come to depend on. */
-function shippedFolders(): string[] {
-  const libraries = new Map(
-    globSync('libs/*', { cwd: repository }).map((path) => [manifest(path).name, path]),
-  );
-  const found = new Set<string>();
-  const visit = (folder: string): void => {
-    if (found.has(folder)) return;
-    found.add(folder);
-    for (const name of Object.keys(manifest(folder).dependencies ?? {})) {
-      const library = libraries.get(name);
-      if (library !== undefined) visit(library);
-    }
-  };
-  for (const folder of processFolders()) visit(folder);
-  return [...found].toSorted();
-}
-
-const processFolders = () => Object.values(processes).map((entry) => entry.split('/').slice(0, 2).join('/'));
-
 function copy(path: string, target: string): void {
   mkdirSync(dirname(join(target, path)), { recursive: true });
   cpSync(join(repository, path), join(target, path));
@@ -74,17 +33,7 @@ function copy(path: string, target: string): void {
 
 function assemble(target: string): void {
   if (existsSync(target) && readdirSync(target).length > 0) throw new Error(`${target} is not empty.`);
-  for (const path of plain) copy(path, target);
-  for (const folder of shippedFolders()) {
-    const files = globSync(`${folder}/{package.json,src/**/*,sql/**/*,views/**/*}`, {
-      cwd: repository,
-      withFileTypes: true,
-    });
-    for (const file of files) {
-      const path = join(file.parentPath, file.name).slice(repository.length + 1);
-      if (file.isFile() && !forTests.test(path)) copy(path, target);
-    }
-  }
+  for (const path of shippedFiles()) copy(path, target);
   const workspaces = processFolders().flatMap((folder) => ['--workspace', folder]);
   npm(target, ['ci', ...workspaces]);
   forRunning(target);
@@ -100,7 +49,8 @@ function npm(target: string, command: readonly string[]): void {
 /** What installing needed and running does not; without it the tree also is what `npm sbom` takes it for. */
 function forRunning(target: string): void {
   rmSync(join(target, 'package-lock.json'));
-  const { name, version, workspaces = [] } = manifest('.');
+  const manifest = readFileSync(join(repository, 'package.json'), 'utf8');
+  const { name, version, workspaces = [] } = JSON.parse(manifest) as Manifest;
   const remaining = { name, version, private: true, type: 'module', workspaces };
   writeJson(join(target, 'package.json'), remaining);
   dropTypes(target);
