@@ -57,9 +57,9 @@ const purposes: Readonly<Partial<Record<OwnPage_Name, OwnPage['purpose']>>> = {
 
 /** Throws `InvalidArgument` for a message that names no page. */
 export function ownPageOf(page: OwnPageMessage | undefined): OwnPage {
-  const { name = OwnPage_Name.UNSPECIFIED, tenantId = '' } = page ?? {};
+  const { name = OwnPage_Name.UNSPECIFIED, tenantId = '', clientId = '' } = page ?? {};
   const purpose = purposes[name];
-  if (purpose !== undefined) return { purpose, tenantId };
+  if (purpose !== undefined) return { purpose, tenantId, clientId };
   throw new ConnectError('A visit is required.', Code.InvalidArgument);
 }
 

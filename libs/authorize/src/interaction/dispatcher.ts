@@ -50,10 +50,10 @@ export function createDispatcher(deps: {
   const policies = createPolicies(deps);
   const finish = createFinish(deps);
 
-  const visitTo: VisitsToPages = async ({ browser, call }, { purpose, tenantId }) => {
+  const visitTo: VisitsToPages = async ({ browser, call }, page) => {
     // Tenants that do not exist count as one: otherwise every invented name would have limits and audit rows of its own.
-    const isKnown = await directory.hasTenant(tenantId, call.onward());
-    return visitToPage(browser, purpose, isKnown ? tenantId : '', random);
+    const isKnown = await directory.hasTenant(page.tenantId, call.onward());
+    return visitToPage(browser, isKnown ? page : { ...page, tenantId: '' }, random);
   };
 
   async function shown(from: BrowserCall, visit: Visit, interactionId: string): Promise<Next> {
@@ -103,7 +103,8 @@ export function createDispatcher(deps: {
       shown(from, await visits.find(from.browser, interactionId), interactionId),
     async isEnough(from, session, purpose = 'approvals') {
       if (isSensitive(purpose) && !isRecent(session)) return false;
-      const visit = withSession(visitToPage(from.browser, purpose, session.tenantId, random), session);
+      const { tenantId } = session;
+      const visit = withSession(visitToPage(from.browser, { purpose, tenantId }, random), session);
       const policy = await policies.of(from, visit);
       return 'tenantId' in policy && (await nextStep(steps, from, visit, policy)) === undefined;
     },

@@ -28,6 +28,8 @@ export interface OwnPage {
   readonly purpose: Exclude<Purpose, 'code'>;
   /** As the form has it: it may name no tenant. */
   readonly tenantId: string;
+  /** Application whose request the person decides there, as the form has it. Its policy counts too. */
+  readonly clientId?: string;
 }
 
 /** The form of a step. */

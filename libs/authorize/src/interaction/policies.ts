@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { ClientRedirect } from '@tessera/oauth';
-import type { Tenant, User } from '@tessera/proto-gen/directory';
+import type { Application, Tenant, User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import { checkRequest, isRefusal } from '../authorization/request.ts';
 import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/request.ts';
@@ -52,12 +52,19 @@ export function createPolicies(deps: {
         clientId: application.clientId,
         request,
         needsOwnFactor: false,
-        ...needsOf(tenant, request),
+        ...needsOf({ tenant, application, request }),
       };
     }
     audit.requestRejected(from, request);
     if (request.redirect === undefined) throw refusedRequest(request);
     return { next: 'redirect', redirect: request.redirect };
+  }
+
+  /** The application whose request the person is about to decide; undefined at other pages of ours. */
+  async function decidedFor({ call }: BrowserCall, { tenantId, parameters }: Visit) {
+    const clientId = parameters['client_id'] ?? '';
+    const found = clientId === '' ? undefined : await directory.application(clientId, call.onward());
+    return found?.tenant.tenantId === tenantId ? found.application : undefined;
   }
 
   const person: Policies['person'] = async ({ call }, { tenantId, request }, known) => {
@@ -82,8 +89,15 @@ export function createPolicies(deps: {
       if (visit.purpose !== 'code') {
         const { tenantId, purpose } = visit;
         const tenant = await directory.tenant(tenantId, from.call.onward());
+        const application = await decidedFor(from, visit);
         const needsOwnFactor = isSensitive(purpose);
-        return { tenantId, clientId: '', request: undefined, needsOwnFactor, ...needsOf(tenant) };
+        return {
+          tenantId,
+          clientId: '',
+          request: undefined,
+          needsOwnFactor,
+          ...needsOf({ tenant, application }),
+        };
       }
       const policy = await ofRequest(from, visit);
       if ('tenantId' in policy && policy.tenantId !== visit.tenantId)
@@ -109,15 +123,20 @@ function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
   });
 }
 
-/** What tenant and request need together, and what the tenant can do. */
-function needsOf(
-  tenant: Tenant | undefined,
-  request?: CheckedRequest,
-): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail' | 'registers'> {
-  const policy = tenant?.authenticationPolicy;
+/** What tenant, application and request need together, and what the tenant can do. */
+function needsOf({
+  tenant,
+  application,
+  request,
+}: {
+  readonly tenant: Tenant | undefined;
+  readonly application?: Application | undefined;
+  readonly request?: CheckedRequest;
+}): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail' | 'registers'> {
+  const policies = [tenant, application].map((record) => record?.authenticationPolicy);
   const needsPhishingResistance =
-    policy === 'phishing-resistant' || request?.needsPhishingResistance === true;
-  const needsTwoFactors = policy === 'second-factor' || request?.needsTwoFactors === true;
+    policies.includes('phishing-resistant') || request?.needsPhishingResistance === true;
+  const needsTwoFactors = policies.includes('second-factor') || request?.needsTwoFactors === true;
   return {
     needsTwoFactors: needsTwoFactors || needsPhishingResistance,
     needsPhishingResistance,

@@ -136,15 +136,19 @@ export function visitOfRequest(
   };
 }
 
-/** A new visit to a page of ours. */
-export function visitToPage(browser: Browser, purpose: Purpose, tenantId: string, random: Random): Visit {
+/** A new visit to a page of ours; with `clientId`, to decide a request of that application. */
+export function visitToPage(
+  browser: Browser,
+  { purpose, tenantId, clientId = '' }: { purpose: Purpose; tenantId: string; clientId?: string },
+  random: Random,
+): Visit {
   const browserHash = digest(browser.browserId);
   return {
     purpose,
     browserHash,
     tenantId,
     issuer: browser.issuer,
-    parameters: {},
+    parameters: clientId === '' ? {} : { client_id: clientId },
     hintedUserId: '',
     seed: opaqueValue('', random, 16),
     done: [],

@@ -173,6 +173,29 @@ describe('deciding about a device', () => {
     await world.directory.changeApplication('acme-box', { validFrom: 0n });
   });
 
+  it('decides nothing for a sign-in with fewer factors than the application asks for, and takes a better one', async () => {
+    await world.directory.changeApplication('acme-box', { authenticationPolicy: 'phishing-resistant' });
+    const { requestId, who, poll } = await openedDevice('acme-box');
+    const decide = (methods: string[]) =>
+      world.device.decideDeviceAuthorization({
+        requestId,
+        decision: Decision.APPROVE,
+        approver: { ...who, authentication: { time: authTime, methods } },
+      });
+    for (const methods of [[], ['pwd'], ['pwd', 'otp', 'mfa']]) {
+      expect(await codeOf(decide(methods))).toBe('login_required');
+    }
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    const rows = await world.audited('device.decision_refused', { sessionId: who.sessionId });
+    expect(rows.map(({ reason }) => reason)).toEqual(Array.from({ length: 3 }, () => 'too_few_factors'));
+    await decide(['swk', 'user', 'mfa']);
+    expect((await poll()).grant?.userId).toBe(who.userId);
+    const denied = await openedDevice('acme-box');
+    await decideDevice(world, denied.requestId, denied.who, Decision.DENY);
+    expect(await codeOf(denied.poll())).toBe('access_denied');
+    await world.directory.changeApplication('acme-box', { authenticationPolicy: 'any' });
+  });
+
   it('refuses approval and denies the device if the person lacks the required role (DEV-2, CVE-2024-38371)', async () => {
     await world.directory.changeApplication('acme-box', { allowedRoles: ['clerk', 'manager'] });
     const clerk = newPerson(world);

@@ -5,7 +5,7 @@ import { ulid } from '@tessera/kit';
 import type { CallContext } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
-import { OAuthError } from '@tessera/oauth';
+import { meetsPolicy, OAuthError } from '@tessera/oauth';
 import { AuthenticationSchema, type Authentication } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
 import type { ApprovalChannels } from './approval-channel.ts';
@@ -43,7 +43,8 @@ export interface Approvals {
    * Throws the same `not_found` for a request that has ended and for one that this person may not decide in this session;
    * `invalid_request` if it was decided differently; `access_denied` if an approval is refused because user, application
    * or tenant is no longer active or the person may not use the application (the request is then denied);
-   * `login_required` if the sign-in is older than the application's last activation (nothing is decided);
+   * `login_required` if the sign-in is older than the application's last activation, or has fewer factors than its policy asks for
+   * (nothing is decided);
    * `rate_limited`.
    */
   decide(request: DecisionRequest, call: CallContext): Promise<void>;
@@ -116,8 +117,8 @@ async function decide(deps: ApprovalDeps, request: DecisionRequest, call: CallCo
   await countDecision(deps, approver, trail);
   const grant = await requireOwn(deps, request, trail);
   const verdict = await admissible(deps, request, grant.request, call);
-  if (verdict === 'sign_in_again') {
-    audit.decisionRefused(trail, grant.request, approver, 'signed_in_before');
+  if (typeof verdict === 'string') {
+    audit.decisionRefused(trail, grant.request, approver, verdict);
     throw new OAuthError('login_required', 'Sign in again to approve the request.');
   }
   const { decision, reason } = verdict;
@@ -210,7 +211,7 @@ async function admissible(
   { decision, approver }: DecisionRequest,
   { clientId, tenantId, kind }: GrantRequest,
   call: CallContext,
-): Promise<{ decision: Decision; reason?: string } | 'sign_in_again'> {
+): Promise<{ decision: Decision; reason?: string } | 'signed_in_before' | 'too_few_factors'> {
   if (decision === 'denied') return { decision };
   const client = await directory.application(clientId, call.onward());
   if (client?.tenant.tenantId !== tenantId || !directory.isActive(client)) {
@@ -225,8 +226,10 @@ async function admissible(
     return { decision: 'denied', reason: 'user_inactive' };
   }
   if (!directory.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
-  // The sign-in is older than the application's last activation: nothing is issued for it, but a new one will do.
-  if (!directory.isActive(client, approver.authentication.time)) return 'sign_in_again';
+  // The sign-in is older than the application's last activation, or by too few factors: nothing is issued for it, but a new one will do.
+  if (!directory.isActive(client, approver.authentication.time)) return 'signed_in_before';
+  if (!meetsPolicy(client.application.authenticationPolicy, approver.authentication.methods))
+    return 'too_few_factors';
   return { decision };
 }
 

@@ -36,6 +36,7 @@ export interface FakeApplication {
   allowedRoles: string[];
   idTokenClaims: string[];
   thirdParty: boolean;
+  authenticationPolicy: string;
   pkceOptional: boolean;
   backchannelLogoutUri: string;
   claims?: {
@@ -169,6 +170,7 @@ export class FakeDirectory {
       allowedRoles: [],
       idTokenClaims: [],
       thirdParty: false,
+      authenticationPolicy: 'any',
       pkceOptional: false,
       backchannelLogoutUri: '',
       validFrom: 0n,

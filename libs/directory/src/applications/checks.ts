@@ -48,7 +48,7 @@ export function checkSecrets({ type, secrets }: DeclaredApplication, report: Rep
 }
 
 function checkGrants(application: Checked, report: Report): void {
-  const { grantTypes, redirectUris, logoutRedirectUris, ciba } = application;
+  const { grantTypes, redirectUris, logoutRedirectUris, ciba, authenticationPolicy } = application;
   refuseRepeated(grantTypes, (index) => report(['grantTypes', index], 'is listed twice'));
   refuseRepeated(redirectUris, (index) => report(['redirectUris', index], 'is listed twice'));
   refuseRepeated(logoutRedirectUris, (index) => report(['logoutRedirectUris', index], 'is listed twice'));
@@ -60,6 +60,8 @@ function checkGrants(application: Checked, report: Report): void {
   }
   checkBackchannelLogout(application, report);
   if (ciba.approval === 'webhook' && ciba.url === '') report(['ciba', 'url'], 'is required');
+  if (ciba.approval === 'webhook' && authenticationPolicy !== 'any')
+    report(['authenticationPolicy'], 'must be any where a webhook approves: nobody signs in there');
   if (ciba.approval === 'page' && ciba.url !== '') report(['ciba', 'url'], 'is for webhooks only');
   checkDelivery(application, report);
 }

@@ -1,4 +1,5 @@
 import {
+  authenticationPolicies,
   builtInPrefix,
   grantTypes,
   logoutRedirectUriProblem,
@@ -193,6 +194,12 @@ export const applicationFields = {
     stored: 'boolean',
     reference:
       'whether it is not of the company: it asks people for their consent, once and when it asks for more (default `false`)',
+  }),
+  authenticationPolicy: field({
+    schema: z.enum(authenticationPolicies).default('any'),
+    stored: 'text',
+    reference:
+      "what its sign-ins and approvals need, as for tenants: the stronger one of the tenant's and its own counts (default `any`); not with `ciba.approval: webhook`, which has no sign-in",
   }),
 };
 

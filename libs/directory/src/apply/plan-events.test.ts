@@ -44,6 +44,7 @@ const application: ApplicationRecord = {
   allowedRoles: [],
   idTokenClaims: [],
   thirdParty: false,
+  authenticationPolicy: 'any',
   pkce: 'required',
   backchannelLogoutUri: '',
   backchannelLogoutSessionRequired: false,

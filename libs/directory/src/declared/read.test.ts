@@ -397,6 +397,11 @@ describe('a declared application', () => {
     ['ciba', '{ approval: webhook }', /ciba.url: is required/],
     ['ciba', '{ approval: page, url: https://x.example/ }', /ciba.url: is for webhooks only/],
     ['ciba', '{ approval: webhook, url: "ftp://x.example/" }', /ciba.url: must be an https URL/],
+    [
+      'ciba',
+      '{ approval: webhook, url: https://x.example/ }\n        authenticationPolicy: second-factor',
+      /authenticationPolicy: must be any where a webhook approves/,
+    ],
     ['ciba', '{ approval: page, delivery: ping }', /ciba.notificationEndpoint: is required/],
     ['ciba', '{ approval: page, delivery: push }', /ciba.notificationEndpoint: is required/],
     [

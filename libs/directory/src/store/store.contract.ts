@@ -73,6 +73,7 @@ export function testApplication(
     backchannelLogoutSessionRequired: true,
     idTokenClaims: ['profile', 'email'],
     thirdParty: true,
+    authenticationPolicy: 'phishing-resistant',
     claims: {
       groups: { roles: true, targets: ['idToken'] },
       department: { attribute: 'department', targets: ['userinfo', 'accessToken'] },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acrOf, meetsAcr } from './authentication-class.ts';
+import { acrOf, meetsAcr, meetsPolicy } from './authentication-class.ts';
 
 describe('the class of a sign-in (OIDC Core §2)', () => {
   it.each([
@@ -25,5 +25,18 @@ describe('the class of a sign-in (OIDC Core §2)', () => {
     ['', [], false],
   ])('%j meets %j: %s', (acr, asked, isMet) => {
     expect(meetsAcr(acr, asked)).toBe(isMet);
+  });
+
+  it.each([
+    ['', [], true],
+    ['any', ['pwd'], true],
+    ['second-factor', ['pwd'], false],
+    ['second-factor', ['pwd', 'otp', 'mfa'], true],
+    ['second-factor', ['swk', 'user', 'mfa'], true],
+    ['phishing-resistant', ['pwd', 'otp', 'mfa'], false],
+    ['phishing-resistant', ['swk', 'user', 'mfa'], true],
+    ['of a later version', ['pwd', 'otp', 'mfa'], false],
+  ])('is enough for the policy %j after %j: %s', (policy, methods, isMet) => {
+    expect(meetsPolicy(policy, methods)).toBe(isMet);
   });
 });

@@ -16,6 +16,15 @@ export function resistsPhishing(methods: readonly string[]): boolean {
   return hasTwoFactors(methods) && (methods.includes('hwk') || methods.includes('swk'));
 }
 
+/** What a tenant or an application may ask of sign-ins, the weakest first. */
+export const authenticationPolicies = ['any', 'second-factor', 'phishing-resistant'] as const;
+
+/** Whether a sign-in by these methods is enough for a policy. An unknown one, of a later version, is taken for the strongest. */
+export function meetsPolicy(policy: string, methods: readonly string[]): boolean {
+  if (policy === '' || policy === 'any') return true;
+  return policy === 'second-factor' ? hasTwoFactors(methods) : resistsPhishing(methods);
+}
+
 /** The `acr` of a sign-in by its methods; undefined if they are not known. */
 export function acrOf(methods: readonly string[]): string | undefined {
   if (methods.length === 0) return undefined;

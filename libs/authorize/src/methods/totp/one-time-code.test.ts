@@ -37,10 +37,16 @@ async function start(person: Person, difference: Record<string, string> = {}) {
 
 const page = { name: OwnPage_Name.APPROVALS, tenantId: 'strict' };
 
-async function send(person: Person, interactionId: string, step: string, fields: Record<string, string>) {
+async function send(
+  person: Person,
+  interactionId: string,
+  step: string,
+  fields: Record<string, string>,
+  to: { name: OwnPage_Name; tenantId: string; clientId?: string } = page,
+) {
   const visit =
     interactionId === ''
-      ? ({ case: 'page', value: page } as const)
+      ? ({ case: 'page', value: to } as const)
       : ({ case: 'interactionId', value: interactionId } as const);
   const { next, session } = await world.gateway.continue({ browser: person.context(), visit, step, fields });
   if (session !== undefined) person.sessionToken = session.sessionToken;
@@ -217,5 +223,51 @@ describe('a tenant whose policy is second-factor', () => {
     expect((await send(person, idOf(step), 'totp', { totp_code: app }))?.case).toBe('done');
     const { session } = await world.gateway.getSession({ browser: person.context() });
     expect(session?.authentication?.methods).toEqual(['pwd', 'otp', 'mfa']);
+  });
+});
+
+describe('an application that asks for a second factor', () => {
+  const payroll = { client_id: 'acme-payroll' };
+  beforeAll(() => {
+    const application = world.directory.applications.get('acme-web');
+    const policy = { clientId: 'acme-payroll', authenticationPolicy: 'second-factor' };
+    world.directory.addApplication('acme-payroll', { ...application, ...policy });
+  });
+
+  it('gets one from a session by password alone, which stays enough for others (RFC 9470 §4)', async () => {
+    const person = newPerson(world);
+    const identifier = account('acme');
+    const { next } = await afterPassword(person, identifier);
+    expect(await methodsOf(next)).toEqual(['pwd']);
+    // Who has none sets one up, for which an open browser is not enough.
+    expect(stepOf(await start(person, payroll)).name).toBe('password');
+    expect((await start(person))?.case).toBe('redirect');
+    await world.directory.changeUser(`acme-${identifier}`, { totpCode: app });
+    expect(stepOf(await start(person, payroll)).name).toBe('totp');
+    const silent = await start(person, { ...payroll, prompt: 'none' });
+    expect(silent?.value).toMatchObject({ location: expect.stringContaining('error=interaction_required') });
+  });
+
+  it('does not weaken the policy of its tenant', async () => {
+    const application = world.directory.applications.get('strict-web');
+    world.directory.addApplication('strict-lax', {
+      ...application,
+      clientId: 'strict-lax',
+      authenticationPolicy: 'any',
+    });
+    const { next } = await afterPassword(newPerson(world), account('strict', app), {
+      client_id: 'strict-lax',
+    });
+    expect(stepOf(next).name).toBe('totp');
+  });
+
+  it('has it asked for at our own pages on the way to a decision for it alone', async () => {
+    const to = { name: OwnPage_Name.APPROVALS, tenantId: 'acme' };
+    const identifier = account('acme');
+    const enter = async (clientId: string, person = newPerson(world)) =>
+      send(person, '', 'password', { identifier, password }, { ...to, clientId });
+    expect(stepOf(await enter('acme-payroll')).name).toBe('totp_enrolment');
+    for (const clientId of ['', 'acme-web', 'strict-web', 'nobody'])
+      expect((await enter(clientId))?.case).toBe('done');
   });
 });

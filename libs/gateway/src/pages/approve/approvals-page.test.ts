@@ -191,9 +191,16 @@ describe('POST /approvals', () => {
         throw new OAuthError('login_required', 'Sign in again to approve the request.');
       },
     });
-    const values = { request: 'r1', decision: 'approve', csrf: csrf(purpose.decide('r1')) };
+    const values = {
+      request: 'r1',
+      client_id: 'acme-payroll',
+      decision: 'approve',
+      csrf: csrf(purpose.decide('r1')),
+    };
     const answer = await post(gateway, values);
     expect(answer.statusCode).toBe(400);
+    // The application goes along, as its policy may ask for more than the tenant's.
+    expect(answer.body).toContain('name="client_id" value="acme-payroll"');
     for (const text of ['Confirm that it is you', 'Sign in again to approve', 'value="ada"']) {
       expect(answer.body).toContain(text);
     }

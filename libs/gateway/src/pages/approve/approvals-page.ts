@@ -50,13 +50,14 @@ export const submitApprovals: PageHandler = async (context) => {
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
     checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
-    const answer = await continueSignIn(context, signInFor(tenantId), form);
+    const place = signInFor(tenantId, shownParameter(form, 'client_id'));
+    const answer = await continueSignIn(context, place, form);
     return answer === 'signed_in' ? redirect(context) : answer;
   }
   const person = await signedInPerson(context);
   // The session ended or became too old in the meantime: sign in first, then show the list again.
   if (person?.fresh !== true) return redirect(context);
-  const signIn = signInFor(person.session.tenantId);
+  const signIn = (clientId: string) => signInFor(person.session.tenantId, clientId);
   const answer = await decideFromForm(context, form, person, signIn, (call, options) =>
     gateway.peers.backchannel.decideBackchannelAuthentication(call, options),
   );
@@ -65,20 +66,24 @@ export const submitApprovals: PageHandler = async (context) => {
 
 /** Goes on after a sign-in at a provider. */
 export function resumeApprovals(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
-  return { place: signInFor(shownParameter(fields, 'tenant')), signedIn: () => redirect(context) };
+  const place = signInFor(shownParameter(fields, 'tenant'), shownParameter(fields, 'client_id'));
+  return { place, signedIn: () => redirect(context) };
 }
 
 function redirect({ reply }: PageContext): FastifyReply {
   return redirectToPage(reply, approvalsPath());
 }
 
-function signInFor(tenantId: string) {
+function signInFor(tenantId: string, clientId = '') {
   return signInToPage({
     path: '/approvals',
-    page: { name: OwnPage_Name.APPROVALS, tenantId },
+    page: { name: OwnPage_Name.APPROVALS, tenantId, clientId },
     lead: 'to review your requests',
     subject: tenantId,
-    fields: [{ name: 'tenant', value: tenantId }],
+    fields: [
+      { name: 'tenant', value: tenantId },
+      { name: 'client_id', value: clientId },
+    ],
   });
 }
 
@@ -110,6 +115,7 @@ async function sendList(
     fields: [
       { name: antiForgeryField, value: token(purpose.decide(description.requestId)) },
       { name: 'request', value: description.requestId },
+      { name: 'client_id', value: description.clientId },
     ],
   }));
   return sendPage(request, reply, gateway, {

@@ -5,7 +5,7 @@ import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type { Authentication } from '@tessera/proto-gen/oauth';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
-import { checkForm, purpose } from '../form.ts';
+import { checkForm, purpose, shownParameter } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
 import type { Person } from '../signed-in-person.ts';
 import { sendSignIn, type PlaceOfPage } from '../sign-in/sign-in.ts';
@@ -31,15 +31,15 @@ export interface DecisionCall {
 }
 
 /**
- * Submits the decision of a form for `person` and keeps the outcome for the next page. If their sign-in no longer counts for the
- * application, nothing is decided: they are shown the form of `signIn`. Throws `access_denied` for a form that is not this browser's
+ * Submits the decision of a form for `person` and keeps the outcome for the next page. If their sign-in does not count for the
+ * application, nothing is decided: they are shown the form of `signInFor` it. Throws `access_denied` for a form that is not this browser's
  * own, `invalid_request` if the decision is missing or differs from an earlier one.
  */
 export async function decideFromForm(
   context: PageContext,
   form: ReadonlyMap<string, string>,
   person: Person,
-  signIn: PlaceOfPage,
+  signInFor: (clientId: string) => PlaceOfPage,
   decide: (call: DecisionCall, options: CallOptions) => Promise<unknown>,
 ): Promise<'decided' | FastifyReply> {
   const { app, request, reply, gateway } = context;
@@ -55,7 +55,9 @@ export async function decideFromForm(
     await decide({ requestId, decision, approver }, rootCall(request.incoming.requestId));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    if (error.code === 'login_required') return sendSignIn(context, signIn, person, error);
+    if (error.code === 'login_required') {
+      return sendSignIn(context, signInFor(shownParameter(form, 'client_id')), person, error);
+    }
     if (error.code !== 'not_found') throw error;
     outcome = 'over';
   }

@@ -76,7 +76,8 @@ async function signIn(
   return answering(context, userCode, async () => {
     const tenantId = (await tenantOf(context, userCode)) ?? shownParameter(form, 'tenant');
     if (!isTenantId(tenantId)) return openCode(context, userCode);
-    const answer = await continueSignIn(context, signInFor(userCode, tenantId), form);
+    const place = signInFor(userCode, tenantId, shownParameter(form, 'client_id'));
+    const answer = await continueSignIn(context, place, form);
     return answer === 'signed_in' ? openCode(context, userCode) : answer;
   });
 }
@@ -85,7 +86,7 @@ async function signIn(
 export function resumeDevice(context: PageContext, fields: ReadonlyMap<string, string>): ResumedPlace {
   const userCode = shownParameter(fields, 'user_code');
   return {
-    place: signInFor(userCode, shownParameter(fields, 'tenant')),
+    place: signInFor(userCode, shownParameter(fields, 'tenant'), shownParameter(fields, 'client_id')),
     signedIn: () => openCode(context, userCode),
   };
 }
@@ -98,21 +99,22 @@ async function decide(
   const person = await signedInPerson(context);
   // Signed out or too long ago meanwhile: ask, and show the request again.
   if (person?.fresh !== true) return openCode(context, userCode);
-  const signIn = signInFor(userCode, person.session.tenantId);
+  const signIn = (clientId: string) => signInFor(userCode, person.session.tenantId, clientId);
   const answer = await decideFromForm(context, form, person, signIn, (call, options) =>
     context.gateway.peers.device.decideDeviceAuthorization(call, options),
   );
   return answer === 'decided' ? redirectToPage(context.reply, devicePath({ user_code: undefined })) : answer;
 }
 
-function signInFor(userCode: string, tenantId: string) {
+function signInFor(userCode: string, tenantId: string, clientId = '') {
   const fields = [
     { name: 'user_code', value: userCode },
     { name: 'tenant', value: tenantId },
+    { name: 'client_id', value: clientId },
   ];
   return signInToPage({
     path: '/device',
-    page: { name: OwnPage_Name.DEVICE, tenantId },
+    page: { name: OwnPage_Name.DEVICE, tenantId, clientId },
     lead: 'to connect your device',
     subject: userCode,
     fields,
@@ -248,6 +250,7 @@ async function sendConfirmation(
       fields: [
         { name: antiForgeryField, value: token },
         { name: 'request', value: description.requestId },
+        { name: 'client_id', value: description.clientId },
         { name: 'user_code', value: userCode },
       ],
       signOut: signOutFields(context, userCode),

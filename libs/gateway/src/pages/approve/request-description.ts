@@ -6,6 +6,7 @@ import type { PageContext } from '../page-context.ts';
 /** What a person reads about a request before deciding. */
 export interface RequestDescription {
   readonly requestId: string;
+  readonly clientId: string;
   readonly application: string;
   readonly bindingMessage: string;
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
@@ -41,9 +42,10 @@ export async function describeRequest(
       description === '' ? `use ${resourceName}` : description,
     ]),
   );
-  const { requestId, applicationName, bindingMessage, ipAddress } = pending;
+  const { requestId, clientId, applicationName, bindingMessage, ipAddress } = pending;
   const description = {
     requestId,
+    clientId,
     application: applicationName,
     bindingMessage,
     scopes: pending.scopes.map((name) => describeScope(name, described.get(name))),

@@ -25,6 +25,8 @@ interface Field {
 interface OwnPage {
   readonly name: OwnPage_Name;
   readonly tenantId: string;
+  /** Application whose request is decided there, if its policy asks for more. */
+  readonly clientId?: string;
 }
 
 /** Where a person signs in, and what for. */
