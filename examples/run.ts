@@ -2,7 +2,8 @@
  * `npm run test:examples [-- <example> ...]`: what `tessera client-config` prints for each stack, for confidential and public
  * applications, without an API resource, for each of two and with the choice left to the command. Each configuration is run as
  * it is, against a Tessera of their own and with a real browser, or must be refused with the reason that the stack has.
- * Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own.
+ * Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own; `upstream-*` have providers of other makes sign people
+ * in to Tessera.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,6 +19,9 @@ import { startTessera } from './harness/tessera.ts';
 import { apis, clientIdOf, printed, reasonToRefuse, types, type Variant } from './harness/variants.ts';
 import { hasTools } from './keycloak/keycloak.ts';
 import { importKeycloak } from './keycloak/run.ts';
+import { keycloakUpstream } from './upstream/realm.ts';
+import { hasPython, toolkitUpstream } from './upstream/toolkit.ts';
+import { walkUpstream } from './upstream/walk.ts';
 
 const root = join(import.meta.dirname, '..');
 const issuer = 'http://localhost:19480';
@@ -28,11 +32,39 @@ const environment = {
   AUTH_SECRET: 'cookie-secret-of-the-examples-not-for-production',
 };
 
-/** What people move from. */
-const origin = 'keycloak';
+type Part = Pick<Outcome, 'result' | 'detail'>;
+
+/** What needs no configuration of a stack: run once, where the machine has what it needs. */
+interface Other {
+  readonly isPossible: () => boolean;
+  /** What to provide otherwise. */
+  readonly needs: string;
+  /** Throws unless it does what it must. Resolves with what it did. */
+  readonly run: () => Promise<string>;
+}
+
+const upstream = (
+  tenantId: string,
+  start: typeof keycloakUpstream,
+  needed: Pick<Other, 'isPossible' | 'needs'>,
+): Other => ({
+  ...needed,
+  run: async () => walkUpstream({ tenantId, browser, issuer, dataDirectory: server.directory, start }),
+});
+
+const forKeycloak = { isPossible: hasTools, needs: 'put java and mvn on the PATH' };
+
+const others: Readonly<Record<string, Other>> = {
+  keycloak: { ...forKeycloak, run: async () => importKeycloak(issuer, server.directory) },
+  'upstream-keycloak': upstream('staff', keycloakUpstream, forKeycloak),
+  'upstream-django-oauth-toolkit': upstream('crew', toolkitUpstream, {
+    isPossible: hasPython,
+    needs: 'put python3, with its module venv, on the PATH',
+  }),
+};
 
 /** Every example, and every stack without one. */
-const names = [...Object.keys(examples), ...Object.keys(notRun), origin];
+const names = [...Object.keys(examples), ...Object.keys(notRun), ...Object.keys(others)];
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : names;
 const unknown = chosen.filter((name) => !names.includes(name));
 if (unknown.length > 0) throw new Error(`There is no example ${unknown.join(', ')}.`);
@@ -78,7 +110,7 @@ const browser = await launch();
 /** Outcomes by configuration and application: the same text need not run twice. */
 const earlier = new Map<string, Outcome>();
 
-async function tryOut(name: string, variant: Variant): Promise<Pick<Outcome, 'result' | 'detail'>> {
+async function tryOut(name: string, variant: Variant): Promise<Part> {
   const example = examples[name];
   const stack = stacks.find(({ id }) => id === (example?.stack ?? name));
   if (stack === undefined) throw new Error(`There is no stack ${example?.stack ?? name}.`);
@@ -113,24 +145,26 @@ async function tryOut(name: string, variant: Variant): Promise<Pick<Outcome, 're
   return outcome;
 }
 
-async function tryMove(): Promise<Pick<Outcome, 'result' | 'detail'>> {
-  if (!hasTools()) return { result: 'not run', detail: 'put java and mvn on the PATH' };
-  return { result: 'ran', detail: await importKeycloak(issuer, server.directory) };
+async function tryOther({ isPossible, needs, run }: Other): Promise<Part> {
+  if (!isPossible()) return { result: 'not run', detail: needs };
+  try {
+    return { result: 'ran', detail: await run() };
+  } catch (error) {
+    return { result: 'FAILED', detail: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 const outcomes: Outcome[] = [];
-let hasMoved = true;
+const ofOthers: Part[] = [];
 try {
-  if (chosen.includes(origin)) {
-    const { result, detail } = await tryMove().catch((error: unknown) => {
-      hasMoved = false;
-      return { result: 'FAILED', detail: error instanceof Error ? error.message : String(error) };
-    });
-    process.stdout.write(`${origin}: ${result}: ${detail}\n`);
+  for (const [name, other] of Object.entries(others).filter(([each]) => chosen.includes(each))) {
+    const outcome = await tryOther(other);
+    ofOthers.push(outcome);
+    process.stdout.write(`${name}: ${outcome.result}: ${outcome.detail}\n`);
   }
-  for (const name of chosen.filter((each) => each !== origin)) {
+  for (const name of chosen.filter((each) => !Object.hasOwn(others, each))) {
     for (const variant of types.flatMap((type) => apis.map((each) => ({ type, api: each })))) {
-      let outcome: Pick<Outcome, 'result' | 'detail'>;
+      let outcome: Part;
       try {
         outcome = await tryOut(name, variant);
       } catch (error) {
@@ -152,4 +186,5 @@ process.stdout.write(`\n${tableOf(outcomes)}\n`);
 process.stdout.write(
   `${count('ran')} ran, ${count('refused')} refused as they must be, ${count('not run')} not run, ${count('FAILED')} failed\n`,
 );
-process.exitCode = count('FAILED') === 0 && hasMoved ? 0 : 1;
+const hasFailed = [...outcomes, ...ofOthers].some(({ result }) => result === 'FAILED');
+process.exitCode = hasFailed ? 1 : 0;

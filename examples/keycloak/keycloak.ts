@@ -7,14 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const version = '26.4.0';
 const folder = join(import.meta.dirname, '../../test-output/examples/keycloak');
 const home = join(folder, `keycloak-${version}`);
-const address = 'http://127.0.0.1:19490';
+/** Where it listens. */
+export const address = 'http://127.0.0.1:19490';
 const administrator = { username: 'admin', password: 'admin-of-the-example-not-for-production' };
 const patience = 900_000;
 
 /** The administration of a running Keycloak. */
 export interface Administration {
-  /** Sends JSON to a path below `/admin/realms`. Throws unless it is accepted. */
-  send(method: 'POST' | 'PUT', path: string, body: unknown): Promise<void>;
+  /** Sends JSON to a path below `/admin/realms`, and resolves with what is answered, if anything is. Throws unless it is accepted. */
+  send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
 }
 
 /** Whether the tools are on the PATH. */
@@ -22,11 +23,8 @@ export function hasTools(): boolean {
   return ['java', 'mvn'].every((tool) => spawnSync('/bin/sh', ['-c', `command -v ${tool}`]).status === 0);
 }
 
-/** Starts an empty Keycloak, has `make` make a realm, stops it and returns what `kc.sh export` writes of the realm. */
-export async function exportOf(
-  realm: string,
-  make: (administration: Administration) => Promise<void>,
-): Promise<Record<string, unknown>> {
+/** Starts an empty Keycloak. Resolves when it answers at `address`. */
+export async function startKeycloak(): Promise<Administration & { stop(): Promise<void> }> {
   install();
   rmSync(join(home, 'data'), { recursive: true, force: true });
   const server = spawn(
@@ -45,18 +43,31 @@ export async function exportOf(
   let output = '';
   server.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-  try {
-    const until = Date.now() + patience;
-    while (!output.includes('Listening on')) {
-      if (server.exitCode !== null || Date.now() > until) throw new Error('It did not start.');
-      await sleep(500);
-    }
-    await make({ send });
-  } catch (error) {
-    throw new Error(`The realm was not made.\n${output.slice(-4000)}`, { cause: error });
-  } finally {
+  const stop = async () => {
     server.kill();
     await ended;
+  };
+  const until = Date.now() + patience;
+  while (!output.includes('Listening on')) {
+    if (server.exitCode !== null || Date.now() > until) {
+      await stop();
+      throw new Error(`Keycloak did not start.\n${output.slice(-4000)}`);
+    }
+    await sleep(500);
+  }
+  return { send, stop };
+}
+
+/** Starts an empty Keycloak, has `make` make a realm, stops it and returns what `kc.sh export` writes of the realm. */
+export async function exportOf(
+  realm: string,
+  make: (administration: Administration) => Promise<void>,
+): Promise<Record<string, unknown>> {
+  const keycloak = await startKeycloak();
+  try {
+    await make(keycloak);
+  } finally {
+    await keycloak.stop();
   }
   // Its database has one user at a time, so the server is gone by now.
   const file = join(folder, 'realm.json');
@@ -74,14 +85,16 @@ function install(): void {
   execFileSync('mvn', words, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-async function send(method: string, path: string, body: unknown): Promise<void> {
+const send: Administration['send'] = async (method, path, body) => {
   const response = await fetch(`${address}/admin/realms${path}`, {
     method,
     headers: { authorization: `Bearer ${await accessToken()}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-}
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return text === '' ? undefined : (JSON.parse(text) as unknown);
+};
 
 async function accessToken(): Promise<string> {
   const response = await fetch(`${address}/realms/master/protocol/openid-connect/token`, {
