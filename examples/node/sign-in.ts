@@ -11,8 +11,12 @@ export function connect(issuer: string, clientId: string, clientSecret: string) 
   });
 }
 
-/** Where to send the browser, and what to keep in its session until it is back. */
-export async function beginSignIn(config: openid.Configuration, redirectUri: string) {
+/** Where to send the browser, and what to keep in its session until it is back. `stepUp` is what `callApi` says, if an API asked for more. */
+export async function beginSignIn(
+  config: openid.Configuration,
+  redirectUri: string,
+  stepUp: Record<string, string> = {},
+) {
   const kept = {
     pkceCodeVerifier: openid.randomPKCECodeVerifier(),
     expectedNonce: openid.randomNonce(),
@@ -25,6 +29,7 @@ export async function beginSignIn(config: openid.Configuration, redirectUri: str
     code_challenge_method: 'S256',
     nonce: kept.expectedNonce,
     state: kept.expectedState,
+    ...stepUp,
   });
   return { url, kept };
 }
@@ -34,6 +39,21 @@ type Kept = Awaited<ReturnType<typeof beginSignIn>>['kept'];
 /** The tokens. `callback` is the whole address that the browser came back to. */
 export function finishSignIn(config: openid.Configuration, callback: URL, kept: Kept) {
   return openid.authorizationCodeGrant(config, callback, { ...kept, idTokenExpected: true });
+}
+
+/** The answer of an API; or, if the sign-in is too weak or too old for it, what the next one must ask for (RFC 9470 §4). */
+export async function callApi(config: openid.Configuration, accessToken: string, url: URL) {
+  try {
+    return { response: await openid.fetchProtectedResource(config, accessToken, url, 'GET') };
+  } catch (error) {
+    if (!(error instanceof openid.WWWAuthenticateChallengeError)) throw error;
+    const demanded = error.cause.find(
+      ({ parameters }) => parameters.error === 'insufficient_user_authentication',
+    );
+    if (demanded === undefined) throw error;
+    const { acr_values: classes, max_age: age } = demanded.parameters;
+    return { stepUp: { ...(classes && { acr_values: classes }), ...(age && { max_age: age }) } };
+  }
 }
 
 /** New tokens. A 503 and a lost answer are asked again with the same token, five times within the retry window. */
