@@ -78,9 +78,10 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     async answerFromProvider({ browser, tenantId, provider, query }, call) {
       const from = browserCallOf(browser, call);
       const answer = { tenantId, provider, query };
-      const { next, opened, resume } = await deps.answerFromProvider(from, answer);
+      const { next, opened, resume, linkProblem } = await deps.answerFromProvider(from, answer);
       sessionEnds.poke();
-      return { next: nextOf(next), ...(opened && { session: sessionOf(opened) }), resume };
+      const session = opened && sessionOf(opened);
+      return { next: nextOf(next), ...(session && { session }), resume, linkProblem };
     },
 
     ...earlierHandlers(dispatcher, () => sessionEnds.poke()),

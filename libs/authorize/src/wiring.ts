@@ -12,6 +12,7 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { accountHandlers } from './account/account-calls.ts';
+import { createLinkedProviders } from './account/linked-providers.ts';
 import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
@@ -162,9 +163,21 @@ export function buildAuthorize(
   });
   const logout = createLogout({ directory, sessions, audit });
   const presentPerson = createPresentPerson({ sessions, directory, dispatcher });
+  const linkedProviders = createLinkedProviders({
+    upstream,
+    visits,
+    presentPerson,
+    personService: peers.person,
+    sessions,
+    random,
+  });
   const handlers = authorizeHandlers({
     dispatcher,
-    answerFromProvider: createAnswerFromProvider({ visits, dispatcher }),
+    answerFromProvider: createAnswerFromProvider({
+      visits,
+      dispatcher,
+      finishLink: linkedProviders.finishLink,
+    }),
     logout,
     changeOwnPassword,
     presentPerson,
@@ -200,6 +213,7 @@ export function buildAuthorize(
           database,
           store: sessionStore,
           sessions,
+          linkedProviders,
           consents: createConsentStore(database),
           audit: createConsentAudit(batch, runtime),
           idleSeconds: config.TESSERA_SESSION_IDLE_TTL,

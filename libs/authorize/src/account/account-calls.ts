@@ -12,6 +12,7 @@ import type { FindPresentPerson, PresentPerson } from '../sessions/present-perso
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Database } from '@tessera/stores';
 import { recentActivity } from './activity.ts';
+import type { LinkedProviders } from './linked-providers.ts';
 import { removeFactor } from './remove-factor.ts';
 import {
   firstPosition,
@@ -29,6 +30,7 @@ export interface AccountDeps {
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
   readonly sessions: Pick<Sessions, 'endElsewhere' | 'open'>;
+  readonly linkedProviders: Pick<LinkedProviders, 'link' | 'unlink'>;
   readonly consents: Pick<ConsentStore, 'ofPerson' | 'revoke'>;
   readonly audit: Pick<ConsentAudit, 'revoked'>;
   readonly idleSeconds: number;
@@ -88,6 +90,18 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
         }
       }),
 
+    linkProvider: ({ browser, ...to }, call) =>
+      asSure(browser, call, async (person, from) => deps.linkedProviders.link(from, person, to)),
+
+    unlinkProvider: ({ browser, provider }, call) =>
+      asSure(browser, call, async (person, from) => {
+        try {
+          return await deps.linkedProviders.unlink(from, person, provider);
+        } finally {
+          onSessionEnd();
+        }
+      }),
+
     endOwnSessions: ({ browser, sessionId }, call) =>
       asPerson(browser, call, async (person, from) => {
         try {
@@ -123,7 +137,7 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: Bro
     deps.consents.ofPerson({ tenantId, userId }),
   ]);
   const activities = await recentActivity(deps, { tenantId, userId }, live, call.onward());
-  const { passkeys, hasTotp, recoveryCodes } = credentials;
+  const { passkeys, hasTotp, recoveryCodes, providers } = credentials;
   return {
     session: sessionMessage(person),
     email,
@@ -150,6 +164,7 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: Bro
       grantTime: timestampFromMs(grantedAt * 1000),
     })),
     activities,
+    providers: providers.map(({ name, displayName, linkTime }) => ({ name, displayName, linkTime })),
   };
 }
 

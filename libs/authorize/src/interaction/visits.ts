@@ -141,7 +141,7 @@ export function visitToPage(
   browser: Browser,
   { purpose, tenantId, clientId = '' }: { purpose: Purpose; tenantId: string; clientId?: string },
   random: Random,
-): Visit {
+): Visit & { readonly seed: string } {
   const browserHash = digest(browser.browserId);
   return {
     purpose,

@@ -41,6 +41,16 @@ export function visitStoreContract(engine: string, openWith: (quota: number) => 
       expect(await store.find(unique())).toBeUndefined();
     });
 
+    it('keeps what a browser left for, a sign-in or a link', async () => {
+      const store = await open();
+      const id = unique();
+      const departure = { ...pending.departure, linkSessionId: 's1' } as NonNullable<Visit['departure']>;
+      await store.save(id, { ...pending, departure }, 60, '192.0.2.1');
+      expect((await store.find(id))?.departure).toEqual(departure);
+      await store.update(id, pending);
+      expect((await store.find(id))?.departure).toEqual(pending.departure);
+    });
+
     it.each(purposes)(
       'keeps the purpose %s, before and after it is updated and answered',
       async (purpose) => {

@@ -10,6 +10,14 @@ import type { AnsweredVisit, CodePresentation, CodeStore, VisitStore, Visit, Red
 /** Those that every process knows. */
 const firstPurposes = ['code', 'device', 'approvals', 'password'] as const;
 
+const departureFields = z.object({
+  provider: z.string(),
+  issuer: z.string(),
+  ticketHash: z.string(),
+  leftAt: z.number(),
+  resume: z.string(),
+});
+
 /**
  * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1 knows the purpose
  * `code` alone, and no step but the last.
@@ -25,15 +33,9 @@ const visitFields = z.object({
   hintedUserId: z.string().default(''),
   seed: z.string().optional(),
   makesPasskeys: z.boolean().optional(),
-  departure: z
-    .object({
-      provider: z.string(),
-      issuer: z.string(),
-      ticketHash: z.string(),
-      leftAt: z.number(),
-      resume: z.string(),
-    })
-    .optional(),
+  departure: departureFields.optional(),
+  /** The departure, if it is no sign-in: earlier processes, which do not know it, must not take its answer for one. */
+  linkDeparture: departureFields.extend({ linkSessionId: z.string() }).optional(),
   person: z
     .object({
       userId: z.string(),
@@ -45,16 +47,20 @@ const visitFields = z.object({
   done: z.array(z.string()).default([]),
 });
 
-const storedVisit = visitFields.transform(({ page, ...visit }) => ({
+const storedVisit = visitFields.transform(({ page, linkDeparture, ...visit }) => ({
   ...visit,
   purpose: page ?? visit.purpose,
+  departure: linkDeparture ?? visit.departure,
 }));
 
 /** A visit as it is stored: earlier processes take the pages that they do not know for another one, and sign people in there. */
 function toStored(visit: Visit) {
+  const { departure, ...rest } = visit;
   const { purpose } = visit;
   const known = firstPurposes.find((first) => first === purpose);
-  return known === undefined ? { ...visit, purpose: 'approvals', page: purpose } : visit;
+  const page = known === undefined ? { purpose: 'approvals', page: purpose } : {};
+  const left = departure?.linkSessionId === undefined ? { departure } : { linkDeparture: departure };
+  return { ...rest, ...page, ...left };
 }
 
 const storedAnswer = z.object({

@@ -29,6 +29,8 @@ export interface Departure {
   readonly leftAt: number;
   /** What the gateway needs to go on; empty if it needs nothing. */
   readonly resume: string;
+  /** The session whose person links what the provider proves, and nobody signs in; undefined for a sign-in. */
+  readonly linkSessionId?: string | undefined;
 }
 
 /** Who is known in a visit, and how. */

@@ -1,18 +1,29 @@
 import { PersonService } from '@tessera/proto-gen/person';
-import { Code, ConnectError, local, route, type Client, type Handlers } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  local,
+  route,
+  timestampFromMs,
+  type Client,
+  type Handlers,
+} from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
+import type { FakeProviders } from './fake-providers.ts';
 
 /** A person in a directory in memory. */
 interface Person {
   hasPasskey?: boolean;
   passkeyName?: string;
   totpCode?: string;
+  password: string;
   validFrom: bigint;
 }
 
 interface People {
   /** By tenant and user id, with a space between. */
   readonly users: ReadonlyMap<string, Person>;
+  readonly providers: FakeProviders;
   changeUser(userId: string, edit: Partial<Person> | ((person: Person) => void)): Promise<void>;
 }
 
@@ -27,7 +38,13 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
     getCredentials({ tenantId, userId }) {
       const { hasPasskey, passkeyName: name = '', totpCode } = found(tenantId, userId);
       const passkeys = hasPasskey === true ? [{ credentialId: userId, name }] : [];
-      return { passkeys, hasTotp: totpCode !== undefined };
+      const linked = new Set(directory.providers.linkedTo(tenantId, userId));
+      const providers = directory.providers.list(tenantId).map(({ name: provider, displayName }) => ({
+        name: provider,
+        displayName,
+        ...(linked.has(provider) && { linkTime: timestampFromMs(Date.now()) }),
+      }));
+      return { passkeys, hasTotp: totpCode !== undefined, providers };
     },
 
     listOwnEvents: () => ({ events: [] }),
@@ -49,6 +66,19 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
         if (credentialId === '') delete person.totpCode;
         else person.hasPasskey = false;
       });
+      return { signedInAtMs: validFrom * 1000n };
+    },
+
+    linkOwnProvider: ({ userId, ...identity }) => ({ refusal: directory.providers.link(userId, identity) }),
+
+    async unlinkOwnProvider({ tenantId, userId, provider }) {
+      const { password, hasPasskey } = found(tenantId, userId);
+      const linked = directory.providers.linkedTo(tenantId, userId);
+      if (!linked.includes(provider)) return { refusal: 'unknown' };
+      if (password === '' && hasPasskey !== true && linked.length === 1) return { refusal: 'last' };
+      directory.providers.unlink(tenantId, userId, provider);
+      const validFrom = BigInt(Math.floor(Date.now() / 1000) + 1);
+      await directory.changeUser(userId, { validFrom });
       return { signedInAtMs: validFrom * 1000n };
     },
   };

@@ -50,6 +50,34 @@ export class FakeProviders {
     this.identities.set(keyOf({ tenantId, provider, issuer, subject }), userId);
   }
 
+  /** Names of the providers that a person has an identity at. */
+  linkedTo(tenantId: string, userId: string): string[] {
+    const keys = [...this.identities].filter(([, holder]) => holder === userId).map(([key]) => key);
+    return keys
+      .map((key) => JSON.parse(key) as [string, string])
+      .filter(([tenant]) => tenant === tenantId)
+      .map(([, provider]) => provider);
+  }
+
+  /** Binds an identity to a signed-in person; why not, if it is not theirs now. */
+  link(userId: string, identity: Pick<Proof, 'tenantId' | 'provider' | 'issuer' | 'subject'>): string {
+    const { tenantId, provider, issuer } = identity;
+    const declared = this.all.find((one) => one.tenantId === tenantId && one.name === provider);
+    if (declared?.issuer !== issuer) return 'provider';
+    const holder = this.identities.get(keyOf(identity));
+    if (holder === undefined && this.linkedTo(tenantId, userId).includes(provider)) return 'taken';
+    if (holder !== undefined && holder !== userId) return 'taken';
+    this.identities.set(keyOf(identity), userId);
+    return '';
+  }
+
+  unlink(tenantId: string, userId: string, provider: string): void {
+    for (const [key, holder] of this.identities) {
+      const [tenant, name] = JSON.parse(key) as [string, string];
+      if (holder === userId && tenant === tenantId && name === provider) this.identities.delete(key);
+    }
+  }
+
   list(tenantId: string) {
     return this.all
       .filter((one) => one.tenantId === tenantId)

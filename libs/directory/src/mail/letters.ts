@@ -157,6 +157,8 @@ const noticeOf = {
     'An administrator has removed the authenticator app, recovery codes and passkeys of your account {username}.',
   'email-changed':
     'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
+  'provider-linked': 'A way to sign in with another organization was added to your account {username}.',
+  'provider-unlinked': 'A way to sign in with another organization was removed from your account {username}.',
 } as const satisfies Record<AnnouncedChange, string>;
 
 function linkTo(path: string, { issuer, link, content: { interactionId = '' } }: Addressed): string {

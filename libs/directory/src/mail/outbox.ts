@@ -29,6 +29,8 @@ export const announcedChanges = [
   'totp-removed',
   'factors-removed',
   'email-changed',
+  'provider-linked',
+  'provider-unlinked',
 ] as const;
 
 /** What only the sender of a mail needs to know. */

@@ -10,6 +10,15 @@ export interface OwnCredentials {
   readonly passkeys: readonly OwnPasskey[];
   readonly hasTotp: boolean;
   readonly recoveryCodes: number;
+  /** Those of the tenant and those that the person is linked to, in the order of their names. */
+  readonly providers: readonly OwnProvider[];
+}
+
+interface OwnProvider {
+  readonly name: string;
+  readonly displayName: string;
+  /** Milliseconds since the Unix epoch; null if the person is not linked to it. */
+  readonly linkedAt: number | null;
 }
 
 /** Times are milliseconds since the Unix epoch. */
@@ -32,6 +41,7 @@ export async function credentialsOf(
     passkeys: OwnPasskey[];
     has_totp: boolean;
     recovery_codes: number;
+    providers: OwnProvider[];
   }>({
     name: 'directory.credentials_of_person',
     text: `SELECT
@@ -42,13 +52,23 @@ export async function credentialsOf(
                    ORDER BY p.created_at, p.credential_id) AS passkeys,
              EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id) AS has_totp,
              (SELECT count(*) FROM directory.recovery_code c
-               WHERE c.tenant_id = u.tenant_id AND c.user_id = u.user_id)::int AS recovery_codes
+               WHERE c.tenant_id = u.tenant_id AND c.user_id = u.user_id)::int AS recovery_codes,
+             ARRAY(SELECT jsonb_build_object('name', name, 'displayName', coalesce(max(display_name), name),
+                     'linkedAt', round(extract(epoch FROM min(linked_at)) * 1000))
+                   FROM (SELECT v.name, v.display_name, NULL::timestamptz AS linked_at
+                           FROM directory.provider v WHERE v.tenant_id = u.tenant_id
+                         UNION ALL
+                         SELECT i.provider, NULL, i.created_at FROM directory.provider_identity i
+                          WHERE i.tenant_id = u.tenant_id AND i.user_id = u.user_id) AS of_person
+                   GROUP BY name ORDER BY name) AS providers
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'`,
     values: [tenantId, userId],
   });
   const [row] = rows;
-  return row && { passkeys: row.passkeys, hasTotp: row.has_totp, recoveryCodes: row.recovery_codes };
+  if (row === undefined) return undefined;
+  const { passkeys, has_totp: hasTotp, recovery_codes: recoveryCodes, providers } = row;
+  return { passkeys, hasTotp, recoveryCodes, providers };
 }
 
 /** Gives a passkey of a person another name; false if they have no such passkey, or are not active. */

@@ -5,6 +5,8 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import type { Announce } from '../mail/announce.ts';
 import { notFound } from '../messages.ts';
+import { isSubject } from '../providers/identities.postgres.ts';
+import { linkProvider, unlinkProvider } from './linked-providers.postgres.ts';
 import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
 import { removeFactor } from './remove-factor.postgres.ts';
 
@@ -31,6 +33,7 @@ const shown = {
     'auth.recovery_codes.replaced',
     'auth.recovery_code.used',
     'auth.provider.linked',
+    'auth.provider.unlinked',
   ],
 } as const;
 
@@ -45,7 +48,7 @@ export function personCalls({
       const isPossible = !`${tenantId}${userId}`.includes('\0');
       const found = isPossible ? await credentialsOf(database, { tenantId, userId }) : undefined;
       if (found === undefined) throw notFound('The user');
-      const { passkeys, hasTotp, recoveryCodes } = found;
+      const { passkeys, hasTotp, recoveryCodes, providers } = found;
       return {
         hasTotp,
         recoveryCodes,
@@ -55,6 +58,10 @@ export function personCalls({
           synced,
           createTime: timestampFromMs(createdAt),
           ...(lastUsedAt !== null && { lastUseTime: timestampFromMs(lastUsedAt) }),
+        })),
+        providers: providers.map(({ linkedAt, ...provider }) => ({
+          ...provider,
+          ...(linkedAt !== null && { linkTime: timestampFromMs(linkedAt) }),
         })),
       };
     },
@@ -85,6 +92,26 @@ export function personCalls({
       if (`${tenantId}${userId}${credentialId}`.includes('\0')) return { refusal: 'unknown' };
       const person = { tenantId, userId };
       const removed = await removeFactor(database, runtime, person, { credentialId, ipAddress, requestId });
+      if (typeof removed === 'string') return { refusal: removed };
+      onChange();
+      return { signedInAtMs: BigInt(removed.validFrom) * 1000n };
+    },
+
+    async linkOwnProvider({ tenantId, userId, ipAddress, ...proved }, { requestId }) {
+      const { provider, issuer, subject } = proved;
+      if (!isSubject(subject) || [tenantId, userId, provider, issuer].join('').includes('\0'))
+        return { refusal: 'provider' };
+      const identity = { tenantId, provider, issuer, subject };
+      const linked = { identity, ipAddress, requestId };
+      const refusal = await linkProvider(database, runtime, { tenantId, userId }, linked);
+      if (refusal === undefined) onChange();
+      return { refusal: refusal ?? '' };
+    },
+
+    async unlinkOwnProvider({ tenantId, userId, provider, ipAddress }, { requestId }) {
+      if ([tenantId, userId, provider].join('').includes('\0')) return { refusal: 'unknown' };
+      const unlinked = { provider, ipAddress, requestId };
+      const removed = await unlinkProvider(database, runtime, { tenantId, userId }, unlinked);
       if (typeof removed === 'string') return { refusal: removed };
       onChange();
       return { signedInAtMs: BigInt(removed.validFrom) * 1000n };

@@ -1,5 +1,4 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
 import type { PersonId } from '../second-factors/factor-keys.ts';
 import {
   eventOf,
@@ -10,8 +9,8 @@ import {
 } from '../second-factors/second-factors.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { insertAuditRows } from '../store/audit-rows.postgres.ts';
-import { personValidFrom } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
+import { endOwnSignIns } from './end-own-sign-ins.postgres.ts';
 
 /**
  * Removes a passkey of a person, or their authenticator app (`credentialId` ''), and ends what was issued to them before: whoever has the
@@ -24,26 +23,16 @@ export async function removeFactor(
   person: PersonId,
   { credentialId, ...origin }: Origin & { readonly credentialId: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
-  const { tenantId, userId } = person;
   return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
+    await lockTenant(tx, person.tenantId, 'together');
     if (!(await lockActive(tx, person))) return 'unknown';
     if (credentialId !== '' && !(await hasOtherWay(tx, person, credentialId))) return 'last';
     if (!(await deleteFactor(tx, person, credentialId))) return 'unknown';
     if ((await factorsOfUser(tx, person)).length === 0) await forgetRecoveryCodes(tx, person);
-    const { rows } = await tx.query<{ valid_from: number }>({
-      name: 'directory.end_own_sign_ins',
-      text: `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
-              WHERE tenant_id = $1 AND user_id = $2 RETURNING valid_from::float8 AS valid_from`,
-      values: [tenantId, userId],
-    });
-    const [changed] = rows;
-    if (changed === undefined) throw new Error('a locked person is gone');
     const factor = credentialId === '' ? 'totp' : 'passkey';
     await insertAuditRows(tx, [eventOf(person, origin, 'auth.factor.removed', { factor })], runtime);
     await runtime.announce(tx, person, `${factor}-removed`);
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
-    return { validFrom: changed.valid_from };
+    return { validFrom: await endOwnSignIns(tx, person) };
   });
 }
 

@@ -10,6 +10,14 @@ export interface Identity {
   readonly subject: string;
 }
 
+/** A `sub` has at most 255 ASCII characters (OIDC Core §2). */
+const subjectShape = /^[\x20-\x7e]{1,255}$/;
+
+/** Whether something is a `sub` that a person can be known by. */
+export function isSubject(subject: string): boolean {
+  return subjectShape.test(subject);
+}
+
 /** Whose identity it is; undefined if nobody has signed in with it. */
 export async function findHolder(database: Queryable, identity: Identity): Promise<string | undefined> {
   const { rows } = await database.query<{ user_id: string }>({
@@ -23,7 +31,8 @@ export async function findHolder(database: Queryable, identity: Identity): Promi
 
 /**
  * The time of a sign-in with an identity, as `confirmSignIn` dates one with a password; undefined if its person, tenant or provider is gone
- * or not active. The share lock waits for a change that is under way, and a change that comes later is dated after it.
+ * or not active. The share locks wait for a change that is under way, such as the end of the link, and a change that comes later is dated
+ * after it.
  */
 export async function confirmIdentity(
   database: Queryable,
@@ -41,7 +50,7 @@ export async function confirmIdentity(
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
             WHERE i.tenant_id = $1 AND i.provider = $2 AND i.issuer = $3 AND i.subject = $4 AND i.user_id = $5
               AND u.status = 'active' AND t.status = 'active'
-              FOR SHARE OF u`,
+              FOR SHARE OF u, i`,
     values: [...valuesOf(identity), userId],
   });
   return rows[0]?.signed_in_at;
@@ -70,6 +79,17 @@ export async function putIdentity(tx: Queryable, identity: Identity, userId: str
            VALUES ($1, $2, $3, $4, $5)`,
     values: [...valuesOf(identity), userId],
   });
+}
+
+/** As `putIdentity`, but false if either has another one, or this one, already. */
+export async function bindIdentity(tx: Queryable, identity: Identity, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'directory.bind_identity',
+    text: `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
+           VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    values: [...valuesOf(identity), userId],
+  });
+  return rowCount === 1;
 }
 
 /** Removes the identities of people who are gone for good. */

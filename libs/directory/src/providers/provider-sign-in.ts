@@ -19,6 +19,7 @@ import {
   confirmIdentity,
   findHolder,
   hasIdentity,
+  isSubject,
   putIdentity,
   type Identity,
 } from './identities.postgres.ts';
@@ -68,9 +69,6 @@ export interface ProviderSignInDeps {
   /** Called after each commit. */
   readonly onChange: () => void;
 }
-
-/** A `sub` has at most 255 ASCII characters (OIDC Core §2). */
-const subjectShape = /^[\x20-\x7e]{1,255}$/;
 
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const { database, store, changeRecord, runtime, newUserId, onChange } = deps;
@@ -159,7 +157,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
 
   return async (proof) => {
     const { tenantId, provider, issuer, subject } = proof;
-    if (!subjectShape.test(subject) || `${tenantId}${provider}${issuer}`.includes('\0'))
+    if (!isSubject(subject) || `${tenantId}${provider}${issuer}`.includes('\0'))
       return { refusal: 'unknown' };
     const known = await findHolder(database, proof);
     if (known !== undefined) return signIn(proof, known);

@@ -80,6 +80,10 @@ const samples: Readonly<Record<string, Sample>> = {
         add: [],
       },
       factors: { removeTotp: [], recoveryCodes: 3, newCodes: [] },
+      providers: {
+        linked: [{ name: 'Microsoft', since: time, unlink: [] }],
+        others: [{ name: 'Acme Warehouses of the North', link: [] }],
+      },
       sessions: { sessions: [{ ...session, isThis: true }, session], endOthers: [] },
       applications: { applications: [{ name: 'Acme Orders', since: time, used: time, scopes, revoke: [] }] },
       activity: {

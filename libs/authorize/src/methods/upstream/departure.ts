@@ -43,7 +43,7 @@ export function readState(
 
 /** What a visit remembers of a departure. */
 export function departureOf(
-  to: Pick<Departure, 'provider' | 'issuer' | 'resume'>,
+  to: Pick<Departure, 'provider' | 'issuer' | 'resume' | 'linkSessionId'>,
   { ticket }: Ticket,
   now: number,
 ): Departure {

@@ -2,6 +2,7 @@ import type { AuditBatch } from '@tessera/audit';
 import { originOf } from '../../audit.ts';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy } from '../../interaction/step.ts';
+import type { Session } from '../../store/store.ts';
 import type { RefusedSignIn } from './provider-refusals.ts';
 
 /** The audit events of sign-ins with providers. */
@@ -12,6 +13,13 @@ export interface ProviderAudit {
     at: Pick<Policy, 'tenantId' | 'clientId'>,
     provider: string,
     refused: RefusedSignIn,
+  ): void;
+  /** Nothing was linked to the account of a person. */
+  linkRefused(
+    from: BrowserCall,
+    person: Pick<Session, 'tenantId' | 'userId' | 'sessionId'>,
+    provider: string,
+    refused: Pick<RefusedSignIn, 'reason' | 'detail'>,
   ): void;
 }
 
@@ -25,8 +33,26 @@ export function createProviderAudit(batch: AuditBatch): ProviderAudit {
         ...originOf(from),
         tenantId,
         ...(clientId === '' ? {} : { clientId }),
-        details: { provider, ...(detail === '' ? {} : { detail }) },
+        details: detailsOf(provider, detail),
+      });
+    },
+
+    linkRefused(from, { tenantId, userId, sessionId }, provider, { reason, detail }) {
+      batch.add({
+        event: 'auth.provider.link_refused',
+        outcome: 'failure',
+        reason,
+        ...originOf(from),
+        tenantId,
+        subject: userId,
+        actor: { type: 'user', id: userId },
+        sessionId,
+        details: detailsOf(provider, detail),
       });
     },
   };
+}
+
+function detailsOf(provider: string, detail: string) {
+  return { provider, ...(detail === '' ? {} : { detail }) };
 }

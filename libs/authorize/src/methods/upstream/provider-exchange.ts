@@ -37,10 +37,15 @@ export interface ProviderExchange {
     from: BrowserCall,
     visit: Visit & { readonly seed: string },
     to: DeclaredProvider,
-    asked: Asked & { readonly resume: string },
+    asked: Asked & Pick<Departure, 'resume' | 'linkSessionId'>,
   ): Promise<{ readonly departure: Departure; readonly location: (interactionId: string) => string }>;
-  /** What the provider proved to this visit, once. */
-  arrive(from: BrowserCall, visit: Visit, demands: Demands, fields: Fields): Promise<Proved>;
+  /** What the provider proved to this visit, once. An answer to a link is none to a sign-in, and none to a link of another session. */
+  arrive(
+    from: BrowserCall,
+    visit: Visit,
+    demands: Demands & Pick<Departure, 'linkSessionId'>,
+    fields: Fields,
+  ): Promise<Proved>;
 }
 
 export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
@@ -67,12 +72,16 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
   return {
     declared,
 
-    async leave(from, visit, to, { resume, ...asked }) {
+    async leave(from, visit, to, { resume, linkSessionId, ...asked }) {
       const opened = await openProvider(to, reach);
       const ticket = newTicket(visit.seed, random);
       const redirectUri = providerAnswerUri(from.browser.issuer, visit.tenantId, to.name);
       return {
-        departure: departureOf({ provider: to.name, issuer: to.issuer, resume }, ticket, clock.now()),
+        departure: departureOf(
+          { provider: to.name, issuer: to.issuer, resume, ...(linkSessionId !== undefined && { linkSessionId }) },
+          ticket,
+          clock.now(),
+        ),
         location: (interactionId) => {
           const sent = { ticket, state: stateOf(interactionId, ticket), redirectUri };
           return opened.authorizationUrl(providerRequest(to, asked, sent));
@@ -84,6 +93,8 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
       const { departure, tenantId } = visit;
       if (departure === undefined || tenant !== tenantId || provider !== departure.provider)
         throw invalidAnswer('it came to the address of another provider');
+      if (departure.linkSessionId !== demands.linkSessionId)
+        throw invalidAnswer('the browser left for another reason');
       const state = new URLSearchParams(query).get('state') ?? '';
       const ticket = ticketOfDeparture(visit, state.slice(state.lastIndexOf('.') + 1));
       if (ticket === undefined) throw invalidAnswer('the browser left with another ticket');

@@ -61,6 +61,8 @@ const open = (behaviours: Behaviours = {}) =>
     noteSessionEnd: () => ({}),
     revokeConsent: () => ({}),
     revokePersonGrants: () => ({}),
+    linkProvider: () => ({ location: 'https://idp.example/authorize?state=x' }),
+    unlinkProvider: () => ({ session: { sessionToken: 'ts_new', maxAge: 60 } }),
     ...behaviours,
   });
 type Gateway = ReturnType<typeof open>;
@@ -167,6 +169,56 @@ describe('POST /account', () => {
     const answer = await send(open(), change, target, more);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
     expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
+  });
+
+  it('lists the providers of the tenant, those that are linked first, and lets a form lead to one', async () => {
+    const providers = [
+      { name: 'club', displayName: 'C & A' },
+      { name: 'corp', displayName: 'Corp', linkTime: time },
+    ];
+    const { body, headers } = await get(open({ getAccount: () => ({ account: { ...account, providers } }) }));
+    expect(body).toContain('Linked providers');
+    expect(body.indexOf('<h3>Corp</h3>')).toBeGreaterThan(0);
+    expect(body.indexOf('Link C &amp; A')).toBeGreaterThan(body.indexOf('<h3>Corp</h3>'));
+    expect(body).not.toContain('Link Corp');
+    expect(headers['content-security-policy']).not.toContain('form-action');
+    expect((await get(open())).body, 'without providers').not.toContain('Linked providers');
+  });
+
+  it('sends the browser to the provider to link, with what leads back to the page', async () => {
+    const gateway = open();
+    const answer = await send(gateway, 'link_provider', 'corp');
+    expect([answer.statusCode, answer.headers.location]).toEqual([
+      303,
+      'https://idp.example/authorize?state=x',
+    ]);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(gateway.requests('linkProvider')).toMatchObject([
+      { provider: 'corp', resume: 'going=account&tenant=acme', browser: { browserId, sessionToken: 'ts_x' } },
+    ]);
+  });
+
+  it.each([
+    ['link_provider', 'linkProvider', AccountProblem.PROVIDER_UNREACHABLE, 'link_unreachable'],
+    ['link_provider', 'linkProvider', AccountProblem.UNKNOWN, 'unknown'],
+    ['unlink_provider', 'unlinkProvider', AccountProblem.LAST_WAY_IN, 'last_provider'],
+    ['unlink_provider', 'unlinkProvider', AccountProblem.UNKNOWN, 'unknown'],
+    ['unlink_provider', 'unlinkProvider', AccountProblem.UNSPECIFIED, 'provider_unlinked'],
+  ] as const)('says what became of %s (%s, %s)', async (change, method, problem, result) => {
+    const answer = await send(open({ [method]: () => ({ problem }) }), change, 'corp');
+    expect(answer.headers.location).toBe('/account?tenant=acme');
+    expect(answer.cookies.at(-1)).toMatchObject({ name: 'tessera_account_result', value: result });
+  });
+
+  it.each(['linkProvider', 'unlinkProvider'] as const)('asks to sign in again before %s', async (method) => {
+    const gateway = open({ [method]: () => ({ problem: AccountProblem.SIGN_IN_AGAIN }) });
+    const change = method === 'linkProvider' ? 'link_provider' : 'unlink_provider';
+    expect((await send(gateway, change, 'corp')).body).toContain('Confirm that it is you');
+  });
+
+  it('gives the browser the session that is left when a provider is unlinked', async () => {
+    const { cookies } = await send(open(), 'unlink_provider', 'corp');
+    expect(cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }, {}]);
   });
 
   it('gives the browser the session that is left when a factor is removed', async () => {

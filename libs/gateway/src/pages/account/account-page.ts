@@ -15,18 +15,20 @@ import { personName, requireBrowserId, signedInPerson } from '../signed-in-perso
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
-import { accountNotice, type AccountResult } from './account-results.ts';
+import { accountNotice, resultOfLink, type AccountResult } from './account-results.ts';
 import type { AccountSection, AccountView, AccountVisit } from './account-section.ts';
 import { activitySection } from './activity-section.ts';
 import { applicationsSection } from './applications-section.ts';
 import { factorsSection } from './factors-section.ts';
 import { passkeysSection } from './passkeys-section.ts';
+import { providersSection } from './providers-section.ts';
 import { sessionsSection } from './sessions-section.ts';
 
 /** The sections with forms, in the order of the page. */
 const sections: readonly AccountSection[] = [
   passkeysSection,
   factorsSection,
+  providersSection,
   sessionsSection,
   applicationsSection,
   activitySection,
@@ -80,6 +82,8 @@ export const submitAccount: PageHandler = async (context) => {
   if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
   const result = await unlessEarlier(async () => change(context, { session, target, form }));
   if (typeof result === 'string') return back(context, result, session.tenantId);
+  if ('location' in result)
+    return context.reply.header('cache-control', 'no-store').redirect(result.location, 303);
   return unlessEarlier(async () => sendSignIn(context, signInFor(session.tenantId, result.visit), person));
 };
 
@@ -100,6 +104,15 @@ export function resumeAccount(context: PageContext, fields: ReadonlyMap<string, 
     place: signInFor(tenantId, visit),
     signedIn: () => back(context, visit === 'change' ? 'confirmed' : undefined),
   };
+}
+
+/** Goes on after an answer to a link. */
+export function resumeLink(
+  context: PageContext,
+  fields: ReadonlyMap<string, string>,
+  problem: string,
+): FastifyReply {
+  return back(context, resultOfLink(problem), shownParameter(fields, 'tenant'));
 }
 
 /** What the pages of a sign-in are for, by the visit. */
@@ -161,7 +174,8 @@ async function sendAccount(
     template: 'account',
     title: 'Your account',
     message: 'This is your account.',
-    formTarget: 'own',
+    // A form of it leads to a provider.
+    formTarget: account.providers.length > 0 ? 'client' : 'own',
     tenant: { id: tenantId, name: '' },
     data: {
       notice: accountNotice(result),

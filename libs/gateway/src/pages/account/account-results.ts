@@ -7,6 +7,14 @@ export const accountResults = {
   passkey_renamed: 'The passkey has another name now.',
   session_ended: 'That browser is signed out.',
   sessions_ended: 'All other browsers are signed out.',
+  provider_linked: 'You can sign in with it now.',
+  provider_unlinked: 'You cannot sign in with it any more. You are signed out everywhere else.',
+  last_provider: 'You could not sign in without it. Set a password or create a passkey first.',
+  link_taken:
+    'Nothing was linked. The account that you used there belongs to another account here, or you have linked another one.',
+  link_denied: 'Nothing was linked, because you were not signed in there. Try again.',
+  link_unreachable: 'Your organization cannot be reached now. Try again later.',
+  link_failed: 'Nothing was linked. The answer could not be used. Try again.',
   access_revoked: 'The application has no access any more. What it has just got may work for some minutes.',
   unknown: 'It was no longer there. Nothing has changed.',
   bad_text: 'Enter a name with at most 64 characters.',
@@ -14,6 +22,22 @@ export const accountResults = {
 } as const;
 
 export type AccountResult = keyof typeof accountResults;
+
+/** What became of a link, by its problem. */
+export function resultOfLink(problem: string): AccountResult {
+  switch (problem) {
+    case '':
+      return 'provider_linked';
+    case 'taken':
+      return 'link_taken';
+    case 'denied_answer':
+      return 'link_denied';
+    case 'unreachable':
+      return 'link_unreachable';
+    default:
+      return 'link_failed';
+  }
+}
 
 /** The sentence of a result; undefined for what is none. */
 export function accountNotice(result: string): string | undefined {

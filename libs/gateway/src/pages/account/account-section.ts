@@ -25,11 +25,11 @@ export interface SentChange {
   readonly form: ReadonlyMap<string, string>;
 }
 
-/** Makes a change; answers with its result, or with what the person does first. */
+/** Makes a change; answers with its result, with what the person does first, or with where the browser goes. */
 export type Change = (
   context: PageContext,
   sent: SentChange,
-) => Promise<AccountResult | { readonly visit: AccountVisit }>;
+) => Promise<AccountResult | { readonly visit: AccountVisit } | { readonly location: string }>;
 
 /** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
 export interface AccountSection {
@@ -52,6 +52,8 @@ export function resultOf(problem: AccountProblem, done: AccountResult): AccountR
       return 'bad_text';
     case AccountProblem.LAST_WAY_IN:
       return 'last_way_in';
+    case AccountProblem.PROVIDER_UNREACHABLE:
+      return 'link_unreachable';
     default:
       return 'unknown';
   }

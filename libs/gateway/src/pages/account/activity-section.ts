@@ -14,6 +14,7 @@ const sentences: Readonly<Record<string, string>> = {
   'auth.recovery_codes.replaced': 'New recovery codes were made.',
   'auth.recovery_code.used': 'A recovery code was used.',
   'auth.provider.linked': 'A provider was linked to the account.',
+  'auth.provider.unlinked': 'A provider was removed from the account.',
   'consent.granted': 'You allowed access to {application}.',
   'consent.revoked': 'You removed the access of {application}.',
 };

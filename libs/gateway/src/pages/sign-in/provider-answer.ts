@@ -3,7 +3,7 @@ import { OAuthError } from '@tessera/oauth';
 import type { AnswerFromProviderResponse } from '@tessera/proto-gen/authorize';
 import { rawQuery } from '../../http/query.ts';
 import { parseForm } from '../../http/parameters.ts';
-import { resumeAccount } from '../account/account-page.ts';
+import { resumeAccount, resumeLink } from '../account/account-page.ts';
 import { resumeOwnPassword } from '../links/own-password-page.ts';
 import { resumeApprovals } from '../approve/approvals-page.ts';
 import { resumeDevice } from '../approve/device-page.ts';
@@ -34,6 +34,8 @@ export const answerFromProvider: PageHandler = async (context) => {
   if (!isTenantId(tenant) || !isTenantId(provider)) throw new OAuthError('not_found', 'Not found.');
   const answer = await judged(context);
   if (answer === undefined) return sendUnexpected(context);
+  const { linkProblem } = answer;
+  if (linkProblem !== undefined) return resumeLink(context, parseForm(answer.resume), linkProblem);
   const { place, signedIn } = resumed(context, answer);
   const sent = await sendNext(context, place, answer);
   return sent === 'signed_in' ? signedIn() : sent;

@@ -188,6 +188,35 @@ describe('providers of a tenant in a real Chromium', () => {
     });
   });
 
+  it('are linked by a person at their account page, who signs in with them then, and unlinked', async () => {
+    await withPage(async (page) => {
+      await page.goto(`${baseUrl}/account?tenant=acme`);
+      await page.getByLabel(/user name/i).fill('ed');
+      await page.getByLabel(/password/i).fill(password);
+      await button(page, 'Sign in').click();
+      await button(page, 'Link Corp').click();
+      await atCompany(page, 'edward');
+      await page.getByText('You can sign in with it now.').waitFor();
+      await expectAccessible(page);
+      await page.screenshot({ path: `${screenshots}providers-linked.png`, fullPage: true });
+
+      const elsewhere = await browser.newContext({ locale: 'en' });
+      const other = await elsewhere.newPage();
+      await other.route(`${redirectUri}*`, async (route) => route.fulfill({ body: 'back' }));
+      const finish = await begin(other);
+      await button(other, 'Continue with Corp').click();
+      await atCompany(other, 'edward');
+      expect(await finish()).toMatchObject({ name: 'Ed', amr: ['fed'] });
+
+      await page.locator('#providers ~ ul summary').first().click();
+      await button(page, 'Remove Corp').click();
+      await page.getByText('You cannot sign in with it any more.').first().waitFor();
+      await other.goto(`${baseUrl}/account?tenant=acme`);
+      await button(other, 'Continue with Corp').waitFor();
+      await elsewhere.close();
+    });
+  });
+
   it('say in the language of the person what they refused, and the password goes on', async () => {
     await withPage(async (page) => {
       const finish = await begin(page);

@@ -111,6 +111,10 @@ const accountCalls: readonly GoodRequest[] = [
     request: async (tenant) => ({ ...(await tenant.sureOfPasskey()) }),
   },
   {
+    method: 'AccountService.UnlinkProvider',
+    request: async (tenant) => ({ ...(await tenant.sureOfProvider()) }),
+  },
+  {
     method: 'AccountService.EndOwnSessions',
     async request(tenant) {
       const { browser } = await tenant.session();
@@ -154,6 +158,18 @@ const accountCalls: readonly GoodRequest[] = [
   {
     method: 'PersonService.RemoveOwnFactor',
     request: async (tenant) => ({ ...(await tenant.enrolledPasskey()) }),
+  },
+  {
+    method: 'PersonService.LinkOwnProvider',
+    async request(tenant) {
+      const { userId } = await tenant.record('User', { username: tenant.newName() });
+      const { id: tenantId, provider, providerIssuer: issuer } = tenant;
+      return { tenantId, userId: String(userId), provider, issuer, subject: tenant.newName() };
+    },
+  },
+  {
+    method: 'PersonService.UnlinkOwnProvider',
+    request: async (tenant) => (await tenant.linked()).linked,
   },
   {
     method: 'PersonService.RenameOwnPasskey',
@@ -695,6 +711,8 @@ const mailed = 'its link is in a mail; email-changes.test.ts tries it for people
 export const withoutCrossing: Readonly<Record<string, string>> = {
   'AuthorizeService.AnswerFromProvider':
     'needs a provider; provider-step.test.ts brings answers to another tenant',
+  'AccountService.LinkProvider':
+    'needs a provider; linked-providers.test.ts in authorize asks for one of another tenant',
   'AuthorizeService.WatchSessionEnds': ofAll,
   'AuthorizeService.TakeLogoutNotices': ofAll,
   'AuthorizeService.FinishLogoutNotice': ofAll,

@@ -407,6 +407,28 @@ export class Tenant {
     return textAt(active, 'kid');
   }
 
+  /** A new person who signs in with the provider, too, and what that takes. */
+  async linked() {
+    const username = this.newName();
+    const person = await this.record('User', { username, password });
+    const linked = { tenantId: this.id, userId: textAt(person, 'userId'), provider: this.provider };
+    const identity = { issuer: this.providerIssuer, subject: this.newName() };
+    await this.#calls.get('PersonService.LinkOwnProvider', { ...linked, ...identity });
+    return { username, linked };
+  }
+
+  /** The browser in which they have just signed in. */
+  async sureOfProvider(): Promise<{ readonly browser: JsonObject; readonly provider: string }> {
+    const { username: identifier } = await this.linked();
+    const { browser, interactionId } = await this.visit();
+    const form = { browser, interactionId, step: 'password', fields: { identifier, password } };
+    const { session } = await this.#calls.get('AuthorizeService.Continue', form);
+    return {
+      browser: { ...browser, sessionToken: textAt(session, 'sessionToken') },
+      provider: this.provider,
+    };
+  }
+
   /** A name that no other record has, and says whose it is. */
   newName(): string {
     return `${this.id}-${randomBytes(5).toString('hex')}`;

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/account.proto.
  */
 export const file_tessera_authorize_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50ItYCCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5Io4BCghBY3Rpdml0eRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIOCgZmYWN0b3IYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEhIKCmlwX2FkZHJlc3MYBSABKAkSEgoKdXNlcl9hZ2VudBgGIAEoCSKfAQoHUGFzc2tleRISCgpwYXNza2V5X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCKwAQoOQnJvd3NlclNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEhIKCmlwX2FkZHJlc3MYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlwKB0NvbnNlbnQSEQoJY2xpZW50X2lkGAEgASgJEg4KBnNjb3BlcxgCIAMoCRIuCgpncmFudF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJvChRSZW5hbWVQYXNza2V5UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJIk4KFVJlbmFtZVBhc3NrZXlSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0iYAoTUmVtb3ZlRmFjdG9yUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKcGFzc2tleV9pZBgCIAEoCSKAAQoUUmVtb3ZlRmFjdG9yUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uImIKFUVuZE93blNlc3Npb25zUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKc2Vzc2lvbl9pZBgCIAEoCSKFAQoWRW5kT3duU2Vzc2lvbnNSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iYAoUUmV2b2tlQ29uc2VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCSJOChVSZXZva2VDb25zZW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtKtABCg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABIeChpBQ0NPVU5UX1BST0JMRU1fU0lHTkVEX09VVBABEhsKF0FDQ09VTlRfUFJPQkxFTV9VTktOT1dOEAISHAoYQUNDT1VOVF9QUk9CTEVNX0JBRF9URVhUEAMSIQodQUNDT1VOVF9QUk9CTEVNX1NJR05fSU5fQUdBSU4QBBIfChtBQ0NPVU5UX1BST0JMRU1fTEFTVF9XQVlfSU4QBTLnBAoOQWNjb3VudFNlcnZpY2UScQoKR2V0QWNjb3VudBInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5EncKDVJlbmFtZVBhc3NrZXkSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxSZW1vdmVGYWN0b3ISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSegoORW5kT3duU2Vzc2lvbnMSKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRPd25TZXNzaW9uc1JlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRPd25TZXNzaW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EncKDVJldm9rZUNvbnNlbnQSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZXZva2VDb25zZW50UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheWIGcHJvdG8z", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
+  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50Io8DCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5EjcKCXByb3ZpZGVycxgKIAMoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtlZFByb3ZpZGVyImMKDkxpbmtlZFByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKCEFjdGl2aXR5EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCRISCgp1c2VyX2FnZW50GAYgASgJIp8BCgdQYXNza2V5EhIKCnBhc3NrZXlfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3luY2VkGAUgASgIIrABCg5Ccm93c2VyU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnVzZXJfYWdlbnQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXAoHQ29uc2VudBIRCgljbGllbnRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEi4KCmdyYW50X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm8KFFJlbmFtZVBhc3NrZXlSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgpwYXNza2V5X2lkGAIgASgJEgwKBG5hbWUYAyABKAkiTgoVUmVuYW1lUGFzc2tleVJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSJgChNSZW1vdmVGYWN0b3JSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgpwYXNza2V5X2lkGAIgASgJIoABChRSZW1vdmVGYWN0b3JSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SMQoHc2Vzc2lvbhgCIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24ibgoTTGlua1Byb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEAoIcHJvdmlkZXIYAiABKAkSDgoGcmVzdW1lGAMgASgJImQKFExpbmtQcm92aWRlclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIVCghsb2NhdGlvbhgCIAEoCUIDgAEBImAKFVVubGlua1Byb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEAoIcHJvdmlkZXIYAiABKAkiggEKFlVubGlua1Byb3ZpZGVyUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uImIKFUVuZE93blNlc3Npb25zUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKc2Vzc2lvbl9pZBgCIAEoCSKFAQoWRW5kT3duU2Vzc2lvbnNSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iYAoUUmV2b2tlQ29uc2VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCSJOChVSZXZva2VDb25zZW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtKvoBCg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABIeChpBQ0NPVU5UX1BST0JMRU1fU0lHTkVEX09VVBABEhsKF0FDQ09VTlRfUFJPQkxFTV9VTktOT1dOEAISHAoYQUNDT1VOVF9QUk9CTEVNX0JBRF9URVhUEAMSIQodQUNDT1VOVF9QUk9CTEVNX1NJR05fSU5fQUdBSU4QBBIfChtBQ0NPVU5UX1BST0JMRU1fTEFTVF9XQVlfSU4QBRIoCiRBQ0NPVU5UX1BST0JMRU1fUFJPVklERVJfVU5SRUFDSEFCTEUQBjLZBgoOQWNjb3VudFNlcnZpY2UScQoKR2V0QWNjb3VudBInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5EncKDVJlbmFtZVBhc3NrZXkSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxSZW1vdmVGYWN0b3ISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMTGlua1Byb3ZpZGVyEikudGVzc2VyYS5hdXRob3JpemUudjEuTGlua1Byb3ZpZGVyUmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtQcm92aWRlclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDlVubGlua1Byb3ZpZGVyEisudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ6Cg5FbmRPd25TZXNzaW9ucxIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdwoNUmV2b2tlQ29uc2VudBIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXF1ZXN0GisudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5YgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
 
 /**
  * @generated from message tessera.authorize.v1.GetAccountRequest
@@ -109,6 +109,13 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
    * @generated from field: repeated tessera.authorize.v1.Activity activities = 9;
    */
   activities: Activity[];
+
+  /**
+   * Those of the tenant and those that the person is linked to, in the order of their names.
+   *
+   * @generated from field: repeated tessera.authorize.v1.LinkedProvider providers = 10;
+   */
+  providers: LinkedProvider[];
 };
 
 /**
@@ -117,6 +124,35 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
  */
 export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_account, 2);
+
+/**
+ * @generated from message tessera.authorize.v1.LinkedProvider
+ */
+export type LinkedProvider = Message<"tessera.authorize.v1.LinkedProvider"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+
+  /**
+   * Absent: the person is not linked to it.
+   *
+   * @generated from field: google.protobuf.Timestamp link_time = 3;
+   */
+  linkTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.LinkedProvider.
+ * Use `create(LinkedProviderSchema)` to create a new message.
+ */
+export const LinkedProviderSchema: GenMessage<LinkedProvider> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 3);
 
 /**
  * @generated from message tessera.authorize.v1.Activity
@@ -166,7 +202,7 @@ export type Activity = Message<"tessera.authorize.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 3);
+  messageDesc(file_tessera_authorize_v1_account, 4);
 
 /**
  * @generated from message tessera.authorize.v1.Passkey
@@ -207,7 +243,7 @@ export type Passkey = Message<"tessera.authorize.v1.Passkey"> & {
  * Use `create(PasskeySchema)` to create a new message.
  */
 export const PasskeySchema: GenMessage<Passkey> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 4);
+  messageDesc(file_tessera_authorize_v1_account, 5);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserSession
@@ -248,7 +284,7 @@ export type BrowserSession = Message<"tessera.authorize.v1.BrowserSession"> & {
  * Use `create(BrowserSessionSchema)` to create a new message.
  */
 export const BrowserSessionSchema: GenMessage<BrowserSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 5);
+  messageDesc(file_tessera_authorize_v1_account, 6);
 
 /**
  * @generated from message tessera.authorize.v1.Consent
@@ -275,7 +311,7 @@ export type Consent = Message<"tessera.authorize.v1.Consent"> & {
  * Use `create(ConsentSchema)` to create a new message.
  */
 export const ConsentSchema: GenMessage<Consent> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 6);
+  messageDesc(file_tessera_authorize_v1_account, 7);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyRequest
@@ -302,7 +338,7 @@ export type RenamePasskeyRequest = Message<"tessera.authorize.v1.RenamePasskeyRe
  * Use `create(RenamePasskeyRequestSchema)` to create a new message.
  */
 export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 7);
+  messageDesc(file_tessera_authorize_v1_account, 8);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyResponse
@@ -319,7 +355,7 @@ export type RenamePasskeyResponse = Message<"tessera.authorize.v1.RenamePasskeyR
  * Use `create(RenamePasskeyResponseSchema)` to create a new message.
  */
 export const RenamePasskeyResponseSchema: GenMessage<RenamePasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 8);
+  messageDesc(file_tessera_authorize_v1_account, 9);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorRequest
@@ -343,7 +379,7 @@ export type RemoveFactorRequest = Message<"tessera.authorize.v1.RemoveFactorRequ
  * Use `create(RemoveFactorRequestSchema)` to create a new message.
  */
 export const RemoveFactorRequestSchema: GenMessage<RemoveFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 9);
+  messageDesc(file_tessera_authorize_v1_account, 10);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorResponse
@@ -365,7 +401,108 @@ export type RemoveFactorResponse = Message<"tessera.authorize.v1.RemoveFactorRes
  * Use `create(RemoveFactorResponseSchema)` to create a new message.
  */
 export const RemoveFactorResponseSchema: GenMessage<RemoveFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 10);
+  messageDesc(file_tessera_authorize_v1_account, 11);
+
+/**
+ * @generated from message tessera.authorize.v1.LinkProviderRequest
+ */
+export type LinkProviderRequest = Message<"tessera.authorize.v1.LinkProviderRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 2;
+   */
+  provider: string;
+
+  /**
+   * What the caller needs when the browser comes back; at most 1024 characters.
+   *
+   * @generated from field: string resume = 3;
+   */
+  resume: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.LinkProviderRequest.
+ * Use `create(LinkProviderRequestSchema)` to create a new message.
+ */
+export const LinkProviderRequestSchema: GenMessage<LinkProviderRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 12);
+
+/**
+ * @generated from message tessera.authorize.v1.LinkProviderResponse
+ */
+export type LinkProviderResponse = Message<"tessera.authorize.v1.LinkProviderResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.AccountProblem problem = 1;
+   */
+  problem: AccountProblem;
+
+  /**
+   * Where the browser goes.
+   *
+   * @generated from field: string location = 2;
+   */
+  location: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.LinkProviderResponse.
+ * Use `create(LinkProviderResponseSchema)` to create a new message.
+ */
+export const LinkProviderResponseSchema: GenMessage<LinkProviderResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 13);
+
+/**
+ * @generated from message tessera.authorize.v1.UnlinkProviderRequest
+ */
+export type UnlinkProviderRequest = Message<"tessera.authorize.v1.UnlinkProviderRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 2;
+   */
+  provider: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.UnlinkProviderRequest.
+ * Use `create(UnlinkProviderRequestSchema)` to create a new message.
+ */
+export const UnlinkProviderRequestSchema: GenMessage<UnlinkProviderRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 14);
+
+/**
+ * @generated from message tessera.authorize.v1.UnlinkProviderResponse
+ */
+export type UnlinkProviderResponse = Message<"tessera.authorize.v1.UnlinkProviderResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.AccountProblem problem = 1;
+   */
+  problem: AccountProblem;
+
+  /**
+   * @generated from field: tessera.authorize.v1.NewSession session = 2;
+   */
+  session?: NewSession | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.UnlinkProviderResponse.
+ * Use `create(UnlinkProviderResponseSchema)` to create a new message.
+ */
+export const UnlinkProviderResponseSchema: GenMessage<UnlinkProviderResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 15);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsRequest
@@ -389,7 +526,7 @@ export type EndOwnSessionsRequest = Message<"tessera.authorize.v1.EndOwnSessions
  * Use `create(EndOwnSessionsRequestSchema)` to create a new message.
  */
 export const EndOwnSessionsRequestSchema: GenMessage<EndOwnSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 11);
+  messageDesc(file_tessera_authorize_v1_account, 16);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsResponse
@@ -413,7 +550,7 @@ export type EndOwnSessionsResponse = Message<"tessera.authorize.v1.EndOwnSession
  * Use `create(EndOwnSessionsResponseSchema)` to create a new message.
  */
 export const EndOwnSessionsResponseSchema: GenMessage<EndOwnSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 12);
+  messageDesc(file_tessera_authorize_v1_account, 17);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentRequest
@@ -435,7 +572,7 @@ export type RevokeConsentRequest = Message<"tessera.authorize.v1.RevokeConsentRe
  * Use `create(RevokeConsentRequestSchema)` to create a new message.
  */
 export const RevokeConsentRequestSchema: GenMessage<RevokeConsentRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 13);
+  messageDesc(file_tessera_authorize_v1_account, 18);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentResponse
@@ -452,7 +589,7 @@ export type RevokeConsentResponse = Message<"tessera.authorize.v1.RevokeConsentR
  * Use `create(RevokeConsentResponseSchema)` to create a new message.
  */
 export const RevokeConsentResponseSchema: GenMessage<RevokeConsentResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 14);
+  messageDesc(file_tessera_authorize_v1_account, 19);
 
 /**
  * Why nothing has changed.
@@ -501,6 +638,13 @@ export const AccountProblem = {
    * @generated from enum value: ACCOUNT_PROBLEM_LAST_WAY_IN = 5;
    */
   LAST_WAY_IN: 5,
+
+  /**
+   * The provider does not answer now.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_PROVIDER_UNREACHABLE = 6;
+   */
+  PROVIDER_UNREACHABLE: 6,
 } as const;
 
 /**
@@ -553,6 +697,28 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RemoveFactorRequestSchema;
     output: typeof RemoveFactorResponseSchema;
+  },
+  /**
+   * LinkProvider sends the browser to a provider of the tenant, so that the person can sign in with it from then on. Its answer goes to
+   * AuthorizeService.AnswerFromProvider, and counts in this browser and this session alone.
+   *
+   * @generated from rpc tessera.authorize.v1.AccountService.LinkProvider
+   */
+  linkProvider: {
+    methodKind: "unary";
+    input: typeof LinkProviderRequestSchema;
+    output: typeof LinkProviderResponseSchema;
+  },
+  /**
+   * UnlinkProvider removes a provider from the ways in which the person signs in. Everything that was issued to them before ends; the browser
+   * gets a new session unless its own was made at a provider.
+   *
+   * @generated from rpc tessera.authorize.v1.AccountService.UnlinkProvider
+   */
+  unlinkProvider: {
+    methodKind: "unary";
+    input: typeof UnlinkProviderRequestSchema;
+    output: typeof UnlinkProviderResponseSchema;
   },
   /**
    * EndOwnSessions signs the person out of one other browser, or of all others.

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/person.proto.
  */
 export const file_tessera_directory_v1_person: GenFile = /*@__PURE__*/
-  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJ2ChZHZXRDcmVkZW50aWFsc1Jlc3BvbnNlEjIKCHBhc3NrZXlzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUGFzc2tleRIQCghoYXNfdG90cBgCIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgDIAEoDSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMpQECg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSKsAQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXIiYAoLT3duUHJvdmlkZXISDAoEbmFtZRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSLQoJbGlua190aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoWTGlua093blByb3ZpZGVyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIOCgZpc3N1ZXIYBCABKAkSDwoHc3ViamVjdBgFIAEoCRISCgppcF9hZGRyZXNzGAYgASgJIioKF0xpbmtPd25Qcm92aWRlclJlc3BvbnNlEg8KB3JlZnVzYWwYASABKAkiZAoYVW5saW5rT3duUHJvdmlkZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiRQoZVW5saW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMp0GCg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9MaW5rT3duUHJvdmlkZXISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaW5rT3duUHJvdmlkZXJSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlua093blByb3ZpZGVyUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKFAQoRVW5saW5rT3duUHJvdmlkZXISLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemViBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.directory.v1.GetCredentialsRequest
@@ -59,6 +59,13 @@ export type GetCredentialsResponse = Message<"tessera.directory.v1.GetCredential
    * @generated from field: uint32 recovery_codes = 3;
    */
   recoveryCodes: number;
+
+  /**
+   * Those of the tenant and those that the person is linked to, in the order of their names.
+   *
+   * @generated from field: repeated tessera.directory.v1.OwnProvider providers = 4;
+   */
+  providers: OwnProvider[];
 };
 
 /**
@@ -67,6 +74,163 @@ export type GetCredentialsResponse = Message<"tessera.directory.v1.GetCredential
  */
 export const GetCredentialsResponseSchema: GenMessage<GetCredentialsResponse> = /*@__PURE__*/
   messageDesc(file_tessera_directory_v1_person, 1);
+
+/**
+ * @generated from message tessera.directory.v1.OwnProvider
+ */
+export type OwnProvider = Message<"tessera.directory.v1.OwnProvider"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+
+  /**
+   * Absent: the person is not linked to it.
+   *
+   * @generated from field: google.protobuf.Timestamp link_time = 3;
+   */
+  linkTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.directory.v1.OwnProvider.
+ * Use `create(OwnProviderSchema)` to create a new message.
+ */
+export const OwnProviderSchema: GenMessage<OwnProvider> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 2);
+
+/**
+ * @generated from message tessera.directory.v1.LinkOwnProviderRequest
+ */
+export type LinkOwnProviderRequest = Message<"tessera.directory.v1.LinkOwnProviderRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Name of the provider, and `iss` and `sub` of its ID token.
+   *
+   * @generated from field: string provider = 3;
+   */
+  provider: string;
+
+  /**
+   * @generated from field: string issuer = 4;
+   */
+  issuer: string;
+
+  /**
+   * @generated from field: string subject = 5;
+   */
+  subject: string;
+
+  /**
+   * Address of the person.
+   *
+   * @generated from field: string ip_address = 6;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.LinkOwnProviderRequest.
+ * Use `create(LinkOwnProviderRequestSchema)` to create a new message.
+ */
+export const LinkOwnProviderRequestSchema: GenMessage<LinkOwnProviderRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 3);
+
+/**
+ * @generated from message tessera.directory.v1.LinkOwnProviderResponse
+ */
+export type LinkOwnProviderResponse = Message<"tessera.directory.v1.LinkOwnProviderResponse"> & {
+  /**
+   * Why nothing has changed: "taken", if the identity is somebody else's or the person has another one there, "provider", if the tenant has no
+   * such provider with that issuer, or "inactive".
+   *
+   * @generated from field: string refusal = 1;
+   */
+  refusal: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.LinkOwnProviderResponse.
+ * Use `create(LinkOwnProviderResponseSchema)` to create a new message.
+ */
+export const LinkOwnProviderResponseSchema: GenMessage<LinkOwnProviderResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 4);
+
+/**
+ * @generated from message tessera.directory.v1.UnlinkOwnProviderRequest
+ */
+export type UnlinkOwnProviderRequest = Message<"tessera.directory.v1.UnlinkOwnProviderRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 3;
+   */
+  provider: string;
+
+  /**
+   * Address of the person.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.UnlinkOwnProviderRequest.
+ * Use `create(UnlinkOwnProviderRequestSchema)` to create a new message.
+ */
+export const UnlinkOwnProviderRequestSchema: GenMessage<UnlinkOwnProviderRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 5);
+
+/**
+ * @generated from message tessera.directory.v1.UnlinkOwnProviderResponse
+ */
+export type UnlinkOwnProviderResponse = Message<"tessera.directory.v1.UnlinkOwnProviderResponse"> & {
+  /**
+   * Why nothing has changed: "unknown", or "last", if the person could not sign in without it.
+   *
+   * @generated from field: string refusal = 1;
+   */
+  refusal: string;
+
+  /**
+   * As in RemoveOwnFactorResponse.
+   *
+   * @generated from field: int64 signed_in_at_ms = 2;
+   */
+  signedInAtMs: bigint;
+};
+
+/**
+ * Describes the message tessera.directory.v1.UnlinkOwnProviderResponse.
+ * Use `create(UnlinkOwnProviderResponseSchema)` to create a new message.
+ */
+export const UnlinkOwnProviderResponseSchema: GenMessage<UnlinkOwnProviderResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 6);
 
 /**
  * @generated from message tessera.directory.v1.OwnPasskey
@@ -109,7 +273,7 @@ export type OwnPasskey = Message<"tessera.directory.v1.OwnPasskey"> & {
  * Use `create(OwnPasskeySchema)` to create a new message.
  */
 export const OwnPasskeySchema: GenMessage<OwnPasskey> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 2);
+  messageDesc(file_tessera_directory_v1_person, 7);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyRequest
@@ -148,7 +312,7 @@ export type RenameOwnPasskeyRequest = Message<"tessera.directory.v1.RenameOwnPas
  * Use `create(RenameOwnPasskeyRequestSchema)` to create a new message.
  */
 export const RenameOwnPasskeyRequestSchema: GenMessage<RenameOwnPasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 3);
+  messageDesc(file_tessera_directory_v1_person, 8);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyResponse
@@ -167,7 +331,7 @@ export type RenameOwnPasskeyResponse = Message<"tessera.directory.v1.RenameOwnPa
  * Use `create(RenameOwnPasskeyResponseSchema)` to create a new message.
  */
 export const RenameOwnPasskeyResponseSchema: GenMessage<RenameOwnPasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 4);
+  messageDesc(file_tessera_directory_v1_person, 9);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorRequest
@@ -203,7 +367,7 @@ export type RemoveOwnFactorRequest = Message<"tessera.directory.v1.RemoveOwnFact
  * Use `create(RemoveOwnFactorRequestSchema)` to create a new message.
  */
 export const RemoveOwnFactorRequestSchema: GenMessage<RemoveOwnFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 5);
+  messageDesc(file_tessera_directory_v1_person, 10);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorResponse
@@ -229,7 +393,7 @@ export type RemoveOwnFactorResponse = Message<"tessera.directory.v1.RemoveOwnFac
  * Use `create(RemoveOwnFactorResponseSchema)` to create a new message.
  */
 export const RemoveOwnFactorResponseSchema: GenMessage<RemoveOwnFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 6);
+  messageDesc(file_tessera_directory_v1_person, 11);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsRequest
@@ -258,7 +422,7 @@ export type ListOwnEventsRequest = Message<"tessera.directory.v1.ListOwnEventsRe
  * Use `create(ListOwnEventsRequestSchema)` to create a new message.
  */
 export const ListOwnEventsRequestSchema: GenMessage<ListOwnEventsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 7);
+  messageDesc(file_tessera_directory_v1_person, 12);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsResponse
@@ -275,7 +439,7 @@ export type ListOwnEventsResponse = Message<"tessera.directory.v1.ListOwnEventsR
  * Use `create(ListOwnEventsResponseSchema)` to create a new message.
  */
 export const ListOwnEventsResponseSchema: GenMessage<ListOwnEventsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 8);
+  messageDesc(file_tessera_directory_v1_person, 13);
 
 /**
  * @generated from message tessera.directory.v1.OwnEvent
@@ -313,7 +477,7 @@ export type OwnEvent = Message<"tessera.directory.v1.OwnEvent"> & {
  * Use `create(OwnEventSchema)` to create a new message.
  */
 export const OwnEventSchema: GenMessage<OwnEvent> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 9);
+  messageDesc(file_tessera_directory_v1_person, 14);
 
 /**
  * PersonService is what a person may see and change of how they sign in. The caller knows from a session who the person is. NOT_FOUND for
@@ -362,6 +526,26 @@ export const PersonService: GenService<{
     methodKind: "unary";
     input: typeof RemoveOwnFactorRequestSchema;
     output: typeof RemoveOwnFactorResponseSchema;
+  },
+  /**
+   * LinkOwnProvider binds an identity that a provider of the tenant has proved to the caller (OIDC Core section 3.1.3.7) to the person.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.LinkOwnProvider
+   */
+  linkOwnProvider: {
+    methodKind: "unary";
+    input: typeof LinkOwnProviderRequestSchema;
+    output: typeof LinkOwnProviderResponseSchema;
+  },
+  /**
+   * UnlinkOwnProvider removes what the person signs in with at a provider, and ends what was issued to them before.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.UnlinkOwnProvider
+   */
+  unlinkOwnProvider: {
+    methodKind: "unary";
+    input: typeof UnlinkOwnProviderRequestSchema;
+    output: typeof UnlinkOwnProviderResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_directory_v1_person, 0);
