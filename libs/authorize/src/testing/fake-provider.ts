@@ -135,7 +135,9 @@ export async function startFakeProvider(clientSecret = 'a secret of the provider
     signIn(location, claims = {}, userInfo = {}) {
       const { searchParams: parameters } = new URL(location);
       const code = `code-${codes.size}-${Math.random()}`;
-      codes.set(code, { parameters, claims: { sub: 'ada', ...claims }, userInfo });
+      const isAsked = parameters.has('max_age');
+      const authTime = isAsked ? { auth_time: Math.floor(Date.now() / 1000) } : {};
+      codes.set(code, { parameters, claims: { sub: 'ada', ...authTime, ...claims }, userInfo });
       return new URLSearchParams({ code, state: parameters.get('state') ?? '', iss: issuer });
     },
     async rotateKeys() {

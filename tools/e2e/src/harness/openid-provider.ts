@@ -11,13 +11,13 @@ export interface OpenIdProvider {
 interface Registration {
   readonly clientId: string;
   readonly clientSecret: string;
-  readonly redirectUri: string;
+  readonly redirectUris: readonly string[];
 }
 
 /** Starts `oidc-provider` at a port of 127.0.0.1. Its people have an address of `domain`. */
 export async function startOpenIdProvider(
   port: number,
-  { clientId, clientSecret, redirectUri }: Registration,
+  { clientId, clientSecret, redirectUris }: Registration,
   domain: string,
 ): Promise<OpenIdProvider> {
   const issuer = `http://127.0.0.1:${port}`;
@@ -28,7 +28,7 @@ export async function startOpenIdProvider(
       {
         client_id: clientId,
         client_secret: clientSecret,
-        redirect_uris: [redirectUri],
+        redirect_uris: [...redirectUris],
         response_types: ['code'],
       },
     ],

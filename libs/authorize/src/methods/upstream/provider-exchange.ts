@@ -106,10 +106,14 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
       const uri = new URL(providerAnswerUri(from.browser.issuer, tenantId, to.name));
       uri.search = query;
       const { nonce, codeVerifier } = ticket;
-      const checks = { state, nonce, codeVerifier, maxAge: demands.maxAge };
+      // What asks anew is checked below: people may take their time on further pages.
+      const maxAge = demands.maxAge === 0 ? undefined : demands.maxAge;
+      const checks = { state, nonce, codeVerifier, maxAge };
       const lacks = (claims: ProviderAnswer['claims']) => lacksClaims(claims, to.mappedClaims);
       const proved = await opened.answer(uri, checks, lacks);
-      if (!isRecent(proved.claims['auth_time'], demands, departure)) throw new NotRecentError();
+      const { preset } = to;
+      const { leftAt } = departure;
+      if (!isRecent(proved.claims['auth_time'], demands, { preset, leftAt })) throw new NotRecentError();
       return { by: to, answer: proved };
     },
   };

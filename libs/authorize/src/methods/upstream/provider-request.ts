@@ -4,6 +4,9 @@ import type { Departure, Visit } from '../../store/store.ts';
 import type { DeclaredProvider } from './provider.ts';
 import type { Ticket } from './departure.ts';
 
+/** Seconds that clocks may differ. */
+const toleranceSeconds = 60;
+
 /** How lately a person must have signed in at the provider. */
 export interface Demands {
   /** The provider must ask them, whatever session they have there. */
@@ -21,10 +24,13 @@ export interface Asked extends Demands {
   readonly uiLocales: string;
 }
 
-/** What an application asked for goes on. At pages of ours, where people decide about others' access, an open browser is not enough. */
+/**
+ * What an application asked for goes on; an age of 0 asks for a new sign-in (OIDC Core §3.1.2.1). At pages of ours, where people decide about
+ * others' access, an open browser is not enough.
+ */
 export function askedBy({ request }: Policy, { parameters }: Pick<Visit, 'parameters'>): Asked {
   return {
-    again: request === undefined || request.prompt.has('login'),
+    again: request === undefined || request.prompt.has('login') || request.maxAge === 0,
     maxAge: request?.maxAge,
     selects: request?.prompt.has('select_account') === true,
     loginHint: request?.form.loginHint ?? '',
@@ -33,10 +39,22 @@ export function askedBy({ request }: Policy, { parameters }: Pick<Visit, 'parame
   };
 }
 
-/** Google has no `login`; choosing an account is the nearest. */
+/** Google has neither `prompt=login`, to which choosing an account is the nearest, nor `auth_time`. */
+const cannotAskAnew = (preset: string): boolean => preset === 'google';
+
 function promptOf(preset: string, { again, selects }: Asked): string {
-  if (again && preset !== 'google') return 'login';
+  if (again && !cannotAskAnew(preset)) return 'login';
   return again || selects ? 'select_account' : '';
+}
+
+/**
+ * Whoever is asked for an age must say when the person signed in (OIDC Core §2), which is how we know that they were asked anew: a person can
+ * take `prompt` out of the address. An age of 0 would have some providers ask again after each further page.
+ */
+function maxAgeOf(preset: string, { again, maxAge }: Asked): string {
+  if (maxAge !== undefined && maxAge > 0) return maxAge.toString();
+  if (cannotAskAnew(preset)) return maxAge?.toString() ?? '';
+  return again ? toleranceSeconds.toString() : '';
 }
 
 /** The authorization request to a provider (OIDC Core §3.1.2.1). */
@@ -56,7 +74,7 @@ export function providerRequest(
     code_challenge: codeChallenge(ticket.codeVerifier),
     code_challenge_method: 'S256',
     prompt: promptOf(preset, asked),
-    max_age: asked.maxAge?.toString() ?? '',
+    max_age: maxAgeOf(preset, asked),
     login_hint: asked.loginHint,
     acr_values: asked.acrValues,
     ui_locales: asked.uiLocales,
@@ -64,15 +82,12 @@ export function providerRequest(
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ''));
 }
 
-/** Seconds that clocks may differ. */
-const toleranceSeconds = 60;
-
-/** Whether the person signed in at the provider when they had to. One that does not say when is believed to have asked, unless a time was demanded. */
+/** Whether the person signed in at the provider when they had to. One that cannot say when is believed, unless the application demanded an age. */
 export function isRecent(
   authTime: unknown,
   { again, maxAge }: Demands,
-  { leftAt }: Pick<Departure, 'leftAt'>,
+  { preset, leftAt }: Pick<DeclaredProvider, 'preset'> & Pick<Departure, 'leftAt'>,
 ): boolean {
-  if (typeof authTime !== 'number') return maxAge === undefined;
+  if (typeof authTime !== 'number') return maxAge === undefined && (!again || cannotAskAnew(preset));
   return !again || authTime >= leftAt / 1000 - toleranceSeconds;
 }

@@ -366,7 +366,8 @@ describe('an ID token (OIDC Core §3.1.3.7)', () => {
     const person = newPerson(world);
     const query = corp.signIn(await leave(person, difference));
     corp.faults = faults;
-    return refusedWith(person, query);
+    const { next } = await bring(person, query);
+    return next?.case === 'redirect' ? '' : stepOf(next).problem;
   };
 
   it.each([
@@ -406,11 +407,31 @@ describe('an ID token (OIDC Core §3.1.3.7)', () => {
     const early = Math.floor(Date.now() / 1000) - 600;
     expect(await tried({ claims: { auth_time: early } }, { prompt: 'login' })).toBe('not_recent');
     expect(await tried({ claims: { auth_time: early } }, { max_age: '60' })).toBe('invalid_answer');
-    expect(['not_recent', 'invalid_answer']).toContain(await tried({}, { max_age: '60' }));
+    const without = { claims: { auth_time: undefined } };
+    expect(['not_recent', 'invalid_answer']).toContain(await tried(without, { max_age: '60' }));
     const now = Math.floor(Date.now() / 1000);
     corp.faults = {};
     const grant = await signIn(newPerson(world), { auth_time: now }, { prompt: 'login', max_age: '60' });
     expect(grant?.authentication?.time).toBe(now);
+  });
+
+  it('without auth_time is refused where the person must be asked anew: they may have taken prompt out of the address', async () => {
+    const silent = { claims: { auth_time: undefined } };
+    const early = { claims: { auth_time: Math.floor(Date.now() / 1000) - 600 } };
+    for (const asked of [{ prompt: 'login' }, { max_age: '0' }]) {
+      const { searchParams } = new URL(await leave(newPerson(world), asked));
+      expect([searchParams.get('prompt'), searchParams.get('max_age')]).toEqual(['login', '60']);
+      expect(await tried(silent, asked)).toBe('not_recent');
+      expect(await tried(early, asked)).toBe('not_recent');
+      expect(await tried({}, asked), 'somebody').toBe('');
+    }
+    const declared = world.directory.providers.get('acme', 'corp');
+    declared.preset = 'google';
+    const { searchParams } = new URL(await leave(newPerson(world), { prompt: 'login' }));
+    expect([searchParams.get('prompt'), searchParams.get('max_age')]).toEqual(['select_account', null]);
+    expect(await tried(silent, { prompt: 'login' }), 'it has none').toBe('');
+    expect(await tried(silent, { max_age: '0' })).toBe('not_recent');
+    declared.preset = 'none';
   });
 
   it('is recorded as refused with what was wrong, without any of the answer', async () => {

@@ -22,6 +22,8 @@ describe('providers of a tenant in a real Chromium', () => {
   const upstream = new ServerProcess('upstream', 'apps/standalone/src/main.ts');
   let directory: string;
   let baseUrl: string;
+  /** Of tenants whose issuer has a path or a host of its own. */
+  let issuers: Record<'path' | 'host', string>;
   let company: OpenIdProvider;
   let browser: Browser;
 
@@ -33,20 +35,22 @@ describe('providers of a tenant in a real Chromium', () => {
     baseUrl = `http://localhost:${frontPort}`;
     const registered = { clientId: 'front', clientSecret: secret };
     const redirect = (name: string) => `${baseUrl}/login/provider/acme/${name}`;
-    company = await startOpenIdProvider(
-      companyPort,
-      { ...registered, redirectUri: redirect('corp') },
-      'corp.example',
-    );
+    issuers = { path: `${baseUrl}/t/path`, host: `http://127.0.0.1:${frontPort}` };
+    const redirectUris = [
+      redirect('corp'),
+      ...Object.entries(issuers).map(([tenant, issuer]) => `${issuer}/login/provider/${tenant}/corp`),
+    ];
+    company = await startOpenIdProvider(companyPort, { ...registered, redirectUris }, 'corp.example');
     const start = async (server: ServerProcess, name: string, url: string, state: string) => {
-      const { hostname, port } = new URL(url);
+      const { port } = new URL(url);
       const data = join(directory, name);
       await copyEmbeddedDatabase(join(data, 'database'));
       await writeFile(`${data}.yaml`, state);
       server.start({
         TESSERA_DATA_DIR: data,
         TESSERA_APPLY_FILE: `${data}.yaml`,
-        TESSERA_HTTP_HOST: hostname,
+        TESSERA_ISSUER: url,
+        TESSERA_HTTP_HOST: '127.0.0.1',
         TESSERA_HTTP_PORT: port,
         TESSERA_PROVIDERS_ALLOW_PRIVATE: 'true',
       });
@@ -55,7 +59,7 @@ describe('providers of a tenant in a real Chromium', () => {
     const upstreamUrl = `http://127.0.0.1:${upstreamPort}`;
     await Promise.all([
       start(upstream, 'upstream', upstreamUrl, stateOfUpstream(redirect('group'))),
-      start(front, 'front', baseUrl, stateOfFront(company.issuer, upstreamUrl)),
+      start(front, 'front', baseUrl, stateOfFront(company.issuer, upstreamUrl, issuers)),
     ]);
     browser = await launchChromium();
   });
@@ -188,6 +192,24 @@ describe('providers of a tenant in a real Chromium', () => {
     });
   });
 
+  it.each(['path', 'host'] as const)(
+    'lead back to a tenant whose issuer has its own %s, and its session stays there',
+    async (tenant) => {
+      await withPage(async (page) => {
+        const issuer = issuers[tenant];
+        await page.goto(`${issuer}/account`);
+        await button(page, 'Continue with Corp').click();
+        await atCompany(page, 'ada');
+        await page.getByRole('heading', { name: 'Your account' }).waitFor();
+        expect(page.url()).toBe(`${issuer}/account`);
+        await page.goto(`${baseUrl}/account?tenant=acme`);
+        await page.getByLabel(/password/i).first().waitFor();
+        await page.goto(`${issuer}/account`);
+        await page.getByRole('heading', { name: 'Your account' }).waitFor();
+      });
+    },
+  );
+
   it('are linked by a person at their account page, who signs in with them then, and unlinked', async () => {
     await withPage(async (page) => {
       await page.goto(`${baseUrl}/account?tenant=acme`);
@@ -233,23 +255,28 @@ describe('providers of a tenant in a real Chromium', () => {
   });
 });
 
-function stateOfFront(companyIssuer: string, upstreamIssuer: string): string {
+function stateOfFront(
+  companyIssuer: string,
+  upstreamIssuer: string,
+  issuers: Readonly<Record<string, string>>,
+): string {
+  const corp = {
+    name: 'corp',
+    displayName: 'Corp',
+    issuer: companyIssuer,
+    clientId: 'front',
+    clientSecret: secret,
+    createsAccounts: true,
+  };
   return JSON.stringify({
     tenants: [
+      ...Object.entries(issuers).map(([id, issuer]) => ({ id, name: id, issuer, providers: [corp] })),
       {
         id: 'acme',
         name: 'Acme',
         users: [{ username: 'ed', email: 'ed@acme.example', name: 'Ed', password }],
         providers: [
-          {
-            name: 'corp',
-            displayName: 'Corp',
-            issuer: companyIssuer,
-            clientId: 'front',
-            clientSecret: secret,
-            domains: ['corp.example'],
-            createsAccounts: true,
-          },
+          { ...corp, domains: ['corp.example'] },
           {
             name: 'group',
             displayName: 'Group',
