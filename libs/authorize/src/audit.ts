@@ -55,8 +55,12 @@ export interface AuthorizeAudit {
     session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>,
     reason: SessionEndReason,
   ): AuditRow;
-  /** Ended by an administrator. */
-  sessionEndedFor(by: EventBase, session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>): AuditRow;
+  /** Ended by an administrator, or by a provider. */
+  sessionEndedBy(
+    by: EventBase,
+    session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>,
+    reason: SessionEndReason,
+  ): AuditRow;
   /** Ended because of a change in the directory, without a request. */
   sessionInvalidated(session: Session): AuditRow;
   /** An application was notified of the end of a session, or `reason` says why not. */
@@ -102,12 +106,9 @@ export function createAuthorizeAudit(
       };
       return auditRow(event, runtime);
     },
-    sessionEndedFor(by, { tenantId, userId, sessionId }) {
+    sessionEndedBy(by, { tenantId, userId, sessionId }, reason) {
       const who = { ...by, tenantId, subject: userId, sessionId };
-      return auditRow(
-        { event: 'session.ended', outcome: 'success', reason: 'administrator', ...who },
-        runtime,
-      );
+      return auditRow({ event: 'session.ended', outcome: 'success', reason, ...who }, runtime);
     },
     sessionInvalidated({ tenantId, userId, sessionId }) {
       const who = { tenantId, subject: userId, sessionId };

@@ -10,6 +10,7 @@ import { earlierHandlers } from './interaction/earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
 import {
   browserCallOf,
+  endedMessage,
   nextOf,
   ownPageOf,
   passwordOutcome,
@@ -18,6 +19,7 @@ import {
   sessionOf,
 } from './messages.ts';
 import type { AnswerFromProvider } from './methods/upstream/answer-from-provider.ts';
+import type { EndProviderSessions } from './sessions/upstream/provider-logout.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './sessions/end-session.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
@@ -30,6 +32,7 @@ export interface AuthorizeDeps {
   readonly presentPerson: FindPresentPerson;
   readonly answerFromProvider: AnswerFromProvider;
   readonly logout: Logout;
+  readonly endProviderSessions: EndProviderSessions;
   readonly changeOwnPassword: ChangeOwnPassword;
   readonly codes: Codes;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
@@ -81,7 +84,8 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
       const { next, opened, resume, linkProblem } = await deps.answerFromProvider(from, answer);
       sessionEnds.poke();
       const session = opened && sessionOf(opened);
-      return { next: nextOf(next), ...(session && { session }), resume, linkProblem };
+      const linked = linkProblem === undefined ? {} : { linkProblem };
+      return { next: nextOf(next), ...(session && { session }), resume, ...linked };
     },
 
     ...earlierHandlers(dispatcher, () => sessionEnds.poke()),
@@ -98,10 +102,17 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
       return { outcome: passwordOutcome(changed) };
     },
 
-    async endSession({ browser, ...request }, call) {
-      const { earlierSessionIds, ...loggedOut } = await logout(browserCallOf(browser, call), request);
+    async endSession({ browser, providerReturnUri: uri, providerReturnState: state, ...request }, call) {
+      const asked = { ...request, providerReturn: { uri, state } };
+      const { earlierSessionIds, ...loggedOut } = await logout(browserCallOf(browser, call), asked);
       sessionEnds.poke();
       return { ...loggedOut, earlierSessionIds: [...earlierSessionIds] };
+    },
+
+    async endProviderSessions(sent, call) {
+      const ended = await deps.endProviderSessions(sent, call);
+      sessionEnds.poke();
+      return ended === undefined ? { refused: true } : { sessions: ended.map(endedMessage) };
     },
 
     async redeemCode(request, call) {

@@ -12,7 +12,7 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { accountHandlers } from './account/account-calls.ts';
-import { createLinkedProviders } from './account/linked-providers.ts';
+import { createLinkedProviders } from './account/link-provider.ts';
 import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
@@ -35,11 +35,13 @@ import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessionCount } from './sessions/count-sessions.ts';
 import { createPresentPerson } from './sessions/present-person.ts';
+import { createEndProviderSessions, createSignOutAtProvider } from './sessions/upstream/provider-logout.ts';
 import { sessionCalls } from './sessions/session-calls.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
+import { createUpstreamSessions } from './store/upstream-sessions.postgres.ts';
 import { createRedisCodeStore, createRedisVisitStore } from './store/store.redis.ts';
 
 /** The schema `authorize`; run it before the service is built. */
@@ -104,6 +106,7 @@ export function buildAuthorize(
 
   const sessions = createSessions({
     store: sessionStore,
+    upstreamSessions: createUpstreamSessions(database),
     codes: codeStore,
     directory,
     audit,
@@ -161,7 +164,8 @@ export function buildAuthorize(
     sessions,
     limitGuesses,
   });
-  const logout = createLogout({ directory, sessions, audit });
+  const signOutAtProvider = createSignOutAtProvider(upstream);
+  const logout = createLogout({ directory, sessions, signOutAtProvider, audit });
   const presentPerson = createPresentPerson({ sessions, directory, dispatcher });
   const linkedProviders = createLinkedProviders({
     upstream,
@@ -179,6 +183,7 @@ export function buildAuthorize(
       finishLink: linkedProviders.finishLink,
     }),
     logout,
+    endProviderSessions: createEndProviderSessions({ ...upstream, directory, sessions }),
     changeOwnPassword,
     presentPerson,
     codes,

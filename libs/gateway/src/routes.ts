@@ -7,6 +7,7 @@ import { jwks, oauthAuthorizationServer, openidConfiguration, relatedOrigins } f
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
+import { providerLogout } from './endpoints/end-of-provider-session.ts';
 import { revokeByContract, revokeByStandard } from './endpoints/revoke.ts';
 import { token } from './endpoints/token.ts';
 import { userinfo } from './endpoints/userinfo.ts';
@@ -22,6 +23,7 @@ import { showPasswordLink, submitPasswordLink } from './pages/links/link-page.ts
 import { confirmEmail, showEmailLink } from './pages/links/email-link-page.ts';
 import { register, showRegistration } from './pages/links/registration-page.ts';
 import { showForgottenPassword, submitForgottenPassword } from './pages/links/forgotten-password-page.ts';
+import { afterProvider } from './pages/logout/after-provider.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
 import { answerFromProvider } from './pages/sign-in/provider-answer.ts';
@@ -108,6 +110,13 @@ export const routes: readonly Route[] = [
     dialects: ['contract', 'standard'],
     handle: backchannelDecision,
   },
+  {
+    ...body,
+    method: 'POST',
+    path: otherPaths.providerLogout,
+    dialects: ['standard'],
+    handle: providerLogout,
+  },
   { ...read, path: at.userinfo, handle: userinfo },
   { ...read, method: 'POST', path: at.userinfo, handle: userinfo },
   { ...read, path: otherPaths.forwardAuth, crossOrigin: false, handle: forwardAuth },
@@ -138,6 +147,7 @@ export const routes: readonly Route[] = [
   { ...post, path: otherPaths.passwordLink, handle: submitPasswordLink },
   { ...page, path: at.endSession, handle: logout },
   { ...post, path: at.endSession, handle: confirmLogout },
+  { ...page, path: otherPaths.afterProvider, handle: afterProvider },
 ];
 
 /** By path, the methods whose answers scripts of every origin may read, errors included, and `OPTIONS` for the preflight. */

@@ -33,6 +33,8 @@ export const otherPaths = {
   forgottenPassword: '/password/forgot',
   emailLink: '/email/link',
   providerAnswer: '/login/provider/:tenant/:provider',
+  providerLogout: '/login/provider/:tenant/:provider/backchannel-logout',
+  afterProvider: '/logout/provider',
   registration: '/register',
   assets: '/assets',
   relatedOrigins: '/.well-known/webauthn',

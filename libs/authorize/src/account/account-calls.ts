@@ -12,7 +12,7 @@ import type { FindPresentPerson, PresentPerson } from '../sessions/present-perso
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Database } from '@tessera/stores';
 import { recentActivity } from './activity.ts';
-import type { LinkedProviders } from './linked-providers.ts';
+import type { LinkedProviders } from './link-provider.ts';
 import { removeFactor } from './remove-factor.ts';
 import {
   firstPosition,

@@ -140,9 +140,13 @@ export function createFinish(deps: FinishDeps): Finish {
 }
 
 /** A sign-in in the second in which its application was enabled again counts as later than that. */
-function signInOf({ tenantId }: Visit, { userId, signedInAt, methods }: KnownPerson, { request }: Policy) {
+function signInOf(
+  { tenantId }: Visit,
+  { userId, signedInAt, methods, upstream }: KnownPerson,
+  { request }: Policy,
+) {
   const earliest = Number(request?.record.application.validFrom ?? 0n) * 1000;
-  return { tenantId, userId, methods, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
+  return { tenantId, userId, methods, upstream, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
 }
 
 /** A visit that could not be ended expires. It may be gone all the same, so the response that is ready must not be lost. */

@@ -2,7 +2,7 @@ import { hasTwoFactors, resistsPhishing, temporarilyUnavailable } from '@tessera
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
-import type { Departure, KnownPerson, Visit } from '../store/store.ts';
+import type { Departure, KnownPerson, UpstreamSession, Visit } from '../store/store.ts';
 
 /** What decides which steps a visit needs, by the current records. */
 export interface Policy {
@@ -54,6 +54,8 @@ export interface Verified {
   readonly methods: readonly string[];
   /** What the visit also remembers. */
   readonly learned?: Pick<Visit, 'makesPasskeys'>;
+  /** Of a person whom a provider identified. */
+  readonly upstream?: UpstreamSession;
 }
 
 /** One page of a visit. */

@@ -59,9 +59,14 @@ export function advance(
  * All methods that identified the person, and the time of the first: a password that was changed after it ends the sign-in. The session
  * that knew the person does not know of the new method, so that a new one is opened.
  */
-function identified(known: KnownPerson | undefined, { user, signedInAt, methods }: Verified): KnownPerson {
+function identified(
+  known: KnownPerson | undefined,
+  { user, signedInAt, methods, upstream = known?.upstream }: Verified,
+): KnownPerson {
   const { userId } = user;
-  if (known === undefined) return { userId, signedInAt, methods };
+  const session = upstream && { upstream };
+  if (known === undefined) return { userId, signedInAt, methods, ...session };
   if (known.userId !== userId) throw new Error('a step verified another person');
-  return { userId, signedInAt: known.signedInAt, methods: [...new Set([...known.methods, ...methods])] };
+  const all = [...new Set([...known.methods, ...methods])];
+  return { userId, signedInAt: known.signedInAt, methods: all, ...session };
 }

@@ -3,6 +3,7 @@ import { isServedAt, type DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from './sessions.ts';
+import type { ProviderReturn, SignOutAtProvider } from './upstream/provider-logout.ts';
 
 /** A request to sign out (contract GET /logout, OIDC RP-Initiated Logout §2); empty where a parameter is absent. */
 export interface LogoutRequest {
@@ -15,12 +16,15 @@ export interface LogoutRequest {
   readonly refuseFallback: boolean;
   /** A requested URI that is not registered is refused, and nothing ends. */
   readonly refuseUnregistered: boolean;
+  readonly providerReturn: ProviderReturn;
 }
 
 export interface LoggedOut {
   /** Empty if the browser should see our own page. */
   readonly location: string;
   readonly sessionEnded: boolean;
+  /** Where the browser signs out of its provider before that; empty if it need not. */
+  readonly providerLocation: string;
   /** The requested URI was refused: the session continues. */
   readonly redirectUriRefused: boolean;
   /** Of the session the browser had, live or ended; empty if it had none. */
@@ -36,9 +40,10 @@ export type Logout = (from: BrowserCall, request: LogoutRequest) => Promise<Logg
 export function createLogout(deps: {
   readonly directory: DirectoryClient;
   readonly sessions: Sessions;
+  readonly signOutAtProvider: SignOutAtProvider;
   readonly audit: AuthorizeAudit;
 }): Logout {
-  const { directory, sessions, audit } = deps;
+  const { directory, sessions, signOutAtProvider, audit } = deps;
 
   /** Empty for our own page; undefined if the requested URI is refused. */
   async function destination(from: BrowserCall, request: LogoutRequest): Promise<string | undefined> {
@@ -63,12 +68,15 @@ export function createLogout(deps: {
     const over = await sessions.logout(from);
     const { tenantId = '', sessionId = '', earlierSessionIds = [] } = over?.session ?? {};
     const sessionEnded = over?.ended ?? false;
-    return { location, sessionEnded, redirectUriRefused: false, tenantId, sessionId, earlierSessionIds };
+    const providerLocation = over && (await signOutAtProvider(from, over.session, request.providerReturn));
+    const ended = { sessionEnded, tenantId, sessionId, earlierSessionIds };
+    return { location, providerLocation: providerLocation ?? '', redirectUriRefused: false, ...ended };
   };
 }
 
 const refused: LoggedOut = {
   location: '',
+  providerLocation: '',
   sessionEnded: false,
   redirectUriRefused: true,
   tenantId: '',

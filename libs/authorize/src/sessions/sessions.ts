@@ -3,6 +3,7 @@ import type { EventBase } from '@tessera/audit';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
+import type { Queryable } from '@tessera/stores';
 import type { AuthorizeAudit } from '../audit.ts';
 import { knownBrowserHash } from '../browser-call.ts';
 import type { Browser, BrowserCall } from '../browser-call.ts';
@@ -11,12 +12,14 @@ import type {
   CodeStore,
   EndedSession,
   EndingSession,
+  IdentifiedSession,
   NewSessionRecord,
   Session,
   SessionEndReason,
   SessionId,
   SessionStore,
 } from '../store/store.ts';
+import type { EndedUpstream, UpstreamSessions } from '../store/upstream-sessions.postgres.ts';
 
 const tokenShape = /^ts_[A-Za-z0-9_-]{43}$/;
 
@@ -33,7 +36,7 @@ export interface OpenedSession {
 }
 
 /** Who signed in, and how. */
-export type SignIn = Pick<NewSessionRecord, 'tenantId' | 'userId' | 'signedInAt' | 'methods'>;
+export type SignIn = Pick<NewSessionRecord, 'tenantId' | 'userId' | 'signedInAt' | 'methods' | 'upstream'>;
 
 type SessionOfUser = Pick<Session, 'sessionId' | 'tenantId' | 'userId'>;
 
@@ -58,7 +61,15 @@ export interface Sessions {
    * Signs the browser out and drops the codes of its session. Returns the session it had at this issuer, live or ended.
    * Can be repeated after a failure: an ended session still loses its codes.
    */
-  logout(from: BrowserCall): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
+  logout(
+    from: BrowserCall,
+  ): Promise<{ readonly session: IdentifiedSession; readonly ended: boolean } | undefined>;
+  /** As `logout`, of all that were made with what a provider says is over; undefined, without an effect, unless `isFirst`. */
+  endUpstream(
+    by: EventBase & { readonly requestId: string },
+    over: EndedUpstream,
+    isFirst: (tx: Queryable) => Promise<boolean>,
+  ): Promise<EndedSession[] | undefined>;
   /** As `logout`, in another browser; undefined for a session that is not this person's. */
   endElsewhere(
     from: BrowserCall,
@@ -71,6 +82,7 @@ export interface Sessions {
 
 interface SessionsDeps {
   readonly store: SessionStore;
+  readonly upstreamSessions: UpstreamSessions;
   readonly codes: Pick<CodeStore, 'dropSession' | 'followSession'>;
   readonly directory: Pick<DirectoryClient, 'isTenantServedAt'>;
   readonly audit: AuthorizeAudit;
@@ -146,17 +158,18 @@ export function createSessions(deps: SessionsDeps): Sessions {
   };
 }
 
-type Ends = 'abandon' | 'logout' | 'endElsewhere' | 'endFor';
+type Ends = 'abandon' | 'logout' | 'endElsewhere' | 'endFor' | 'endUpstream';
 
 /** The ways in which a session ends, but for a sign-in that replaces it. */
 function endings({
   store,
+  upstreamSessions,
   codes,
   audit,
   lifetimes,
   ifServedHere,
   ending,
-}: Pick<SessionsDeps, 'store' | 'codes' | 'audit' | 'lifetimes'> & {
+}: Pick<SessionsDeps, 'store' | 'upstreamSessions' | 'codes' | 'audit' | 'lifetimes'> & {
   readonly ifServedHere: <S extends Session>(
     from: BrowserCall,
     session: S | undefined,
@@ -191,10 +204,23 @@ function endings({
       return session;
     },
 
+    endUpstream: async (by, over, isFirst) =>
+      upstreamSessions.end(over, {
+        isFirst,
+        ending: (session) => ({
+          sessionId: session.sessionId,
+          reason: 'provider',
+          requestId: by.requestId,
+          audit: audit.sessionEndedBy(by, session, 'provider'),
+        }),
+        // So that no code is left if the code store fails.
+        before: async ({ sessionId }) => codes.dropSession(sessionId, lifetimes.code),
+      }),
+
     async endFor(by, id) {
       const session = await store.identify(id);
       if (session === undefined) return undefined;
-      const row = audit.sessionEndedFor(by, session);
+      const row = audit.sessionEndedBy(by, session, 'administrator');
       const { requestId = '' } = by;
       await end({ sessionId: session.sessionId, reason: 'administrator', requestId, audit: row });
       return session;

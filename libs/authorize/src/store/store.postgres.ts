@@ -1,9 +1,16 @@
 import { auditInsert, auditRecords, type AuditRow } from '@tessera/audit';
 import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
-import type { Database } from '@tessera/stores';
+import type { Queryable } from '@tessera/stores';
 import { rememberBrowser } from './known-browsers.postgres.ts';
-import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
+import type {
+  EndedSession,
+  EndingSession,
+  NewSessionRecord,
+  Session,
+  SessionStore,
+  UpstreamSession,
+} from './store.ts';
 
 interface EarlierRow {
   earlier: string[];
@@ -93,9 +100,9 @@ const find = `
 
 const identify = (condition: string) => `
   WITH RECURSIVE found AS (
-    SELECT ${sessionColumns}, replaces FROM authorize.session WHERE ${condition}
+    SELECT ${sessionColumns}, replaces, upstream FROM authorize.session WHERE ${condition}
   ), ${earlierOf('found')}
-  SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age, ${earlierIds} FROM found`;
+  SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age, upstream, ${earlierIds} FROM found`;
 
 const identifyByToken = identify('token_hash = $1');
 const identifyById = identify('session_id = $1 AND tenant_id = $2');
@@ -108,7 +115,7 @@ const openAudit = auditInsert(
 
 const open = `
   WITH RECURSIVE had AS (
-    SELECT tenant_id, session_id, user_id, replaces, participants, end_reason FROM authorize.session
+    SELECT tenant_id, session_id, user_id, replaces, participants, end_reason, upstream FROM authorize.session
     WHERE token_hash = $13 AND ${codesMayLive}
   ), ${earlierOf('had')}, replaced AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
@@ -117,10 +124,12 @@ const open = `
   ), opened AS (
     INSERT INTO authorize.session
       (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-       ip_address, user_agent_hash, user_agent, methods, replaces, participants)
+       ip_address, user_agent_hash, user_agent, methods, replaces, upstream, participants)
     VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
             now() + make_interval(secs => $5), $6, $7, $17, $16::text[],
             (SELECT session_id FROM had WHERE tenant_id = $3 AND user_id = $4),
+            coalesce($18::jsonb, (SELECT upstream FROM had WHERE tenant_id = $3 AND user_id = $4
+                                  AND 'fed' = ANY($16::text[]) AND coalesce(end_reason, 'replaced') = 'replaced')),
             coalesce((SELECT participants FROM replaced WHERE tenant_id = $3 AND user_id = $4),
                      (SELECT participants FROM had WHERE tenant_id = $3 AND user_id = $4
                       AND coalesce(end_reason, 'replaced') = 'replaced'), '{}'))
@@ -179,7 +188,7 @@ const purge = `
   )`;
 
 /** Sessions in Postgres or PGlite. */
-export function createSessionStore(database: Database): SessionStore {
+export function createSessionStore(database: Queryable): SessionStore {
   return {
     async find(tokenHash, idleSeconds) {
       const values = [tokenHash, idleSeconds];
@@ -192,7 +201,7 @@ export function createSessionStore(database: Database): SessionStore {
     },
 
     async identify(by) {
-      const { rows } = await database.query<SessionRow & EarlierRow>(
+      const { rows } = await database.query<SessionRow & EarlierRow & { upstream: UpstreamSession | null }>(
         Buffer.isBuffer(by)
           ? { name: 'authorize.identify_session', text: identifyByToken, values: [by] }
           : {
@@ -202,7 +211,8 @@ export function createSessionStore(database: Database): SessionStore {
             },
       );
       if (rows[0] === undefined) return undefined;
-      return { ...toSession(rows[0]), earlierSessionIds: rows[0].earlier };
+      const [row] = rows;
+      return { ...toSession(row), earlierSessionIds: row.earlier, upstream: row.upstream ?? undefined };
     },
 
     async open(session, audit, replaced) {
@@ -294,6 +304,7 @@ function openValues(
     replaced?.requestId ?? '',
     session.methods,
     session.userAgent,
+    session.upstream === undefined ? null : JSON.stringify(session.upstream),
   ];
 }
 

@@ -18,6 +18,14 @@ const departureFields = z.object({
   resume: z.string(),
 });
 
+const upstreamFields = z.object({
+  provider: z.string(),
+  issuer: z.string(),
+  subject: z.string(),
+  sid: z.string().optional(),
+  hint: z.string().optional(),
+});
+
 /**
  * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1 knows the purpose
  * `code` alone, and no step but the last.
@@ -42,6 +50,7 @@ const visitFields = z.object({
       signedInAt: z.number().optional(),
       methods: z.array(z.string()),
       sessionId: z.string().optional(),
+      upstream: upstreamFields.optional(),
     })
     .optional(),
   done: z.array(z.string()).default([]),

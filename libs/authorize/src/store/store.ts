@@ -33,6 +33,18 @@ export interface Departure {
   readonly linkSessionId?: string | undefined;
 }
 
+/** The session at a provider that a person signed in with. */
+export interface UpstreamSession {
+  /** Name of the provider, and `iss` and `sub` of its ID token. */
+  readonly provider: string;
+  readonly issuer: string;
+  readonly subject: string;
+  /** Its `sid`, if it has one (OIDC Back-Channel Logout §2.1). */
+  readonly sid?: string | undefined;
+  /** The ID token, encrypted; absent if it is too long to be kept. */
+  readonly hint?: string | undefined;
+}
+
 /** Who is known in a visit, and how. */
 export interface KnownPerson {
   readonly userId: string;
@@ -42,6 +54,8 @@ export interface KnownPerson {
   readonly methods: readonly string[];
   /** The session that knows them; absent if a step of this visit identified them. */
   readonly sessionId?: string | undefined;
+  /** Absent unless a provider identified them in this visit. */
+  readonly upstream?: UpstreamSession | undefined;
 }
 
 /**
@@ -185,6 +199,8 @@ export interface NewSessionRecord {
   readonly signedInAt: number | undefined;
   /** How the person signed in: the `amr` claim (RFC 8176 §2). */
   readonly methods: readonly string[];
+  /** Absent: that of the session that it replaces, if this one also relies on a provider. */
+  readonly upstream?: UpstreamSession | undefined;
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
   readonly userAgentHash: string;
@@ -198,10 +214,10 @@ export interface NewSessionRecord {
 
 /**
  * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one ended it. `elsewhere`: the
- * person did, in another browser.
+ * person did, in another browser. `provider`: the one that they signed in with did.
  */
 export type SessionEndReason =
-  'administrator' | 'elsewhere' | 'logout' | 'replaced' | 'abandoned' | 'invalidated';
+  'administrator' | 'elsewhere' | 'logout' | 'replaced' | 'abandoned' | 'invalidated' | 'provider';
 
 /** A session to end, and the audit row that is written only if this call ends it. */
 export interface EndingSession {
@@ -251,12 +267,17 @@ export type SessionPosition = Pick<Session, 'tenantId' | 'userId' | 'sessionId'>
 /** Before all sessions. */
 export const firstPosition: SessionPosition = { tenantId: '', userId: '', sessionId: '' };
 
+/** A session, live or ended, with what ends with it. */
+export interface IdentifiedSession extends Session, EndedSession {
+  readonly upstream: UpstreamSession | undefined;
+}
+
 /** Sessions by the SHA-256 of the cookie's value. All times are the database's. */
 export interface SessionStore {
   /** The session, if it is live; the same statement records its use at most once a minute. */
   find(tokenHash: Buffer, idleSeconds: number): Promise<Session | undefined>;
   /** The session, live or ended, in order to end it. */
-  identify(by: Buffer | SessionId): Promise<(Session & EndedSession) | undefined>;
+  identify(by: Buffer | SessionId): Promise<IdentifiedSession | undefined>;
   /**
    * Creates a session, remembers its browser for the person and ends the session that it replaces, with their audit rows,
    * in one commit. If the replaced session was

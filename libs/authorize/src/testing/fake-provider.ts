@@ -148,7 +148,7 @@ export async function startFakeProvider(clientSecret = 'a secret of the provider
       const expires = Math.floor(Date.now() / 1000) + 300;
       const signed = await new SignJWT({ iss: issuer, exp: expires, ...claims })
         .setProtectedHeader({ alg: algorithm, kid: keys.jwk.kid ?? '', typ: type })
-        .setIssuedAt()
+        .setIssuedAt(typeof claims['iat'] === 'number' ? claims['iat'] : undefined)
         .sign(signsWith);
       return signature === undefined ? signed : signed.replace(/[^.]*$/, signature);
     },

@@ -1,13 +1,5 @@
 import { PersonService } from '@tessera/proto-gen/person';
-import {
-  Code,
-  ConnectError,
-  local,
-  route,
-  timestampFromMs,
-  type Client,
-  type Handlers,
-} from '@tessera/rpc';
+import { Code, ConnectError, local, route, timestampFromMs, type Client, type Handlers } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
 import type { FakeProviders } from './fake-providers.ts';
 

@@ -14,6 +14,7 @@ export interface FakeProvider {
   domains: string[];
   createsAccounts: boolean;
   trustsFactors: boolean;
+  signsOut: boolean;
   mappedClaims: string[];
 }
 
@@ -40,6 +41,7 @@ export class FakeProviders {
       domains: [],
       createsAccounts: false,
       trustsFactors: false,
+      signsOut: false,
       mappedClaims: [],
       ...fields,
     });

@@ -237,14 +237,15 @@ function linkContract(engine: string, open: () => Promise<Database>): void {
   it('refuses a sign-in that waited for the end of the link (EvalPlanQual keeps the rows that are not locked)', async () => {
     const { ada, tenantId, link, signIn } = await world();
     await link(ada, 's-1');
-    const blocked = await database.transaction(async (tx) => {
+    const [locked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const ending = database.transaction(async (tx) => {
       await tx.query({
         name: 'test.lock_person',
         text: 'SELECT FROM directory.user_account WHERE tenant_id = $1 AND user_id = $2 FOR UPDATE',
         values: [tenantId, ada],
       });
-      const waiting = signIn('s-1');
-      await waitUntilBlocked(database);
+      locked.resolve();
+      await mayEnd.promise;
       await tx.query({
         name: 'test.end_link',
         text: 'DELETE FROM directory.provider_identity WHERE tenant_id = $1 AND user_id = $2',
@@ -255,9 +256,13 @@ function linkContract(engine: string, open: () => Promise<Database>): void {
         text: 'UPDATE directory.user_account SET valid_from = valid_from + 1 WHERE tenant_id = $1 AND user_id = $2',
         values: [tenantId, ada],
       });
-      return { waiting };
     });
-    expect((await blocked.waiting).refusal).toBe('inactive');
+    await locked.promise;
+    const waiting = signIn('s-1');
+    await waitUntilBlocked(database);
+    mayEnd.resolve();
+    await ending;
+    expect((await waiting).refusal).toBe('inactive');
   });
 }
 

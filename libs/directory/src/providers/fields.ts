@@ -89,6 +89,12 @@ export const providerFields = {
     stored: 'boolean',
     reference: '`true`: the methods that it names (`amr`) count, so that its second factor is one',
   }),
+  signsOut: field({
+    schema: z.boolean().default(false),
+    stored: 'boolean',
+    reference:
+      '`true`: who signs out here is signed out there, too (OIDC RP-Initiated Logout); register `<issuer>/logout/provider` there',
+  }),
 };
 
 /** Only with a new provider, and where it has another issuer or client, is the secret required. */

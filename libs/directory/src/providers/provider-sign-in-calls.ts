@@ -32,10 +32,10 @@ export function providerSignInCalls({
     async getProvider({ tenantId, name }) {
       const found = (await providersOf(tenantId)).find((provider) => provider.name === name);
       if (found === undefined) throw notFound('The provider');
-      const { preset, issuer, clientId, displayName, scopes, trustsFactors } = found;
+      const { preset, issuer, clientId, displayName, scopes, trustsFactors, signsOut } = found;
       const clientSecret = await providerSecrets.open(tenantId, found);
       const registered = { name, preset, issuer, clientId, clientSecret, displayName, scopes: [...scopes] };
-      return { ...registered, trustsFactors, mappedClaims: mappedClaims(found) };
+      return { ...registered, trustsFactors, signsOut, mappedClaims: mappedClaims(found) };
     },
 
     async signInWithProvider({ claims, knownClaims, ...proof }, { requestId }) {

@@ -26,6 +26,7 @@ const inStandard = [
   'idTokenHint',
   'loginHint',
   'loginHintToken',
+  'logoutToken',
   'requestedExpiry',
 ] as const;
 

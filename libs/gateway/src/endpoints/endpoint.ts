@@ -10,6 +10,8 @@ export interface EndpointRequest {
   readonly parameters: RequestParameters;
   /** The query as it was sent; only for addresses of ours that are handed out with one. */
   readonly query: string;
+  /** The parts of the path that the route names. */
+  readonly path: Readonly<Record<string, string>>;
   /** The Authorization header. */
   readonly authorization: string | undefined;
 }

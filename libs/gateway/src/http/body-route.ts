@@ -34,6 +34,7 @@ export async function answerBody(
       dialect,
       parameters: requestParameters(parameters, dialect),
       query: rawQuery(request),
+      path: request.params as Record<string, string>,
       authorization,
     },
     gateway,

@@ -4,13 +4,21 @@ import { opaqueValue, type Random } from '@tessera/kit';
 /**
  * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `knownBrowser`
  * survives it and gives the browser a limit of wrong passwords of its own, `signedOut`, `decided`, `passwordSet` and `accountResult` carry the
- * result of a form to the next page.
+ * result of a form to the next page, `afterProvider` where a browser goes that signs out of a provider.
  */
 export type CookieName =
-  'accountResult' | 'browser' | 'session' | 'knownBrowser' | 'signedOut' | 'decided' | 'passwordSet';
+  | 'accountResult'
+  | 'afterProvider'
+  | 'browser'
+  | 'session'
+  | 'knownBrowser'
+  | 'signedOut'
+  | 'decided'
+  | 'passwordSet';
 
 const names: Readonly<Record<CookieName, string>> = {
   accountResult: 'tessera_account_result',
+  afterProvider: 'tessera_after_provider',
   browser: 'tessera_browser',
   session: 'tessera_session',
   knownBrowser: 'tessera_known_browser',
@@ -42,6 +50,7 @@ export function readCookie(app: FastifyInstance, request: FastifyRequest, name: 
 
 const pattern: Readonly<Record<CookieName, RegExp>> = {
   accountResult: /^[a-z_]{1,40}$/,
+  afterProvider: /^[\w-]{43}\.[\w-]{1,3000}$/,
   browser: /^tb_[\w-]{43}$/,
   session: /^ts_[\w.-]{1,500}$/,
   knownBrowser: /^tk_[\w-]{43}$/,

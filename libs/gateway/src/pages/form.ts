@@ -43,6 +43,8 @@ export function checkForm(
 export const purpose = {
   signIn: (interactionId: string) => `login\0${interactionId}`,
   signOut: 'logout',
+  /** Not a form: where a browser goes that comes back from a provider. */
+  afterProvider: (location: string) => `after-provider\0${location}`,
   /** The form that asks for a user code. */
   enterCode: 'device',
   /** The pages of one user code: a link to them works only in the browser where the code was entered. */

@@ -1,6 +1,8 @@
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
+import type { Gateway } from '../gateway.ts';
 import { writeCookie } from '../http/cookies.ts';
+import type { Incoming } from '../server/incoming.ts';
 import type { PageContext } from './page-context.ts';
 
 /** Gives the browser its new session and makes it known, after the end of a previous person's session has been recorded. */
@@ -16,23 +18,25 @@ export async function giveSession(
   }
 }
 
+/** What the report of an end needs of a request. */
+interface Noting {
+  readonly request: { readonly incoming: Pick<Incoming, 'requestId'> };
+  readonly gateway: Pick<Gateway, 'peers'>;
+}
+
 /**
  * Reports the end of a session, and of the person's earlier ones, to `token`. Await it before answering: a session that the
  * person has seen end must not be revived by an older copy of the codes in Redis.
  */
 export async function noteSessionEnd(
-  context: PageContext,
+  context: Noting,
   { tenantId, sessionId, earlierSessionIds }: Omit<EndedSession, '$typeName'>,
 ): Promise<void> {
   await Promise.all([sessionId, ...earlierSessionIds].map((ended) => noteEnd(context, tenantId, ended)));
 }
 
 /** Compatibility until 0.3: a `token` process of version 0.1 does not know this call. */
-async function noteEnd(
-  { request, gateway }: PageContext,
-  tenantId: string,
-  sessionId: string,
-): Promise<void> {
+async function noteEnd({ request, gateway }: Noting, tenantId: string, sessionId: string): Promise<void> {
   try {
     await gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, rootCall(request.incoming.requestId));
   } catch (error) {

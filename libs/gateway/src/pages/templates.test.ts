@@ -102,6 +102,10 @@ describe.each(pages)('the page %s', (page) => {
           add: hidden(value),
         },
         factors: { removeTotp: hidden(value), recoveryCodes: 1, newCodes: hidden(value) },
+        linkedProviders: {
+          linked: [{ name: value, since: 0, unlink: hidden(value) }],
+          others: [{ name: value, link: hidden(value) }],
+        },
         takesRecoveryCode: true,
         sessions: {
           sessions: [session(value), { ...session(value), isThis: true }],

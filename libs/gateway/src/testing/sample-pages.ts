@@ -80,7 +80,7 @@ const samples: Readonly<Record<string, Sample>> = {
         add: [],
       },
       factors: { removeTotp: [], recoveryCodes: 3, newCodes: [] },
-      providers: {
+      linkedProviders: {
         linked: [{ name: 'Microsoft', since: time, unlink: [] }],
         others: [{ name: 'Acme Warehouses of the North', link: [] }],
       },

@@ -12,14 +12,17 @@ interface Registration {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUri: string;
+  readonly backchannelLogoutUri: string;
 }
 
 /** Starts `oidc-provider` at a port of 127.0.0.1. Its people have an address of `domain`. */
 export async function startOpenIdProvider(
   port: number,
-  { clientId, clientSecret, redirectUris }: Registration,
+  registration: Registration,
   domain: string,
 ): Promise<OpenIdProvider> {
+  const { clientId, clientSecret, redirectUris, postLogoutRedirectUri, backchannelLogoutUri } = registration;
   const issuer = `http://127.0.0.1:${port}`;
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const provider = new Provider(issuer, {
@@ -30,8 +33,15 @@ export async function startOpenIdProvider(
         client_secret: clientSecret,
         redirect_uris: [...redirectUris],
         response_types: ['code'],
+        post_logout_redirect_uris: [postLogoutRedirectUri],
+        backchannel_logout_uri: backchannelLogoutUri,
+        backchannel_logout_session_required: true,
       },
     ],
+    features: { backchannelLogout: { enabled: true } },
+    // Its own refuses addresses that are not public.
+    fetch: async (url: string, { dispatcher: _guard, ...options }: RequestInit & { dispatcher?: unknown }) =>
+      fetch(url, options),
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,

@@ -21,6 +21,12 @@ export interface ProviderAudit {
     provider: string,
     refused: Pick<RefusedSignIn, 'reason' | 'detail'>,
   ): void;
+  /** A logout token ended nothing. */
+  logoutRefused(
+    by: { readonly requestId: string; readonly ipAddress: string; readonly tenantId: string },
+    provider: string,
+    refused: Pick<RefusedSignIn, 'reason' | 'detail'>,
+  ): void;
 }
 
 export function createProviderAudit(batch: AuditBatch): ProviderAudit {
@@ -35,6 +41,11 @@ export function createProviderAudit(batch: AuditBatch): ProviderAudit {
         ...(clientId === '' ? {} : { clientId }),
         details: detailsOf(provider, detail),
       });
+    },
+
+    logoutRefused(by, provider, { reason, detail }) {
+      const event = { event: 'auth.provider.logout_refused', outcome: 'failure', reason } as const;
+      batch.add({ ...event, ...by, details: detailsOf(provider, detail) });
     },
 
     linkRefused(from, { tenantId, userId, sessionId }, provider, { reason, detail }) {

@@ -31,7 +31,11 @@ export interface Proved {
 /** Sends browsers to providers and judges what they bring back. Both throw what `refusalOf` knows. */
 export interface ProviderExchange {
   /** A provider as it is declared; undefined if the tenant has none of that name. */
-  declared(from: BrowserCall, tenantId: string, name: string): Promise<DeclaredProvider | undefined>;
+  declared(
+    from: Pick<BrowserCall, 'call'>,
+    tenantId: string,
+    name: string,
+  ): Promise<DeclaredProvider | undefined>;
   /** Where the browser of a visit goes, and what the visit remembers of it. */
   leave(
     from: BrowserCall,
@@ -52,7 +56,7 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
   const { directoryService, usedValues, reach, random, clock } = deps;
 
   async function declared(
-    { call }: BrowserCall,
+    { call }: Pick<BrowserCall, 'call'>,
     tenantId: string,
     name: string,
   ): Promise<DeclaredProvider | undefined> {
@@ -78,7 +82,12 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
       const redirectUri = providerAnswerUri(from.browser.issuer, visit.tenantId, to.name);
       return {
         departure: departureOf(
-          { provider: to.name, issuer: to.issuer, resume, ...(linkSessionId !== undefined && { linkSessionId }) },
+          {
+            provider: to.name,
+            issuer: to.issuer,
+            resume,
+            ...(linkSessionId !== undefined && { linkSessionId }),
+          },
           ticket,
           clock.now(),
         ),

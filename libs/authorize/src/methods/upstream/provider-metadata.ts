@@ -79,7 +79,7 @@ export function createMetadataCache({
 }
 
 /** Whether a browser or we may be sent there: never to `javascript:` or the like. */
-function isHttp(uri: string | undefined, allowInsecure: boolean): boolean {
+export function isHttp(uri: string | undefined, allowInsecure: boolean): boolean {
   const protocol = uri === undefined ? undefined : URL.parse(uri)?.protocol;
   return protocol === 'https:' || (allowInsecure && protocol === 'http:');
 }

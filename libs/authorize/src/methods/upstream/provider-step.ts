@@ -1,4 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import type { Random } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
@@ -9,6 +10,7 @@ import { NoAccountError, refusalOf } from './provider-refusals.ts';
 import { askedBy } from './provider-request.ts';
 import type { ProviderAnswer } from './provider.ts';
 import { domainOf } from './tenant-providers.ts';
+import { upstreamSessionOf } from '../../sessions/upstream/upstream-session.ts';
 import type { Upstream } from './upstream.ts';
 
 /** The gateway keeps a few fields. */
@@ -23,8 +25,9 @@ export function createProviderStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'isActive'>;
   readonly upstream: Pick<Upstream, 'exchange' | 'tenantProviders' | 'audit'>;
+  readonly random: Random;
 }): Step {
-  const { directoryService, directory } = deps;
+  const { directoryService, directory, random } = deps;
   const { exchange, tenantProviders, audit } = deps.upstream;
 
   async function leave(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult> {
@@ -59,7 +62,8 @@ export function createProviderStep(deps: {
     );
     if (user?.tenantId !== tenantId || !directory.isActive(user)) throw new NoAccountError(refusal);
     const signedInAt = timeOfSignIn(answer, Number(signedInAtMs), Number(user.validFrom) * 1000);
-    return { outcome: 'verified', user, signedInAt, methods: methodsOf(answer, by.trustsFactors) };
+    const upstream = upstreamSessionOf(by.name, answer, from.browser.browserId, random);
+    return { outcome: 'verified', user, signedInAt, methods: methodsOf(answer, by.trustsFactors), upstream };
   }
 
   function refused(from: BrowserCall, policy: Policy, name: string, error: unknown): StepResult {

@@ -1,8 +1,13 @@
 import type { GetProviderResponse } from '@tessera/proto-gen/directory';
 import type { Fetch } from '@tessera/outbound';
-import { errors, jwtVerify } from 'jose';
+import { errors, jwtVerify, type JWTPayload } from 'jose';
 import * as client from 'openid-client';
-import { ProviderUnreachableError, type FindMetadata, type ProviderMetadata } from './provider-metadata.ts';
+import {
+  isHttp,
+  ProviderUnreachableError,
+  type FindMetadata,
+  type ProviderMetadata,
+} from './provider-metadata.ts';
 
 /** A provider as it is declared, with its secret. */
 export type DeclaredProvider = Omit<GetProviderResponse, '$typeName' | '$unknown'>;
@@ -57,6 +62,13 @@ export interface Provider {
     checks: Checks,
     asks: (idToken: ProviderAnswer['claims']) => boolean,
   ): Promise<ProviderAnswer>;
+  /** Where the browser signs out (OIDC RP-Initiated Logout §2); undefined for a provider that has no such address. */
+  endSessionUrl(parameters: Readonly<Record<string, string>>): string | undefined;
+  /**
+   * The claims of a logout token that the provider signed for us, none of which is judged but `iss`, `aud` and the times (OIDC Back-Channel Logout
+   * §2.6). Throws as `answer` does.
+   */
+  logoutToken(token: string): Promise<JWTPayload>;
 }
 
 /** Whom an ID token is signed by can be proved to others: a shared secret proves nothing, and `none` nothing at all. */
@@ -114,6 +126,14 @@ export async function openProvider(declared: DeclaredProvider, reach: Reach): Pr
           : undefined;
       return { idToken, claims, userInfo };
     },
+
+    endSessionUrl(parameters) {
+      const { end_session_endpoint: endpoint } = metadata.server;
+      if (!isHttp(endpoint, reach.allowInsecure)) return undefined;
+      return client.buildEndSessionUrl(configuration, { ...parameters }).href;
+    },
+
+    logoutToken: async (token) => verifyLogoutToken(token, declared, metadata),
   };
 }
 
@@ -153,10 +173,43 @@ async function verifySignature(
       await verify();
     });
   } catch (error) {
-    throw error instanceof errors.JOSEError && !ofKeySet.has(error.code)
-      ? new ProviderAnswerError('invalid', error)
-      : new ProviderUnreachableError('its keys cannot be read', { cause: error });
+    throw failureOfSignature(error);
   }
+}
+
+/** Seconds since a logout token was made. */
+export const longestLogoutToken = 600;
+
+const typesOfLogoutTokens: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'logout+jwt']);
+
+/** Anybody may send one, so that new keys are fetched for it at most once within some seconds. */
+async function verifyLogoutToken(
+  token: string,
+  { issuer, clientId: audience }: DeclaredProvider,
+  { keys }: ProviderMetadata,
+): Promise<JWTPayload> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      issuer,
+      audience,
+      algorithms,
+      clockTolerance: toleranceSeconds,
+      maxTokenAge: longestLogoutToken,
+      requiredClaims: ['iat', 'exp', 'jti', 'events'],
+    });
+    const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, '');
+    if (!typesOfLogoutTokens.has(type))
+      throw new ProviderAnswerError('invalid', 'it is a token of another type');
+    return payload;
+  } catch (error) {
+    throw error instanceof ProviderAnswerError ? error : failureOfSignature(error);
+  }
+}
+
+function failureOfSignature(error: unknown): Error {
+  return error instanceof errors.JOSEError && !ofKeySet.has(error.code)
+    ? new ProviderAnswerError('invalid', error)
+    : new ProviderUnreachableError('its keys cannot be read', { cause: error });
 }
 
 const ofKeySet = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']);

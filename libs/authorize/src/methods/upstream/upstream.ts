@@ -16,6 +16,7 @@ export interface Upstream {
   readonly tenantProviders: TenantProviders;
   readonly usedValues: UsedValues;
   readonly audit: ProviderAudit;
+  readonly reach: Reach;
 }
 
 const timeoutMs = 3_000;
@@ -41,5 +42,6 @@ export function createUpstream(deps: {
     tenantProviders: createTenantProviders({ directoryService, clock }),
     usedValues,
     audit: createProviderAudit(batch),
+    reach,
   };
 }

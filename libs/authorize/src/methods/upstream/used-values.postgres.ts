@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Database } from '@tessera/stores';
+import type { Queryable } from '@tessera/stores';
 
 /** Values that count once: Postgres says which of any number of callers came first. */
 export interface UsedValues {
@@ -21,7 +21,7 @@ const purge = `
   )`;
 
 /** Used values in Postgres or PGlite. */
-export function createUsedValues(database: Database): UsedValues {
+export function createUsedValues(database: Queryable): UsedValues {
   return {
     async use(parts, lifetimeSeconds) {
       const digest = hash('sha256', JSON.stringify(parts), 'buffer');

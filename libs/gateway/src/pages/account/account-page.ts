@@ -187,6 +187,7 @@ async function sendAccount(
         token(purpose.signOut),
         { name: 'going', value: 'account' },
         { name: 'tenant', value: tenantId },
+        ...(account.providers.length > 0 ? [{ name: 'signs_out', value: 'provider' }] : []),
       ],
     },
   });

@@ -7,7 +7,7 @@ import { resultOf, type AccountSection } from './account-section.ts';
 
 /** The providers that a person signs in with, and those that they may add. */
 export const providersSection: AccountSection = {
-  name: 'providers',
+  name: 'linkedProviders',
 
   show: ({ account, fieldsOf }) => ({
     linked: account.providers

@@ -10,6 +10,7 @@ import { antiForgeryField, checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
 import { sendPage, sendPageError } from '../page.ts';
 import { noteSessionEnd } from '../session.ts';
+import { returnFromProvider } from './after-provider.ts';
 
 /** How long the page after a logout may still say so, in seconds. */
 const signedOutSeconds = 60;
@@ -45,7 +46,7 @@ export const logout: PageHandler = async (context) => {
   const asked = await readLogout(context, readQuery(context.request));
   const isStrict = context.gateway.config.TESSERA_PROFILE === 'strict';
   if (isStrict && (await mustAsk(context, asked))) return askToSignOut(context, asked);
-  const location = await endSession(context, asked, { refuseUnregistered: isStrict });
+  const location = await endSession(context, asked, { refuseUnregistered: isStrict, returns: true });
   return location === undefined ? refuseUri(context) : context.reply.redirect(location, 302);
 };
 
@@ -63,8 +64,13 @@ export const confirmLogout: PageHandler = async (context) => {
   }
   checkForm(app, request, form, purpose.signOut, gateway);
   const onward = onwardPath(form);
-  const location = await endSession(context, await readLogout(context, form), { refuseUnregistered: false });
-  return onward === undefined ? reply.redirect(location ?? '/login', 303) : redirectToPage(reply, onward);
+  // Who only changes the account stays signed in at the provider, and the forms of most pages may lead nowhere else.
+  const returns = onward === undefined || form.get('signs_out') === 'provider';
+  const asked = await readLogout(context, form);
+  const location = await endSession(context, asked, { refuseUnregistered: false, returns, onward });
+  return location === onward && onward !== undefined
+    ? redirectToPage(reply, onward)
+    : reply.redirect(location ?? '/login', 303);
 };
 
 /** Where a form wants to go on: back to the authorization request, the sign-in or the decision it interrupted. */
@@ -92,10 +98,21 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
 async function endSession(
   context: PageContext,
   asked: LogoutRequest,
-  { refuseUnregistered }: { readonly refuseUnregistered: boolean },
+  {
+    refuseUnregistered,
+    returns,
+    onward,
+  }: {
+    readonly refuseUnregistered: boolean;
+    /** Whether the browser may sign out of the person's provider before. */
+    readonly returns: boolean;
+    /** A page of ours to go on with. */
+    readonly onward?: string | undefined;
+  },
 ): Promise<string | undefined> {
   const { app, request, reply, gateway } = context;
-  const { location, redirectUriRefused, ...ended } = await gateway.peers.authorize.endSession(
+  const back = returns ? returnFromProvider(context) : undefined;
+  const answer = await gateway.peers.authorize.endSession(
     {
       browser: browserContext(app, request),
       clientId: asked.clientId,
@@ -104,14 +121,22 @@ async function endSession(
       hintedClientId: asked.hint?.clientId ?? '',
       refuseFallback: gateway.config.TESSERA_PROFILE === 'strict',
       refuseUnregistered,
+      providerReturnUri: back?.uri ?? '',
+      providerReturnState: back?.state ?? '',
     },
     rootCall(request.incoming.requestId),
   );
+  const { location, providerLocation, redirectUriRefused, ...ended } = answer;
   if (redirectUriRefused) return undefined;
   if (ended.sessionId !== '') await noteSessionEnd(context, ended);
   reply.header('cache-control', 'no-store');
   dropCookie(request, reply, 'session');
-  if (location !== '') return location;
+  const next = onward ?? (location === '' ? '/login' : location);
+  if (back !== undefined && providerLocation !== '') {
+    back.remember(next);
+    return providerLocation;
+  }
+  if (next !== '/login') return next;
   writeCookie(request, reply, 'signedOut', '1', signedOutSeconds);
   return '/login';
 }
@@ -179,7 +204,8 @@ function refuseUri(context: PageContext): FastifyReply {
     template: 'sign-out',
     title: 'This address is not registered',
     message: `${error.message} You are not signed out yet.`,
-    formTarget: 'own',
+    // It may lead to the person's provider.
+    formTarget: 'client',
     data: { fields: [antiForgery(context)] },
   });
 }

@@ -80,13 +80,16 @@ describe('GET /login/provider/:tenant/:provider', () => {
     ['unreachable', 'link_unreachable'],
     ['not_recent', 'link_failed'],
     ['of a newer version', 'link_failed'],
-  ])('leads back to the account page after a link (%s), with what became of it', async (linkProblem, result) => {
-    const next = { next: { case: 'done' as const, value: {} } };
-    const resume = 'going=account&tenant=acme';
-    const answer = await get(open({ answerFromProvider: () => ({ next, resume, linkProblem }) }), url);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
-    expect(answer.cookies).toMatchObject([{ name: 'tessera_account_result', value: result }]);
-  });
+  ])(
+    'leads back to the account page after a link (%s), with what became of it',
+    async (linkProblem, result) => {
+      const next = { next: { case: 'done' as const, value: {} } };
+      const resume = 'going=account&tenant=acme';
+      const answer = await get(open({ answerFromProvider: () => ({ next, resume, linkProblem }) }), url);
+      expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
+      expect(answer.cookies).toMatchObject([{ name: 'tessera_account_result', value: result }]);
+    },
+  );
 
   it('passes on what the provider answered, and sends the browser on with its session', async () => {
     const session = { sessionToken: `ts_${'s'.repeat(43)}`, maxAge: 60 };

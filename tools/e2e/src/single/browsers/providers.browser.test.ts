@@ -40,7 +40,16 @@ describe('providers of a tenant in a real Chromium', () => {
       redirect('corp'),
       ...Object.entries(issuers).map(([tenant, issuer]) => `${issuer}/login/provider/${tenant}/corp`),
     ];
-    company = await startOpenIdProvider(companyPort, { ...registered, redirectUris }, 'corp.example');
+    company = await startOpenIdProvider(
+      companyPort,
+      {
+        ...registered,
+        redirectUris,
+        postLogoutRedirectUri: `${baseUrl}/logout/provider`,
+        backchannelLogoutUri: `${redirect('corp')}/backchannel-logout`,
+      },
+      'corp.example',
+    );
     const start = async (server: ServerProcess, name: string, url: string, state: string) => {
       const { port } = new URL(url);
       const data = join(directory, name);
@@ -203,7 +212,10 @@ describe('providers of a tenant in a real Chromium', () => {
         await page.getByRole('heading', { name: 'Your account' }).waitFor();
         expect(page.url()).toBe(`${issuer}/account`);
         await page.goto(`${baseUrl}/account?tenant=acme`);
-        await page.getByLabel(/password/i).first().waitFor();
+        await page
+          .getByLabel(/password/i)
+          .first()
+          .waitFor();
         await page.goto(`${issuer}/account`);
         await page.getByRole('heading', { name: 'Your account' }).waitFor();
       });
@@ -239,6 +251,52 @@ describe('providers of a tenant in a real Chromium', () => {
     });
   });
 
+  it('sign a person out, too, on the way back to the application, and then ask them again', async () => {
+    await withPage(async (page) => {
+      const finish = await begin(page);
+      await button(page, 'Continue with Corp').click();
+      await atCompany(page, 'ada');
+      await finish();
+      const signOut = new URLSearchParams({
+        client_id: 'acme-web',
+        post_logout_redirect_uri: redirectUri,
+        state: 'mine',
+      });
+      await page.goto(`${baseUrl}/logout?${signOut.toString()}`);
+      expect(page.url()).toContain(`${company.issuer}/session/end`);
+      await button(page, 'Yes, sign me out').click();
+      await page.waitForURL(`${redirectUri}*`);
+      const { searchParams } = new URL(page.url());
+      expect([searchParams.get('state'), searchParams.get('logged_out')]).toEqual(['mine', '1']);
+      await begin(page);
+      await button(page, 'Continue with Corp').click();
+      await page.locator('input[name=login]').waitFor();
+    });
+  });
+
+  it('end what they made when a person signs out there, in this browser alone', async () => {
+    const elsewhere = await browser.newContext({ locale: 'en' });
+    const other = await elsewhere.newPage();
+    const signIn = async (page: Page) => {
+      await page.goto(`${baseUrl}/account?tenant=acme`);
+      await button(page, 'Continue with Corp').click();
+      await atCompany(page, 'cy');
+      await page.getByRole('heading', { name: 'Your account' }).waitFor();
+    };
+    await signIn(other);
+    await withPage(async (page) => {
+      await signIn(page);
+      await page.goto(`${company.issuer}/session/end?client_id=front`);
+      await button(page, 'Yes, sign me out').click();
+      await page.waitForURL(/session\/end\/success/);
+      await page.goto(`${baseUrl}/account?tenant=acme`);
+      await button(page, 'Continue with Corp').waitFor();
+      await other.reload();
+      await other.getByRole('heading', { name: 'Your account' }).waitFor();
+    });
+    await elsewhere.close();
+  });
+
   it('say in the language of the person what they refused, and the password goes on', async () => {
     await withPage(async (page) => {
       const finish = await begin(page);
@@ -267,6 +325,7 @@ function stateOfFront(
     clientId: 'front',
     clientSecret: secret,
     createsAccounts: true,
+    signsOut: true,
   };
   return JSON.stringify({
     tenants: [
@@ -294,6 +353,7 @@ function stateOfFront(
             type: 'public',
             grantTypes: ['authorization_code'],
             redirectUris: [redirectUri],
+            logoutRedirectUris: [redirectUri],
             scopes: ['openid', 'profile', 'email'],
           },
           {

@@ -162,9 +162,9 @@ const accountCalls: readonly GoodRequest[] = [
   {
     method: 'PersonService.LinkOwnProvider',
     async request(tenant) {
-      const { userId } = await tenant.record('User', { username: tenant.newName() });
+      const person = await tenant.record('User', { username: tenant.newName() });
       const { id: tenantId, provider, providerIssuer: issuer } = tenant;
-      return { tenantId, userId: String(userId), provider, issuer, subject: tenant.newName() };
+      return { tenantId, userId: textAt(person, 'userId'), provider, issuer, subject: tenant.newName() };
     },
   },
   {
@@ -711,8 +711,9 @@ const mailed = 'its link is in a mail; email-changes.test.ts tries it for people
 export const withoutCrossing: Readonly<Record<string, string>> = {
   'AuthorizeService.AnswerFromProvider':
     'needs a provider; provider-step.test.ts brings answers to another tenant',
-  'AccountService.LinkProvider':
-    'needs a provider; linked-providers.test.ts in authorize asks for one of another tenant',
+  'AccountService.LinkProvider': 'needs a provider; link-provider.test.ts asks for one of another tenant',
+  'AuthorizeService.EndProviderSessions':
+    'needs a provider; provider-logout.test.ts sends tokens to the address of another tenant',
   'AuthorizeService.WatchSessionEnds': ofAll,
   'AuthorizeService.TakeLogoutNotices': ofAll,
   'AuthorizeService.FinishLogoutNotice': ofAll,

@@ -237,6 +237,7 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     expires_at: later,
     ip_address: `''`,
     user_agent_hash: `''`,
+    upstream: `jsonb_build_object('provider', 'okta', 'issuer', 'https://okta.example', 'subject', 'u' || i, 'sid', 's' || i)`,
   });
   await fill('authorize.session_end', rows, {
     recorded_at: earlier,

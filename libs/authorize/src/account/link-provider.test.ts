@@ -72,7 +72,12 @@ async function leaveToSignIn(person: Person): Promise<string> {
   const { next } = await world.gateway.begin({ browser, visit: { case: 'request', value: { parameters } } });
   const value = next?.next.case === 'step' ? (next.next.value.interaction?.interactionId ?? '') : '';
   const visit = { case: 'interactionId', value } as const;
-  const sent = await world.gateway.continue({ browser, visit, step: 'provider', fields: { provider: 'corp' } });
+  const sent = await world.gateway.continue({
+    browser,
+    visit,
+    step: 'provider',
+    fields: { provider: 'corp' },
+  });
   return sent.next?.next.case === 'redirect' ? sent.next.next.value.location : '';
 }
 
@@ -112,12 +117,11 @@ describe('a signed-in person', () => {
   it('needs a recent sign-in to link and to unlink, with the second factor that they have', async () => {
     const person = await signedIn();
     world.directory.providers.bind('acme', 'corp', subject, userId);
-    const unlink = async () =>
-      world.account.unlinkProvider({ browser: person.context(), provider: 'corp' });
+    const unlink = async () => world.account.unlinkProvider({ browser: person.context(), provider: 'corp' });
     const tooOld = `UPDATE authorize.session SET auth_time = auth_time - interval '301 seconds' WHERE user_id = $1`;
     await world.directory.changeUser(userId, { totpCode: '123123' });
     for (const { problem } of [await link(person, 'other'), await unlink()])
-      expect(problem, 'one factor').toBe(AccountProblem.SIGN_IN_AGAIN);
+      expect(problem, 'one factor').toBe(AccountProblem.SIGNED_OUT);
     await world.directory.changeUser(userId, (user) => {
       delete user.totpCode;
     });
@@ -267,7 +271,9 @@ describe('the answer to a link', () => {
     swapped.set('code', corp.signIn(theirs, { sub: 'of bob' }).get('code') ?? '');
     expect(await outcomeOf(person, swapped)).toBe('invalid_answer');
     corp.faults = { claims: { aud: 'another client' } };
-    expect(await outcomeOf(person, corp.signIn(await leave(person), { sub: subject }))).toBe('invalid_answer');
+    expect(await outcomeOf(person, corp.signIn(await leave(person), { sub: subject }))).toBe(
+      'invalid_answer',
+    );
     corp.faults = {};
     const crossed = corp.signIn(await leave(person), { sub: subject });
     expect((await bring(person, crossed, 'other')).linkProblem).toBe('invalid_answer');

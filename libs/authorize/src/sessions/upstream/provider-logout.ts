@@ -1,0 +1,114 @@
+import { within, TimeLimitError } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { CallContext } from '@tessera/rpc';
+import type { BrowserCall } from '../../browser-call.ts';
+import type { ProviderAudit } from '../../methods/upstream/provider-audit.ts';
+import type { ProviderExchange } from '../../methods/upstream/provider-exchange.ts';
+import { ProviderUnreachableError } from '../../methods/upstream/provider-metadata.ts';
+import { invalidAnswer, refusalOf } from '../../methods/upstream/provider-refusals.ts';
+import { longestLogoutToken, openProvider, type Reach } from '../../methods/upstream/provider.ts';
+import { createUsedValues } from '../../methods/upstream/used-values.postgres.ts';
+import type { EndedSession, IdentifiedSession } from '../../store/store.ts';
+import type { Sessions } from '../sessions.ts';
+import { saidOver } from './logout-token.ts';
+import { idTokenOf } from './upstream-session.ts';
+
+/** Where a provider sends the browser back after it signed out there, and what it brings. */
+export interface ProviderReturn {
+  /** Empty: the browser does not go there. */
+  readonly uri: string;
+  readonly state: string;
+}
+
+/** Where the browser signs out of the provider of a session; empty if it need not, or the provider cannot be reached. */
+export type SignOutAtProvider = (
+  from: BrowserCall,
+  session: Pick<IdentifiedSession, 'tenantId' | 'upstream'>,
+  back: ProviderReturn,
+) => Promise<string>;
+
+/** A logout token, and to the address of which provider it was sent. */
+export interface SentLogoutToken {
+  /** That was asked, and the tenant whose own it is; empty at the shared issuer. */
+  readonly issuer: string;
+  readonly issuerTenantId: string;
+  readonly tenantId: string;
+  readonly provider: string;
+  readonly logoutToken: string;
+  readonly ipAddress: string;
+}
+
+/** Ends what a provider says is over; undefined if it says nothing of that kind. Throws `temporarily_unavailable` while it is not known. */
+export type EndProviderSessions = (
+  sent: SentLogoutToken,
+  call: CallContext,
+) => Promise<EndedSession[] | undefined>;
+
+/** Who signs out does not wait for a provider that is slow. */
+const timeoutMs = 1_500;
+
+export function createSignOutAtProvider({
+  exchange,
+  reach,
+}: {
+  readonly exchange: Pick<ProviderExchange, 'declared'>;
+  readonly reach: Reach;
+}): SignOutAtProvider {
+  return async (from, { tenantId, upstream }, { uri, state }) => {
+    if (upstream === undefined || uri === '') return '';
+    const to = await exchange.declared(from, tenantId, upstream.provider);
+    if (to?.signsOut !== true || to.issuer !== upstream.issuer) return '';
+    const idToken = idTokenOf(upstream, from.browser.browserId);
+    const hint =
+      idToken === undefined ? { logout_hint: upstream.sid ?? upstream.subject } : { id_token_hint: idToken };
+    try {
+      const opened = await within(timeoutMs, openProvider(to, reach));
+      return opened.endSessionUrl({ ...hint, post_logout_redirect_uri: uri, state }) ?? '';
+    } catch (error) {
+      if (error instanceof ProviderUnreachableError || error instanceof TimeLimitError) return '';
+      throw error;
+    }
+  };
+}
+
+export function createEndProviderSessions({
+  exchange,
+  reach,
+  directory,
+  sessions,
+  audit,
+}: {
+  readonly exchange: Pick<ProviderExchange, 'declared'>;
+  readonly reach: Reach;
+  readonly directory: Pick<DirectoryClient, 'isTenantServedAt'>;
+  readonly sessions: Pick<Sessions, 'endUpstream'>;
+  readonly audit: Pick<ProviderAudit, 'logoutRefused'>;
+}): EndProviderSessions {
+  return async ({ issuer, issuerTenantId, tenantId, provider, logoutToken, ipAddress }, call) => {
+    const at = { issuer, tenantId: issuerTenantId };
+    const isHere = await directory.isTenantServedAt(tenantId, at, call.onward());
+    const to = isHere ? await exchange.declared({ call }, tenantId, provider) : undefined;
+    if (to === undefined) return undefined;
+    const by = { requestId: call.requestId, ipAddress };
+    try {
+      const claims = await (await openProvider(to, reach)).logoutToken(logoutToken);
+      const { jti, ...over } = saidOver(claims);
+      // No token is accepted longer than that.
+      const lifetimeSeconds = longestLogoutToken + 120;
+      const ended = await sessions.endUpstream(
+        by,
+        { tenantId, provider, issuer: to.issuer, ...over },
+        async (tx) => createUsedValues(tx).use(['logout token', tenantId, to.issuer, jti], lifetimeSeconds),
+      );
+      if (ended === undefined) throw invalidAnswer('it was used before');
+      return ended;
+    } catch (error) {
+      const refused = refusalOf(error);
+      if (refused === undefined) throw error;
+      audit.logoutRefused({ ...by, tenantId }, provider, refused);
+      if (error instanceof ProviderUnreachableError) throw temporarilyUnavailable(error);
+      return undefined;
+    }
+  };
+}
