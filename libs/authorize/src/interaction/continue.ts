@@ -64,8 +64,8 @@ export function createContinue(deps: {
     if (due === undefined) return end(visit, undefined, isDenied);
     const at = { steps, from, visit, policy, interactionId };
     const taken = stepOfForm(steps, due, submitted.step);
-    if (taken === undefined) return { next: await nextPage(due, at) };
     await policies.requirePerson(from, policy, visit);
+    if (taken === undefined) return { next: await nextPage(due, at) };
     const result = await taken.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };

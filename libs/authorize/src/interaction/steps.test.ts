@@ -211,8 +211,11 @@ describe('a person who is signed in', () => {
     expect(before?.authentication?.methods).toEqual(['pwd']);
     const due = stepOf(await begin(person));
     expect(due.name).toBe('otp');
+    const earlier = person.context();
     const { session } = await send(person, due.interaction?.interactionId ?? '', 'otp', { otp: 'ada' });
     expect(session).toBeDefined();
+    const ofEarlier = await world.gateway.getSession({ browser: earlier });
+    expect(ofEarlier.session, 'who knows the former value gains nothing (session fixation)').toBeUndefined();
     const after = await sessionOf(person);
     expect(after?.authentication?.methods).toEqual(['pwd', 'otp']);
     expect(after?.sessionId).not.toBe(before?.sessionId);

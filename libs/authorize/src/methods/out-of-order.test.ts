@@ -114,4 +114,36 @@ describe('a sign-in that needs two factors', () => {
     expect(await send(person, interactionId, 'password', sent)).toBe('totp');
     expect(person.sessionToken).toBe('');
   });
+
+  it.each(['by an administrator, which ends sign-ins of before', 'without a word'])(
+    'is not passed by who waits for the factor to be removed: %s',
+    async (how) => {
+      const username = account({ totpCode: '654321' });
+      const person = newPerson(world);
+      const { interactionId } = await begin(person);
+      expect(await send(person, interactionId, 'password', { identifier: username, password })).toBe('totp');
+      const validFrom = BigInt(Math.floor(Date.now() / 1000) + 60);
+      await world.directory.changeUser(`strict-${username}`, (user) => {
+        delete user.totpCode;
+        if (how !== 'without a word') user.validFrom = validFrom;
+      });
+      const next = await send(person, interactionId, 'totp', { totp_code: '' });
+      expect(next).toBe(how === 'without a word' ? 'totp_enrolment' : 'error');
+      expect(person.sessionToken).toBe('');
+    },
+  );
+
+  it('is not passed by the calls of a gateway of version 0.1, which know the password alone', async () => {
+    const identifier = account({ totpCode: '654321' });
+    const person = newPerson(world);
+    const browser = person.context();
+    const refused = { code: 'temporarily_unavailable' };
+    const { interactionId } = await begin(person);
+    const attempt = { browser, identifier, password };
+    await expect(world.gateway.signIn({ ...attempt, interactionId })).rejects.toMatchObject(refused);
+    await expect(world.gateway.signInDirect({ ...attempt, tenantId: 'strict' })).rejects.toMatchObject(
+      refused,
+    );
+    expect((await begin(person)).step).toBe('password');
+  });
 });

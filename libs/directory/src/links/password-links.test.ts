@@ -119,7 +119,7 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
       ]);
     });
 
-    it('is used once by many who use it at the same time', async () => {
+    it('is used once by many who use it at the same time (CVE-2026-73431)', async () => {
       const { link: newLink, userId, tenantId } = await world();
       for (let round = 0; round < 10; round += 1) {
         const digest = createHash('sha256')

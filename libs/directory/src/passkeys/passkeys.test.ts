@@ -133,6 +133,10 @@ function passkeysContract(engine: string, open: () => Promise<Database>): void {
       ['nobody present (§7.1)', { flags: verified }],
       ['nobody verified (§7.1)', { flags: present }],
       ['a backup of what has none (§6.1.3)', { flags: present | verified | backedUp }],
+      [
+        'an algorithm that was not offered: ES384 (§7.1, CVE-2026-8830)',
+        { algorithm: Buffer.from('3822', 'hex') },
+      ],
       ['an attestation with certificates, which is not asked for (§5.4.7)', { attestation: certified }],
     ];
     it.each(wrongCreations)('is not enrolled with %s', async (_what, deviation) => {

@@ -108,6 +108,8 @@ describe('the language of a page', () => {
     ['', { 'accept-language': '*' }, 'en', 'ltr'],
     ['?ui_locales=sv%20ar-EG%20de', { 'accept-language': 'de' }, 'ar', 'rtl'],
     ['?ui_locales=x', { 'accept-language': 'de' }, 'de', 'ltr'],
+    ['?ui_locales=..%2Fen%20__proto__%20%22%3E%3Cb%3E%00', { 'accept-language': 'de' }, 'de', 'ltr'],
+    ['?ui_locales=constructor', { 'accept-language': '../../etc/passwd, x-<b>, toString' }, 'en', 'ltr'],
   ])('is that of %s and %j (OIDC Core §3.1.2.1, RFC 9110 §12.5.4)', async (query, headers, lang, dir) => {
     expect(await ask(query, headers)).toEqual([lang, dir, lang]);
   });

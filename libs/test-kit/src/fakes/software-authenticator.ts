@@ -17,6 +17,8 @@ export interface Deviation {
   readonly otherKey?: boolean;
   /** CBOR of an attestation: `fmt` and `attStmt`. */
   readonly attestation?: Buffer;
+  /** CBOR of the COSE algorithm of a new key, in place of -7 (ES256). */
+  readonly algorithm?: Buffer;
 }
 
 /** Bits of the authenticator data (§6.1). */
@@ -55,7 +57,7 @@ export class SoftwareAuthenticator {
     const credentialId = deviation.credentialId ?? this.credentialId;
     const id = Buffer.from(credentialId, 'base64url');
     const length = Buffer.from([id.length >> 8, id.length & 255]);
-    const attested = Buffer.concat([Buffer.alloc(16), length, id, this.#publicKey()]);
+    const attested = Buffer.concat([Buffer.alloc(16), length, id, this.#publicKey(deviation)]);
     const data = Buffer.concat([this.#head(options.rp.id, deviation, authenticatorFlags.attested), attested]);
     const attestation = Buffer.concat([
       Buffer.from([0xa3]),
@@ -127,10 +129,12 @@ export class SoftwareAuthenticator {
   }
 
   /** COSE: {1: 2, 3: -7, -1: 1, -2: x, -3: y} (RFC 9053 §7.1.1). */
-  #publicKey(): Buffer {
+  #publicKey({ algorithm = Buffer.from([0x26]) }: Deviation): Buffer {
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' });
     return Buffer.concat([
-      Buffer.from('a5010203262001215820', 'hex'),
+      Buffer.from('a5010203', 'hex'),
+      algorithm,
+      Buffer.from('2001215820', 'hex'),
       Buffer.from(x, 'base64url'),
       Buffer.from('225820', 'hex'),
       Buffer.from(y, 'base64url'),

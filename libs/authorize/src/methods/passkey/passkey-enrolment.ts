@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { Random } from '@tessera/kit';
-import { resistsPhishing } from '@tessera/oauth';
+import { hasTwoFactors, resistsPhishing } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
@@ -11,9 +11,9 @@ import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 import type { PasskeyDomain } from './passkey-domain.ts';
 
 /**
- * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password in a browser that can make one: the fields
- * `passkey_created`, which is what the browser answered, and `passkey_nonce`; or `passkey_later`. Required of who must use
- * one and has none.
+ * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password, and with the second factor that
+ * they have, in a browser that can make one: the fields `passkey_created`, which is what the browser answered, and `passkey_nonce`; or
+ * `passkey_later`. Required of who must use one and has none.
  */
 export function createPasskeyEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -34,6 +34,13 @@ export function createPasskeyEnrolmentStep(deps: {
     return user !== undefined && !user.secondFactors.includes('passkey');
   }
 
+  /** Whether the person has a factor that they have not used: by a password alone, a new passkey would stand for it from then on. */
+  async function isUnproven({ call }: BrowserCall, { tenantId, person }: Visit): Promise<boolean> {
+    if (person === undefined || hasTwoFactors(person.methods)) return false;
+    const user = await directory.user(tenantId, person.userId, call.onward());
+    return user === undefined || user.secondFactors.length > 0;
+  }
+
   return {
     name: 'passkey_enrolment',
     needsFreshSignIn: true,
@@ -46,8 +53,8 @@ export function createPasskeyEnrolmentStep(deps: {
       if (purpose === 'add_passkey')
         return person !== undefined && !done.includes('passkey_enrolment') && hasPasskeys(visit);
       if (makesPasskeys !== true || person === undefined || person.sessionId !== undefined) return false;
-      if (!hasPasskeys(visit)) return false;
-      return !done.includes('passkey_enrolment') && !done.includes('passkey');
+      if (!hasPasskeys(visit) || done.includes('passkey_enrolment') || done.includes('passkey')) return false;
+      return !(await isUnproven(from, visit));
     },
 
     async shown(from, visit, policy) {

@@ -264,6 +264,27 @@ describe('a new passkey', () => {
     );
   });
 
+  it('is nothing that a password alone makes beside a factor, for which it would stand from then on (CVE-2026-3429)', async () => {
+    const { username: identifier, userId } = account('acme', { hasPasskey: true });
+    const person = newPerson(world);
+    const page = await start(person);
+    const done = await send(person, page, 'password', { identifier, password, passkeys });
+    expect(await methodsOf(done)).toEqual(['pwd']);
+    const stepUp = await start(person, { acr_values: '3' });
+    expect(stepUp.name).toBe('passkey');
+    const { passkey: passkey_created, passkey_nonce } = answerTo(stepUp, userId);
+    const forced = await send(person, stepUp, 'passkey_enrolment', { passkey_created, passkey_nonce });
+    expect(stepOf(forced)).toMatchObject({ name: 'passkey', problem: '' });
+
+    const app = account('acme', { totpCode: '654321' });
+    const other = newPerson(world);
+    const sent = { identifier: app.username, password, passkeys };
+    const code = stepOf(await send(other, await start(other), 'password', sent));
+    expect(code.name).toBe('totp');
+    const offer = stepOf(await send(other, code, 'totp', { totp_code: '654321' }));
+    expect(offer.name, 'after the code it is offered').toBe('passkey_enrolment');
+  });
+
   it('is nothing that a visit can make whose password was changed since', async () => {
     const { username: identifier, userId } = account('acme');
     const person = newPerson(world);

@@ -82,34 +82,40 @@ describe('/register', () => {
 });
 
 describe('the link of a registration', () => {
-  it('leads back to the visit once the account is made', async () => {
-    const link = `tl_${'b'.repeat(43)}`;
-    const gateway = open({
-      getPasswordLink: () => ({
-        tenantId: 'acme',
-        tenantName: 'Acme',
-        username: 'ada@people.example',
-        purpose: 'registration',
-      }),
-      redeemPasswordLink: () => ({}),
-    });
-    const url = `/password/link?link=${link}&interaction=${interaction}`;
-    const { body } = await gateway.app.inject({ method: 'GET', url, headers: html });
-    expect(body).toContain('Create your account');
-    const password = 'a passphrase of ada';
-    const form = {
-      link,
-      interaction,
-      csrf: antiForgery.token(browserId, purpose.usePasswordLink(link)),
-      new_password: password,
-      repeated_password: password,
-    };
-    const answer = await gateway.app.inject({
-      method: 'POST',
-      url: '/password/link',
-      headers: { ...html, 'content-type': 'application/x-www-form-urlencoded' },
-      payload: new URLSearchParams(form).toString(),
-    });
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, `/login?interaction=${interaction}`]);
-  });
+  it.each([interaction, '//evil.example', 'x\r\nlocation: https://evil.example', 'https://evil.example/#'])(
+    'leads back to the visit once the account is made, and nowhere else: %j',
+    async (visit) => {
+      const link = `tl_${'b'.repeat(43)}`;
+      const gateway = open({
+        getPasswordLink: () => ({
+          tenantId: 'acme',
+          tenantName: 'Acme',
+          username: 'ada@people.example',
+          purpose: 'registration',
+        }),
+        redeemPasswordLink: () => ({}),
+      });
+      const url = `/password/link?link=${link}&interaction=${encodeURIComponent(visit)}`;
+      const { body } = await gateway.app.inject({ method: 'GET', url, headers: html });
+      expect(body).toContain('Create your account');
+      const password = 'a passphrase of ada';
+      const form = {
+        link,
+        interaction: visit,
+        csrf: antiForgery.token(browserId, purpose.usePasswordLink(link)),
+        new_password: password,
+        repeated_password: password,
+      };
+      const answer = await gateway.app.inject({
+        method: 'POST',
+        url: '/password/link',
+        headers: { ...html, 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams(form).toString(),
+      });
+      expect([answer.statusCode, answer.headers.location]).toEqual([
+        303,
+        `/login?${new URLSearchParams({ interaction: visit }).toString()}`,
+      ]);
+    },
+  );
 });

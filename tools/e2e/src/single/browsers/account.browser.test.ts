@@ -1,109 +1,48 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { ServerProcess } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
-import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { URI } from 'otpauth';
-import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { withDevice as lendDevice, type Device } from '../../harness/browser/person-with-device.ts';
 import { expectAccessible } from './accessible.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 const verifier = 'v'.repeat(43);
 
-/** A page with a platform authenticator, as on a phone, whose owner answers whatever it asks. */
-interface Device {
-  readonly page: Page;
-  /** The person gets another phone; the passkeys of the one before are out of reach. */
-  replace(): Promise<void>;
-}
-
 /** People at their account page, beside `npm start`. */
 describe('the account page in a real Chromium', () => {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
-  let directory: string;
+  let server: DemoServer;
   let baseUrl: string;
   let browser: Browser;
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
-    directory = await mkdtemp(join(tmpdir(), 'tessera-account-'));
-    await copyEmbeddedDatabase(join(directory, 'database'));
-    const port = await freePort();
-    baseUrl = `http://localhost:${port}`;
-    server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
-    await eventually('it serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
+    server = await startDemoServer();
+    ({ baseUrl } = server);
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
+    await server?.stop();
   });
 
-  /** Calls a service of administration as the command line does. */
-  async function call(method: string, request: object, service = 'UsersService') {
-    const announced = await readFile(join(directory, 'administration.json'), 'utf8');
-    const { target, token } = JSON.parse(announced) as { target: string; token: string };
-    const answer = await fetch(`http://${target}/tessera.admin.v1.${service}/${method}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
-        'x-tessera-caller': 'operator',
-      },
-      body: JSON.stringify({ tenantId: 'demo', ...request }),
-    });
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as Record<string, string>;
-  }
-
-  async function withDevice(
+  const call: DemoServer['call'] = async (...request) => server.call(...request);
+  const withDevice = async (
     work: (device: Device) => Promise<void>,
     options: BrowserContextOptions = {},
-  ): Promise<void> {
-    const context = await browser.newContext(options);
-    try {
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => {
-        if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
-      });
-      await page.addInitScript(
-        'if (self.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false',
-      );
-      const cdp: CDPSession = await context.newCDPSession(page);
-      await cdp.send('WebAuthn.enable');
-      const add = async () => {
-        const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-          options: {
-            protocol: 'ctap2',
-            transport: 'internal',
-            hasResidentKey: true,
-            hasUserVerification: true,
-            isUserVerified: true,
-            automaticPresenceSimulation: true,
-          },
-        });
-        return authenticatorId;
-      };
-      let authenticatorId = await add();
-      await work({
-        page,
-        async replace() {
-          await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
-          authenticatorId = await add();
-        },
-      });
-      expect(complaints).toEqual([]);
-    } finally {
-      await context.close();
-    }
-  }
+  ): Promise<void> =>
+    lendDevice(
+      browser,
+      async (device) => {
+        await device.noAutofill();
+        await work(device);
+      },
+      options,
+    );
 
   const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   const look = async (page: Page, name: string) => {
@@ -166,8 +105,6 @@ describe('the account page in a real Chromium', () => {
       await page.context().clearCookies();
       await open(page);
       await byPassword(page, 'ann');
-      await heading(page, 'Sign in without a password next time?');
-      await button(page, 'Not now').click();
       await ready(page);
       const remove = async () => {
         const old = passkeys.getByRole('listitem').filter({ hasText: 'Old phone' });
@@ -207,8 +144,6 @@ describe('the account page in a real Chromium', () => {
       await page.context().clearCookies();
       await open(page);
       await byPassword(page, 'liv');
-      await heading(page, 'Sign in without a password next time?');
-      await button(page, 'Not now').click();
       await ready(page);
       const remove = async () => {
         const passkeys = page.getByRole('region', { name: 'Passkeys' });
@@ -227,6 +162,8 @@ describe('the account page in a real Chromium', () => {
       await page.getByText('Lost your passkey?').click();
       await page.getByLabel('Recovery code').fill(recoveryCode);
       await button(page, 'Continue').click();
+      await heading(page, 'Sign in without a password next time?');
+      await button(page, 'Not now').click();
       await notice(page, 'You have confirmed that it is you.');
       await remove();
       await notice(page, 'The passkey is removed.');

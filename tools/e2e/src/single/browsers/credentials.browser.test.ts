@@ -1,61 +1,33 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
-import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import { URI } from 'otpauth';
+import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
 import { expectAccessible } from './accessible.ts';
-import { ServerProcess } from '@tessera/test-client';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
 /** People who set their passwords and second factors, beside `npm start`. */
 describe('the pages of credentials in a real Chromium', () => {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
-  let directory: string;
+  let server: DemoServer;
   let baseUrl: string;
   let browser: Browser;
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
-    directory = await mkdtemp(join(tmpdir(), 'tessera-credentials-'));
-    await copyEmbeddedDatabase(join(directory, 'database'));
-    const port = await freePort();
-    baseUrl = `http://localhost:${port}`;
-    server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
-    await eventually('it serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
+    server = await startDemoServer();
+    ({ baseUrl } = server);
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
+    await server?.stop();
   });
 
-  /** Calls a service of administration as the command line does. */
-  async function call(
-    method: string,
-    request: object,
-    service = 'UsersService',
-  ): Promise<Record<string, string>> {
-    const announced = await readFile(join(directory, 'administration.json'), 'utf8');
-    const { target, token } = JSON.parse(announced) as { target: string; token: string };
-    const answer = await fetch(`http://${target}/tessera.admin.v1.${service}/${method}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
-        'x-tessera-caller': 'operator',
-      },
-      body: JSON.stringify({ tenantId: 'demo', ...request }),
-    });
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as Record<string, string>;
-  }
+  const call: DemoServer['call'] = async (...request) => server.call(...request);
 
   async function withPage(work: (page: Page) => Promise<void>, javaScriptEnabled = true): Promise<void> {
     const context = await browser.newContext({ javaScriptEnabled });

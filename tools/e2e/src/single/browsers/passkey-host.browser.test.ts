@@ -1,14 +1,12 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ServerProcess } from '@tessera/test-client';
 import { createAuthority, launchChromium } from '@tessera/test-kit';
-import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
+import { eventually, freePort } from '@tessera/test-kit/provision';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { withDevice } from '../../harness/browser/person-with-device.ts';
 
 const shared = 'id.tessera.example';
 const own = 'login.moved.example';
@@ -16,27 +14,18 @@ const password = 'a passphrase that eve chose';
 
 /** Over TLS at two hosts, as browsers ask for related origins (WebAuthn L3 §5.11) by https alone. */
 describe('passkeys of a tenant that gets a host of its own, in a real Chromium', () => {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
-  let directory: string;
-  let plain: string;
+  let server: DemoServer;
   let tls: Server;
   let browser: Browser;
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'tessera-passkey-host-'));
-    await copyEmbeddedDatabase(join(directory, 'database'));
-    const [port, tlsPort] = [await freePort(), await freePort()];
-    plain = `http://localhost:${port}`;
-    server.start({
-      TESSERA_DATA_DIR: directory,
-      TESSERA_HTTP_PORT: String(port),
-      TESSERA_ISSUER: `https://${shared}`,
-    });
-    await eventually('it serves', async () => (await fetch(`${plain}/readyz`)).ok);
+    const tlsPort = await freePort();
+    server = await startDemoServer({ TESSERA_ISSUER: `https://${shared}` });
+    const { hostname: host, port } = new URL(server.baseUrl);
     const pair = await (await createAuthority()).issue(shared);
     tls = createServer({ cert: pair.cert, key: pair.key }, (from, to) => {
       const { method, url, headers } = from;
-      const onward = httpRequest({ host: 'localhost', port, method, path: url, headers }, (answer) => {
+      const onward = httpRequest({ host, port, method, path: url, headers }, (answer) => {
         to.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(to);
       });
@@ -53,25 +42,11 @@ describe('passkeys of a tenant that gets a host of its own, in a real Chromium',
     await browser?.close();
     tls?.closeAllConnections();
     tls?.close();
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
+    await server?.stop();
   });
 
-  /** Calls a service of administration as the command line does. */
-  async function call(service: string, method: string, request: object): Promise<void> {
-    const announced = await readFile(join(directory, 'administration.json'), 'utf8');
-    const { target, token } = JSON.parse(announced) as { target: string; token: string };
-    const answer = await fetch(`http://${target}/tessera.admin.v1.${service}/${method}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
-        'x-tessera-caller': 'operator',
-      },
-      body: JSON.stringify({ tenantId: 'demo-two', ...request }),
-    });
-    expect(answer.status).toBe(200);
-  }
+  const call = async (service: string, method: string, request: object) =>
+    server.call(method, { tenantId: 'demo-two', ...request }, service);
 
   const move = async (passkeyDomain: string) =>
     call('TenantsService', 'Update', {
@@ -92,39 +67,26 @@ describe('passkeys of a tenant that gets a host of its own, in a real Chromium',
 
   it('stay usable there if the tenant says so, and are not else', async () => {
     await call('UsersService', 'Create', { user: { username: 'mia', password } });
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
-    const cdp = await context.newCDPSession(page);
-    await cdp.send('WebAuthn.enable');
-    await cdp.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
+    await withDevice(browser, async ({ page, noAutofill }) => {
+      await noAutofill();
+      await page.goto(`https://${shared}/approvals?tenant=demo-two`);
+      await page.getByLabel(/user name/i).fill('mia');
+      await page.getByLabel('Password').fill(password);
+      await button(page, 'Sign in').click();
+      await button(page, 'Create a passkey').click();
+      await page.getByText('Signed in as').waitFor();
+
+      await move('own');
+      await usePasskey(page);
+      await page.getByRole('alert').filter({ hasText: 'No passkey was used' }).waitFor();
+
+      await move('shared');
+      await eventually('the shared host names the other', async () =>
+        (await (await fetch(`${server.baseUrl}/.well-known/webauthn`)).text()).includes(own),
+      );
+      await usePasskey(page);
+      await page.getByText('Signed in as').waitFor();
+      expect(new URL(page.url()).host).toBe(own);
     });
-    await page.goto(`https://${shared}/approvals?tenant=demo-two`);
-    await page.getByLabel(/user name/i).fill('mia');
-    await page.getByLabel('Password').fill(password);
-    await button(page, 'Sign in').click();
-    await button(page, 'Create a passkey').click();
-    await page.getByText('Signed in as').waitFor();
-
-    await move('own');
-    await usePasskey(page);
-    await page.getByRole('alert').filter({ hasText: 'No passkey was used' }).waitFor();
-
-    await move('shared');
-    await eventually('the shared host names the other', async () =>
-      (await (await fetch(`${plain}/.well-known/webauthn`)).text()).includes(own),
-    );
-    await usePasskey(page);
-    await page.getByText('Signed in as').waitFor();
-    expect(new URL(page.url()).host).toBe(own);
-    await context.close();
   });
 });
