@@ -5,6 +5,7 @@ import { commandLineApplication } from './applications/command-line.ts';
 import type { ChangePassword } from './credentials/change-password.ts';
 import type { ClientSecrets } from './credentials/client-secrets.ts';
 import { openedLinkCalls } from './links/link-calls.ts';
+import type { PasskeyLinks } from './links/passkey-links.ts';
 import type { PasswordLinks } from './links/password-links.ts';
 import { mailCalls, type MailCallsDeps } from './mail/mail-calls.ts';
 import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
@@ -32,6 +33,7 @@ export interface DirectoryDeps extends MailCallsDeps {
   readonly signIns: PasswordSignIn;
   readonly changePassword: ChangePassword;
   readonly links: PasswordLinks;
+  readonly passkeyLinks: PasskeyLinks;
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
   readonly secondFactors: SecondFactors;

@@ -7,6 +7,7 @@ import { route, type BuiltService } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
+import { createPasskeyLinks } from './links/passkey-links.ts';
 import { createPasswordLinks } from './links/password-links.ts';
 import { createAdminStore } from './store/admin-store.postgres.ts';
 import { createChangeRecord } from './store/change-record.postgres.ts';
@@ -107,6 +108,12 @@ export function buildDirectory(
     ...(resetRequests && { 'reset-request': resetRequests.answer }),
     ...(registration && { 'registration-request': registration.answer }),
   });
+  const passkeyLinks = createPasskeyLinks({
+    ...setting,
+    registration,
+    pepper: key,
+    sharedIssuer: config.TESSERA_ISSUER,
+  });
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper: key });
   const passkeys = createPasskeys({ ...setting, store, pepper: key });
@@ -154,6 +161,7 @@ export function buildDirectory(
           signIns,
           changePassword,
           links,
+          passkeyLinks,
           resetRequests,
           emailChanges,
           registration,

@@ -5,6 +5,7 @@
  *     gateway ─> request/ (authorization-request, client-authentication, redirect-response), token/ (bearer, route-demand)
  *     authorize, device, token ─> request/ (pkce, redirect-uri, scopes, claims-parameter), grant-types   the rules
  *     token ─> token/ (token-claims, custom-claims, user-claims)   what tokens say
+ *     authorize, directory ─> request/passkey-ceremony
  *     directory, admin ─> admin-scopes   the scopes and roles of administrators
  *     keys, verifiers ─> signing-algorithms, public-jwk; gateway ─> metadata; all ─> errors   code, status, sentence, cause
  */
@@ -18,6 +19,7 @@ export * from './signing-algorithms.ts';
 export * from './request/authorization-request.ts';
 export * from './request/claims-parameter.ts';
 export * from './request/client-authentication.ts';
+export * from './request/passkey-ceremony.ts';
 export * from './request/pkce.ts';
 export * from './request/redirect-response.ts';
 export * from './request/redirect-uri.ts';

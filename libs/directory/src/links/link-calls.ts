@@ -4,6 +4,7 @@ import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import type { Registration } from '../registration/registration.ts';
 import { notFound } from '../messages.ts';
+import type { PasskeyLinks } from './passkey-links.ts';
 import type { CreatedLink, PasswordLinks } from './password-links.ts';
 import type { LinkPurpose } from './password-links.postgres.ts';
 
@@ -45,23 +46,31 @@ export function linkMessage(
 /** The calls for the page that a link opens. */
 export function openedLinkCalls({
   links,
+  passkeyLinks,
   registration,
-}: Pick<LinkCallsDeps, 'links'> & { readonly registration: Registration | undefined }): Pick<
-  Handlers<typeof DirectoryService>,
-  'getPasswordLink' | 'redeemPasswordLink'
-> {
+}: Pick<LinkCallsDeps, 'links'> & {
+  readonly passkeyLinks: PasskeyLinks;
+  readonly registration: Registration | undefined;
+}): Pick<Handlers<typeof DirectoryService>, 'getPasswordLink' | 'redeemPasswordLink'> {
   return {
     async getPasswordLink(opened) {
       const person = await links.find(opened);
       const registered = person === undefined ? await registration?.find(opened) : undefined;
-      if (registered !== undefined) return { ...registered, purpose: 'registration' };
+      const asked = await passkeyLinks.propose(opened);
+      if (registered !== undefined) return { ...registered, ...asked, purpose: 'registration' };
       if (person === undefined) throw notFound('The link');
       const { tenantId, tenantName, username, purpose } = person;
       // For the page there is no difference.
-      return { tenantId, tenantName, username, purpose: purpose === 'bootstrap' ? 'invitation' : purpose };
+      const shown = purpose === 'bootstrap' ? 'invitation' : purpose;
+      return { tenantId, tenantName, username, purpose: shown, ...asked };
     },
 
-    async redeemPasswordLink(request, context) {
+    async redeemPasswordLink({ passkey, ...request }, context) {
+      if (passkey !== '') {
+        const redeemed = await passkeyLinks.redeem({ ...request, passkey }, context);
+        if (redeemed === 'unknown') throw notFound('The link');
+        return { passkeyRefused: redeemed === 'refused' };
+      }
       const known = await links.redeem(request, context);
       const redeemed =
         known === 'unknown' ? ((await registration?.redeem(request, context)) ?? known) : known;

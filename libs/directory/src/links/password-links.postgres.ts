@@ -46,14 +46,15 @@ export async function hasAdministrator(tx: Queryable, tenantId: string): Promise
   return rows[0]?.found === true;
 }
 
-/** $1: digest, $2: tenant of the issuer. */
-const usable = `
+/** SQL: whether a link may be used. $1: digest, $2: tenant of the issuer. */
+export const usable = `
   l.digest = $1 AND l.expires_at > clock_timestamp() AND l.valid_from = greatest(u.valid_from, t.valid_from)
   AND u.status = 'active' AND t.status = 'active'
   AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END
   AND (l.purpose <> 'bootstrap' OR NOT ${isAdministered('l.tenant_id')})`;
 
-const linked = `
+/** SQL: a link (`l`), its person (`u`) and its tenant (`t`). */
+export const linked = `
   directory.password_link l
   JOIN directory.user_account u ON u.tenant_id = l.tenant_id AND u.user_id = l.user_id
   JOIN directory.tenant t ON t.tenant_id = l.tenant_id`;

@@ -38,7 +38,7 @@ export interface PasswordLinksDeps {
 }
 
 /** The link that a person opened. */
-interface OpenedLink {
+export interface OpenedLink {
   readonly link: string;
   /** The tenant at whose own issuer it was opened; empty at the shared issuer. */
   readonly tenantId: string;
@@ -183,7 +183,7 @@ export function createPasswordLinks({
   };
 }
 
-function digestOf(link: string): Buffer {
+export function digestOf(link: string): Buffer {
   return createHash('sha256').update(link).digest();
 }
 

@@ -5,7 +5,7 @@ import type { Passkeys } from './passkeys.ts';
 import type { Ceremony } from './webauthn.ts';
 
 /** Characters of what browsers send of a passkey. Longer text is not looked at. */
-const longestResponse = 8192;
+export const longestResponse = 8192;
 
 /** 256 bits (WebAuthn L3 §13.4.3 asks for 128). */
 const challengeShape = /^[\w-]{43}$/;

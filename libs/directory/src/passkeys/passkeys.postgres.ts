@@ -14,6 +14,9 @@ export interface StoredPasskey extends Pick<NewPasskey, 'credentialId' | 'public
   readonly rpId: string;
 }
 
+/** A passkey with whom and what it is for. */
+export type EnrolledPasskey = NewPasskey & Pick<StoredPasskey, 'userHandle' | 'rpId'>;
+
 /** More are of no use to a person, and fill the table. */
 const mostPasskeys = 20;
 
@@ -79,7 +82,7 @@ export async function putPasskey(
   database: Database,
   runtime: ChangeRuntime,
   person: PersonId,
-  enrolled: NewPasskey & Origin & Pick<StoredPasskey, 'userHandle' | 'rpId'> & { readonly challenge: string },
+  enrolled: EnrolledPasskey & Origin & { readonly challenge: string },
 ): Promise<boolean> {
   const { tenantId, userId } = person;
   const { challenge, ipAddress, requestId, ...passkey } = enrolled;
@@ -88,33 +91,42 @@ export async function putPasskey(
     if (!(await lockActive(tx, person)) || (await passkeysOfUser(tx, person)).length >= mostPasskeys)
       return false;
     if (!(await useChallenge(tx, tenantId, challenge))) return false;
-    const { rowCount } = await tx.query({
-      name: 'directory.put_passkey',
-      text: `INSERT INTO directory.passkey
-               (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count, transports, synced, backed_up, name)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-                     'Passkey ' || to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
-             ON CONFLICT (tenant_id, credential_id) DO NOTHING`,
-      values: [
-        tenantId,
-        passkey.credentialId,
-        userId,
-        passkey.userHandle,
-        passkey.rpId,
-        passkey.publicKey,
-        passkey.signCount,
-        passkey.transports,
-        passkey.synced,
-        passkey.backedUp,
-      ],
-    });
-    if (rowCount !== 1) return false;
+    if (!(await insertPasskey(tx, person, passkey))) return false;
     const event = eventOf(person, { ipAddress, requestId }, 'auth.factor.added', { factor: 'passkey' });
     await insertAuditRows(tx, [event], runtime);
     await runtime.announce(tx, person, 'passkey-added');
     await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
     return true;
   });
+}
+
+/** Keeps a passkey of a person in a transaction; false if the tenant has it. */
+export async function insertPasskey(
+  tx: Queryable,
+  { tenantId, userId }: PersonId,
+  passkey: EnrolledPasskey,
+): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'directory.put_passkey',
+    text: `INSERT INTO directory.passkey
+             (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count, transports, synced, backed_up, name)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                   'Passkey ' || to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+           ON CONFLICT (tenant_id, credential_id) DO NOTHING`,
+    values: [
+      tenantId,
+      passkey.credentialId,
+      userId,
+      passkey.userHandle,
+      passkey.rpId,
+      passkey.publicKey,
+      passkey.signCount,
+      passkey.transports,
+      passkey.synced,
+      passkey.backedUp,
+    ],
+  });
+  return rowCount === 1;
 }
 
 /**

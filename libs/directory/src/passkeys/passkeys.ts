@@ -8,7 +8,13 @@ import { createFactorKeys, type PersonId } from '../second-factors/factor-keys.t
 import type { Origin } from '../second-factors/second-factors.postgres.ts';
 import type { DirectoryStore, FoundUser } from '../store/store.ts';
 import { findPasskey, passkeysOfUser, purgeChallenges, putPasskey, usePasskey } from './passkeys.postgres.ts';
-import { algorithms, readAssertion, verifyAssertion, verifyRegistration, type Ceremony } from './webauthn.ts';
+import {
+  creationOptions,
+  readAssertion,
+  verifyAssertion,
+  verifyRegistration,
+  type Ceremony,
+} from './webauthn.ts';
 
 export interface PasskeysDeps {
   readonly database: Database;
@@ -54,33 +60,21 @@ export function createPasskeys({ database, store, pepper, onChange, ...runtime }
     first?.userHandle ?? keys.userHandle(person);
 
   return {
-    async propose({ ceremony: { rpId, challenge }, ...person }) {
+    async propose({ ceremony, ...person }) {
       const found = await active(person);
       if (found === undefined) throw notFound('The user');
       const { tenant, user } = found;
       const present = await passkeysOfUser(database, person);
-      return JSON.stringify({
-        challenge,
-        rp: { id: rpId, name: tenant.name },
-        user: {
-          id: handleOf(person, present),
-          // Tenants may share a domain, and browsers then show the passkeys of all.
-          name: `${user.username} (${tenant.name})`,
-          displayName: user.name === '' ? user.username : user.name,
+      return creationOptions(
+        ceremony,
+        {
+          handle: handleOf(person, present),
+          tenantName: tenant.name,
+          username: user.username,
+          name: user.name,
         },
-        pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
-        excludeCredentials: present.map(({ credentialId: id, transports }) => ({
-          type: 'public-key',
-          id,
-          transports,
-        })),
-        authenticatorSelection: {
-          residentKey: 'required',
-          requireResidentKey: true,
-          userVerification: 'required',
-        },
-        attestation: 'none',
-      });
+        present,
+      );
     },
 
     async enrol({ ceremony, response, ipAddress, requestId, ...person }) {

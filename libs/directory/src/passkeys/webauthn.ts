@@ -31,7 +31,7 @@ export interface Assertion {
 }
 
 /** EdDSA, ES256 and RS256, which every authenticator of today has one of. */
-export const algorithms = [-8, -7, -257] as const;
+const algorithms = [-8, -7, -257] as const;
 
 const base64url = z
   .string()
@@ -61,6 +61,44 @@ const assertionJson = z.object({
     userHandle: base64url.nullish(),
   }),
 });
+
+/** PublicKeyCredentialCreationOptionsJSON (WebAuthn L3 §5.4), for a person and beside the passkeys that they have. */
+export function creationOptions(
+  { rpId, challenge }: Ceremony,
+  person: {
+    /** Base64url. */
+    readonly handle: string;
+    readonly tenantName: string;
+    readonly username: string;
+    /** May be empty. */
+    readonly name: string;
+  },
+  present: readonly Pick<NewPasskey, 'credentialId' | 'transports'>[],
+): string {
+  const { handle, tenantName, username, name } = person;
+  return JSON.stringify({
+    challenge,
+    rp: { id: rpId, name: tenantName },
+    user: {
+      id: handle,
+      // Tenants may share a domain, and browsers then show the passkeys of all.
+      name: `${username} (${tenantName})`,
+      displayName: name === '' ? username : name,
+    },
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    excludeCredentials: present.map(({ credentialId: id, transports: ways }) => ({
+      type: 'public-key',
+      id,
+      transports: ways,
+    })),
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
+    attestation: 'none',
+  });
+}
 
 /** Judges a new passkey (WebAuthn L3 §7.1); undefined if anything is wrong with it. */
 export async function verifyRegistration(ceremony: Ceremony, text: string): Promise<NewPasskey | undefined> {

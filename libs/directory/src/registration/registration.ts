@@ -6,11 +6,13 @@ import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
+import { addFirstPasskey } from '../links/passkey-links.postgres.ts';
 import { hasOtherWayIn } from '../links/password-links.postgres.ts';
 import type { PasswordLinks } from '../links/password-links.ts';
 import type { MailContent, MailKind, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
 import { notFound } from '../messages.ts';
+import type { EnrolledPasskey } from '../passkeys/passkeys.postgres.ts';
 import { planRecord } from '../records/plan-record.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
@@ -26,6 +28,7 @@ import {
   purgeRegistrationLinks,
   putRegistrationLink,
   takeRegistrationLink,
+  type Registering,
 } from './registration.postgres.ts';
 
 export interface RegistrationDeps {
@@ -81,6 +84,12 @@ export interface Registration {
     request: OpenedLink & { readonly password: string; readonly ipAddress: string },
     call: { readonly requestId: string; readonly signal: AbortSignal },
   ): Promise<'set' | 'unknown' | { readonly problem: string }>;
+  /** Makes the account with a passkey in place of a password, once; false for a link of before. */
+  redeemWithPasskey(
+    opened: OpenedLink,
+    passkey: EnrolledPasskey,
+    origin: { readonly ipAddress: string; readonly requestId: string },
+  ): Promise<boolean>;
   /** Removes up to `limit` expired links. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }
@@ -92,6 +101,29 @@ const requestSeconds = 3600;
 
 export function createRegistration(deps: RegistrationDeps): Registration {
   const { database, changeRecord, outbox, runtime } = deps;
+
+  /** Uses up a link and makes its account, for one caller. */
+  async function make(
+    { tenantId, email, link }: Registering & { readonly link: string },
+    { passwordHash, passkey }: { readonly passwordHash?: string; readonly passkey?: EnrolledPasskey },
+    origin: { readonly ipAddress: string; readonly requestId: string },
+  ): Promise<boolean> {
+    return changeRecord(tenantId, 'together', async (around) => {
+      const { tx, tenant } = around;
+      if (tenant?.status !== 'active' || !admits(tenant, email)) return false;
+      if ((await whoHas(tx, tenantId, email)) !== 'nobody') return false;
+      if (!(await takeRegistrationLink(tx, tenantId, link))) return false;
+      const userId = deps.newUserId();
+      const declared = user.parse({ username: email, email, emailVerified: true });
+      const known = { owner: apiOwner, passwordHash, newUserId: () => userId };
+      const plan = planRecord(tenant, 'user', undefined, desiredUser(declared, undefined, known));
+      const base = { actor: { type: 'user', id: userId }, ...origin } as const;
+      await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
+      if (passkey !== undefined)
+        await addFirstPasskey(tx, runtime, { tenantId, userId }, { passkey, ...origin });
+      return true;
+    });
+  }
 
   return {
     async keep({ tenantId, issuerTenantId, email: typed, language, interactionId, ipAddress, requestId }) {
@@ -150,22 +182,15 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const account = `${found.tenantId}\0${found.email}`;
       const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
       const passwordHash = await deps.passwords.chosen(password, source, signal);
-      const isMade = await changeRecord(found.tenantId, 'together', async (around) => {
-        const { tx, tenant } = around;
-        if (tenant?.status !== 'active' || !admits(tenant, found.email)) return false;
-        if ((await whoHas(tx, found.tenantId, found.email)) !== 'nobody') return false;
-        if (!(await takeRegistrationLink(tx, found.tenantId, link))) return false;
-        const userId = deps.newUserId();
-        const declared = user.parse({ username: found.email, email: found.email, emailVerified: true });
-        const known = { owner: apiOwner, passwordHash, newUserId: () => userId };
-        const plan = planRecord(tenant, 'user', undefined, desiredUser(declared, undefined, known));
-        const base = { actor: { type: 'user', id: userId }, requestId, ipAddress } as const;
-        await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
-        return true;
-      });
+      const isMade = await make({ ...found, link }, { passwordHash }, { requestId, ipAddress });
       if (!isMade) return 'unknown';
       deps.onChange();
       return 'set';
+    },
+
+    async redeemWithPasskey({ link, tenantId }, passkey, origin) {
+      const found = await findRegistrationLink(database, { link, tenantId });
+      return found !== undefined && make({ ...found, link }, { passkey }, origin);
     },
 
     purge: async (limit) => purgeRegistrationLinks(database, limit),

@@ -56,7 +56,7 @@ const pattern: Readonly<Record<CookieName, RegExp>> = {
   knownBrowser: /^tk_[\w-]{43}$/,
   signedOut: /^1$/,
   decided: /^(approved|denied|over)$/,
-  passwordSet: /^1$/,
+  passwordSet: /^(1|passkey)$/,
 };
 
 /** Sets a cookie; without `maxAge` (seconds) it lasts as long as the browser runs. */

@@ -156,6 +156,7 @@ const samples: Readonly<Record<string, Sample>> = {
       username: 'ada',
       asksForPresent: true,
       problem: 'The two passwords differ.',
+      passkey,
     },
   },
   'no-sign-in': { title: 'No sign-in request', message: 'There is no sign-in request to continue.' },

@@ -72,6 +72,55 @@ describe('GET /password/link', () => {
   });
 });
 
+describe('a passkey in place of the password', () => {
+  const asked = {
+    tenantId: 'acme',
+    tenantName: 'Acme',
+    username: 'eve',
+    purpose: 'invitation',
+    passkeyOptions: '{"challenge":"c"}',
+    passkeyNonce: 'a-nonce',
+  };
+  const made = { link, csrf, passkey_created: '{"id":"x"}', passkey_nonce: 'a-nonce' };
+
+  it('is asked for where the link makes one, by a form that script shows', async () => {
+    const gateway = open({ getPasswordLink: () => asked });
+    const { body, headers } = await get(gateway);
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(body).toMatch(/<form[^>]* hidden data-passkey="create" data-field="passkey_created"/);
+    for (const text of [
+      'Create a passkey instead',
+      'value="a-nonce"',
+      '{&quot;challenge&quot;:&quot;c&quot;}',
+    ])
+      expect(body).toContain(text);
+    expect(gateway.requests('getPasswordLink')).toMatchObject([{ issuer: 'http://localhost' }]);
+    expect((await get(open())).body).not.toContain('data-passkey');
+  });
+
+  it('is enrolled, and the next page says so', async () => {
+    const gateway = open({ getPasswordLink: () => asked });
+    const answer = await post(gateway, made);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/password/link']);
+    expect(gateway.requests('redeemPasswordLink')).toMatchObject([
+      { link, password: '', passkey: '{"id":"x"}', passkeyNonce: 'a-nonce', issuer: 'http://localhost' },
+    ]);
+    const [{ name, value } = { name: '', value: '' }] = answer.cookies;
+    const { body } = await get(gateway, '', { cookie: `${html.cookie}; ${name}=${value}` });
+    expect(body).toContain('Your passkey is ready');
+  });
+
+  it('is asked for again if it is not a good one', async () => {
+    const refusing = open({
+      getPasswordLink: () => asked,
+      redeemPasswordLink: () => ({ passkeyRefused: true }),
+    });
+    const { statusCode, body } = await post(refusing, made);
+    expect([statusCode, body.includes('No passkey was created. Try again.')]).toEqual([400, true]);
+    expect(body).not.toContain('{&quot;id&quot;');
+  });
+});
+
 describe('POST /password/link', () => {
   it('sets the password, and leads to a page whose address has no link', async () => {
     const gateway = open();

@@ -13,12 +13,13 @@ import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } fr
 export const showPasswordLink: PageHandler = async (context) => {
   const opened = openedBy(readQuery(context.request));
   const { link } = opened;
-  if (link === '' && takePasswordSet(context)) return sendDone(context);
+  const set = link === '' ? takePasswordSet(context) : undefined;
+  if (set !== undefined) return sendDone(context, set);
   const found = await findLink(context, link);
   return found === undefined ? sendGone(context) : sendForm(context, opened, found);
 };
 
-/** `POST /password/link`: sets the password, once. */
+/** `POST /password/link`: sets the password, or enrols a passkey in its place, once. */
 export const submitPasswordLink: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
@@ -27,20 +28,23 @@ export const submitPasswordLink: PageHandler = async (context) => {
   checkForm(app, request, form, purpose.usePasswordLink(link), gateway);
   const found = await findLink(context, link);
   if (found === undefined) return sendGone(context);
-  const { password, problem } = chosenPassword(form);
+  const passkey = form.get('passkey_created') ?? '';
+  const { password, problem } = passkey === '' ? chosenPassword(form) : { password: '', problem: undefined };
   if (problem !== undefined) return sendForm(context, opened, found, problem);
   const { ipAddress, requestId } = request.incoming;
+  const passkeyNonce = form.get('passkey_nonce') ?? '';
   const redeemed = await unlessGone(
     gateway.peers.directory.redeemPasswordLink(
-      { link, tenantId: tenantOfIssuer(context), password, ipAddress },
+      { ...presented(context, link), password, passkey, passkeyNonce, ipAddress },
       rootCall(requestId),
     ),
   );
   if (redeemed === undefined) return sendGone(context);
-  const { passwordProblem } = redeemed;
+  const { passwordProblem, passkeyRefused } = redeemed;
+  if (passkeyRefused) return sendForm(context, opened, found, 'No passkey was created. Try again.');
   if (passwordProblem !== '') return sendForm(context, opened, found, `The password ${passwordProblem}.`);
   if (interaction !== '') return redirectToPage(reply, loginPath(interaction));
-  notePasswordSet(context);
+  notePasswordSet(context, passkey === '' ? 'password' : 'passkey');
   return redirectToPage(reply, otherPaths.passwordLink);
 };
 
@@ -58,16 +62,18 @@ function openedBy(parameters: ReadonlyMap<string, string>): Opened {
   };
 }
 
-const tenantOfIssuer = ({ request }: PageContext) => request.incoming.tenant?.tenantId ?? '';
+/** A link, and where it was opened. */
+const presented = ({ request: { incoming } }: PageContext, link: string) => ({
+  link,
+  tenantId: incoming.tenant?.tenantId ?? '',
+  issuer: incoming.issuer(),
+});
 
 async function findLink(context: PageContext, link: string): Promise<GetPasswordLinkResponse | undefined> {
   const { request, gateway } = context;
   if (link === '') return undefined;
   return unlessGone(
-    gateway.peers.directory.getPasswordLink(
-      { link, tenantId: tenantOfIssuer(context) },
-      rootCall(request.incoming.requestId),
-    ),
+    gateway.peers.directory.getPasswordLink(presented(context, link), rootCall(request.incoming.requestId)),
   );
 }
 
@@ -92,7 +98,14 @@ const titles: Readonly<Record<string, string>> = {
 function sendForm(
   context: PageContext,
   { link, interaction }: Opened,
-  { tenantId, tenantName, username, purpose: reason }: GetPasswordLinkResponse,
+  {
+    tenantId,
+    tenantName,
+    username,
+    purpose: reason,
+    passkeyOptions: options,
+    passkeyNonce: nonce,
+  }: GetPasswordLinkResponse,
   problem?: string,
 ): FastifyReply {
   return sendPasswordForm(context, {
@@ -112,13 +125,14 @@ function sendForm(
       { name: 'interaction', value: interaction },
     ],
     problem,
+    passkey: options === '' ? undefined : { options, nonce },
   });
 }
 
-function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
+function sendDone({ request, reply, gateway }: PageContext, set: 'password' | 'passkey'): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
-    title: 'Your password is set',
+    title: set === 'passkey' ? 'Your passkey is ready' : 'Your password is set',
     message: 'Sign in with it from now on.',
     formTarget: 'own',
     data: { advice: 'Open the application you want to use and start from there.' },

@@ -5,6 +5,7 @@ import { antiForgeryField } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../page.ts';
 import { requireBrowserId } from '../signed-in-person.ts';
+import type { PasskeyAsked } from '../sign-in/steps/passkey-pages.ts';
 
 /** A form with which a person chooses a password. */
 export interface PasswordForm {
@@ -23,6 +24,8 @@ export interface PasswordForm {
   readonly fields: readonly { readonly name: string; readonly value: string }[];
   /** Why the form is shown again, as a sentence; undefined at first. */
   readonly problem: string | undefined;
+  /** What a browser is asked for that makes a passkey in place of the password; absent where it may make none. */
+  readonly passkey?: PasskeyAsked | undefined;
 }
 
 export function sendPasswordForm(context: PageContext, form: PasswordForm): FastifyReply {
@@ -35,6 +38,7 @@ export function sendPasswordForm(context: PageContext, form: PasswordForm): Fast
     message: problem ?? `${form.lead.replace('<b>{name}</b>', form.leadName)}.`,
     formTarget: 'own',
     tenant,
+    script: form.passkey !== undefined,
     data: { ...data, problem, fields: [{ name: antiForgeryField, value: token }, ...fields] },
   };
   return problem === undefined
@@ -57,14 +61,18 @@ export function chosenPassword(form: ReadonlyMap<string, string>): {
 /** Lifetime in seconds of the cookie with the result for the next page. */
 const resultSeconds = 60;
 
-/** Keeps for the next page that a password was set. */
-export function notePasswordSet({ request, reply }: PageContext): void {
-  writeCookie(request, reply, 'passwordSet', '1', resultSeconds);
+/** Keeps for the next page that a password was set, or a passkey made in its place. */
+export function notePasswordSet(
+  { request, reply }: PageContext,
+  what: 'password' | 'passkey' = 'password',
+): void {
+  writeCookie(request, reply, 'passwordSet', what === 'password' ? '1' : what, resultSeconds);
 }
 
-/** Whether the page before this one set a password, once. */
-export function takePasswordSet({ app, request, reply }: PageContext): boolean {
-  if (readCookie(app, request, 'passwordSet') === '') return false;
+/** What the page before this one set, once; undefined if it set nothing. */
+export function takePasswordSet({ app, request, reply }: PageContext): 'password' | 'passkey' | undefined {
+  const set = readCookie(app, request, 'passwordSet');
+  if (set === '') return undefined;
   dropCookie(request, reply, 'passwordSet');
-  return true;
+  return set === 'passkey' ? 'passkey' : 'password';
 }

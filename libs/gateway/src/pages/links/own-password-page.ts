@@ -38,7 +38,7 @@ export const showOwnPassword: PageHandler = async (context) => {
   }
   if (tenantId !== '' && tenantId !== person.session.tenantId)
     return sendElsewhere(context, signInFor(tenantId));
-  return takePasswordSet(context) ? sendDone(context) : sendForm(context, person);
+  return takePasswordSet(context) === undefined ? sendForm(context, person) : sendDone(context);
 };
 
 /** `POST /password`: signs in, or changes the password. */

@@ -52,7 +52,13 @@ export async function withDevice(
     /** A key that the browser takes, before the page does. */
     const press = async (key: string, windowsVirtualKeyCode: number) => {
       for (const type of ['rawKeyDown', 'keyUp'] as const)
-        await cdp.send('Input.dispatchKeyEvent', { type, key, code: key, windowsVirtualKeyCode });
+        await cdp.send('Input.dispatchKeyEvent', {
+          type,
+          key,
+          code: key,
+          windowsVirtualKeyCode,
+          nativeVirtualKeyCode: windowsVirtualKeyCode,
+        });
     };
     const held = async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
     await work({
@@ -75,17 +81,21 @@ export async function withDevice(
           await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
       },
       async chooseListed(field, entry) {
-        // The page asks the browser once its script runs; the list opens with the focus, and takes no key before it has been seen for a while.
-        await sleep(1000);
-        await field.blur();
-        await field.click();
-        await sleep(1000);
-        for (let down = 0; down < entry; down += 1) {
-          await press('ArrowDown', 40);
-          await sleep(300);
+        const at = page.url();
+        // A list takes no key before it has been seen for a while, and a busy machine opens it late.
+        for (let attempt = 0; attempt < 5 && page.url() === at; attempt += 1) {
+          await sleep(1000);
+          await field.blur();
+          await field.click();
+          await sleep(1200);
+          for (let down = 0; down < entry; down += 1) {
+            await press('ArrowDown', 40);
+            await sleep(300);
+          }
+          await sleep(700);
+          await press('Enter', 13);
+          await page.waitForURL((url) => url.href !== at, { timeout: 3000 }).catch(() => undefined);
         }
-        await sleep(500);
-        await press('Enter', 13);
       },
       credentials: async () => (await held()).length,
       lose: async () => void (await cdp.send('WebAuthn.clearCredentials', { authenticatorId })),

@@ -1,115 +1,57 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { ServerProcess } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
-import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
-import type { Browser, CDPSession, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
+import { withDevice as lendDevice, type Device } from '../../harness/browser/person-with-device.ts';
 import { expectAccessible } from './accessible.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const password = 'a passphrase that eve chose';
 
-/** A page with a platform authenticator, as on a phone, whose owner answers whatever it asks. */
-interface Device {
-  readonly page: Page;
-  /** From the next page on, passkeys are used only when they are asked for. */
-  noAutofill(): Promise<void>;
-  credentials(): Promise<number>;
-  /** The device is lost: the passkeys are gone. */
-  lose(): Promise<void>;
-}
-
 /** People who sign in with passkeys, beside `npm start`. */
 describe('passkeys in a real Chromium', () => {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
-  let directory: string;
-  let baseUrl: string;
+  let server: DemoServer;
   let browser: Browser;
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
-    directory = await mkdtemp(join(tmpdir(), 'tessera-passkeys-'));
-    await copyEmbeddedDatabase(join(directory, 'database'));
-    const port = await freePort();
-    baseUrl = `http://localhost:${port}`;
-    server.start({ TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(port) });
-    await eventually('it serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
+    server = await startDemoServer({ TESSERA_DEVICE_POLL_INTERVAL: '1s' });
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
+    await server?.stop();
   });
 
-  /** Calls a service of administration as the command line does. */
-  async function call(method: string, request: object, service = 'UsersService') {
-    const announced = await readFile(join(directory, 'administration.json'), 'utf8');
-    const { target, token } = JSON.parse(announced) as { target: string; token: string };
-    const answer = await fetch(`http://${target}/tessera.admin.v1.${service}/${method}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
-        'x-tessera-caller': 'operator',
-      },
-      body: JSON.stringify({ tenantId: 'demo', ...request }),
-    });
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as Record<string, string>;
-  }
-
-  async function withDevice(work: (device: Device) => Promise<void>): Promise<void> {
-    const context = await browser.newContext();
-    try {
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => {
-        if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
-      });
-      const cdp: CDPSession = await context.newCDPSession(page);
-      await cdp.send('WebAuthn.enable');
-      const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-        options: {
-          protocol: 'ctap2',
-          transport: 'internal',
-          hasResidentKey: true,
-          hasUserVerification: true,
-          isUserVerified: true,
-          automaticPresenceSimulation: true,
-        },
-      });
-      await work({
-        page,
-        noAutofill: async () =>
-          void (await page.addInitScript(
-            'PublicKeyCredential.isConditionalMediationAvailable = async () => false',
-          )),
-        credentials: async () =>
-          (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials.length,
-        lose: async () => void (await cdp.send('WebAuthn.clearCredentials', { authenticatorId })),
-      });
-      expect(complaints).toEqual([]);
-    } finally {
-      await context.close();
-    }
-  }
+  const call: DemoServer['call'] = async (...request) => server.call(...request);
+  const withDevice = async (work: (device: Device) => Promise<void>) => lendDevice(browser, work);
 
   const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   const look = async (page: Page, name: string) => {
     await expectAccessible(page);
     await page.screenshot({ path: `${screenshots}passkeys-${name}.png`, fullPage: true });
   };
-  const open = async (page: Page) => page.goto(`${baseUrl}/demo/sign-in`);
+  const open = async (page: Page) => page.goto(`${server.baseUrl}/demo/sign-in`);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
   async function byPassword(page: Page, username: string): Promise<void> {
     await page.getByLabel(/user name/i).fill(username);
     await page.getByLabel('Password').fill(password);
     await button(page, 'Sign in').click();
+  }
+
+  /** What the tenant asks of its people, during `work`. */
+  async function withPolicy(authenticationPolicy: string, work: () => Promise<void>): Promise<void> {
+    const set = async (policy: string) =>
+      call('Update', { tenant: { authenticationPolicy: policy }, takeOver: true }, 'TenantsService');
+    await set(authenticationPolicy);
+    try {
+      await work();
+    } finally {
+      await set('any');
+    }
   }
 
   const offered = 'Sign in without a password next time?';
@@ -124,7 +66,7 @@ describe('passkeys in a real Chromium', () => {
   }
 
   it('a person creates one after the password, and signs in by autofill, by the button, and without it when it is lost', async () => {
-    await call('Create', { user: { username: 'mia', password } });
+    for (const username of ['mia', 'moa']) await call('Create', { user: { username, password } });
     await withDevice(async (device) => {
       const { page } = device;
       await open(page);
@@ -158,12 +100,18 @@ describe('passkeys in a real Chromium', () => {
       await page.context().clearCookies();
       await open(page);
       await byPassword(page, 'mia');
+      // Another one is not offered: who knows the password alone would have it stand for the first.
+      await heading(page, 'Signed in');
+
+      await page.context().clearCookies();
+      await open(page);
+      await byPassword(page, 'moa');
       await heading(page, offered);
       await button(page, 'Not now').click();
       await heading(page, 'Signed in');
       await page.context().clearCookies();
       await open(page);
-      await byPassword(page, 'mia');
+      await byPassword(page, 'moa');
       // Put off: nothing is offered for a while.
       await heading(page, 'Signed in');
     });
@@ -176,12 +124,12 @@ describe('passkeys in a real Chromium', () => {
       await enrol(device, 'kim');
       await device.noAutofill();
       await page.context().clearCookies();
-      await page.goto(`${baseUrl}/approvals?tenant=demo-two`);
+      await page.goto(`${server.baseUrl}/approvals?tenant=demo-two`);
       await heading(page, 'Sign in');
       await button(page, 'Use a passkey').click();
       await page.getByRole('alert').filter({ hasText: 'This passkey cannot be used here' }).waitFor();
       await look(page, 'other-tenant');
-      await page.goto(`${baseUrl}/approvals?tenant=demo`);
+      await page.goto(`${server.baseUrl}/approvals?tenant=demo`);
       await heading(page, 'Sign in');
       await look(page, 'approvals');
       await button(page, 'Use a passkey').click();
@@ -189,15 +137,44 @@ describe('passkeys in a real Chromium', () => {
     });
   });
 
+  it('is all that an invited person makes: no password, and the account and applications are open to them', async () => {
+    const { userId } = await call('Create', { user: { username: 'ivy', name: 'Ivy Lee' } });
+    const { uri = '' } = await call('CreatePasswordLink', { userId, purpose: 'invitation' });
+    const link = new URL(uri, server.baseUrl).href;
+    await withDevice(async (device) => {
+      const { page } = device;
+      await device.noAutofill();
+      await page.goto(link);
+      await heading(page, 'Welcome');
+      await button(page, 'Create a passkey instead').waitFor();
+      await look(page, 'invitation');
+      await button(page, 'Create a passkey instead').click();
+      await heading(page, 'Your passkey is ready');
+      await page.goto(link);
+      await heading(page, 'This link is not valid');
+
+      await page.goto(`${server.baseUrl}/account?tenant=demo`);
+      await button(page, 'Use a passkey').click();
+      await heading(page, 'Your account');
+      const passkeys = page.getByRole('region', { name: 'Passkeys' });
+      await passkeys.getByText('Remove', { exact: true }).click();
+      await button(page, 'Remove the passkey').click();
+      await page
+        .getByRole('status')
+        .filter({ hasText: 'You could not sign in without this passkey.' })
+        .waitFor();
+      await open(page);
+      await heading(page, 'Signed in');
+      expect(await page.getByText('Ivy Lee').count()).toBeGreaterThan(0);
+    });
+  });
+
   it('a tenant asks for a second factor: a passkey is one, and its page says what to do', async () => {
     await call('Create', { user: { username: 'noa', password } });
-    const policy = async (authenticationPolicy: string) =>
-      call('Update', { tenant: { authenticationPolicy }, takeOver: true }, 'TenantsService');
     await withDevice(async (device) => {
       const { page } = device;
       await enrol(device, 'noa');
-      await policy('second-factor');
-      try {
+      await withPolicy('second-factor', async () => {
         await device.noAutofill();
         await page.context().clearCookies();
         await open(page);
@@ -206,9 +183,68 @@ describe('passkeys in a real Chromium', () => {
         await look(page, 'second-factor');
         await button(page, 'Use your passkey').click();
         await heading(page, 'Signed in');
-      } finally {
-        await policy('any');
+      });
+    });
+  });
+
+  it('is chosen by its owner from the list of the browser on the first page, without a typed name', async () => {
+    for (const [username, name] of [
+      ['una', 'Una First'],
+      ['ute', 'Ute Second'],
+    ])
+      await call('Create', { user: { username, name, password } });
+    await withDevice(async (device) => {
+      const { page } = device;
+      await device.noAutofill();
+      for (const username of ['una', 'ute']) {
+        await page.context().clearCookies();
+        await enrol(device, username);
       }
+      expect(await device.credentials()).toBe(2);
+      await device.listPasskeys();
+      await page.context().clearCookies();
+      await open(page);
+      await heading(page, 'Sign in');
+      const field = page.getByLabel(/user name/i);
+      expect(await field.inputValue()).toBe('');
+      await device.chooseListed(field, 2);
+      await heading(page, 'Signed in');
+      expect(await page.getByText('Ute Second').count()).toBeGreaterThan(0);
+    });
+  });
+
+  it('approves a CIBA request from its start to the tokens, where a password is not enough', async () => {
+    await call('Create', { user: { username: 'ida', password } });
+    const client = { client_id: 'demo-ciba', client_secret: 'demo-secret-not-for-production-0002' };
+    const post = async (path: string, form: Record<string, string>) => {
+      const body = new URLSearchParams({ ...client, ...form });
+      const answer = await fetch(`${server.baseUrl}${path}`, { method: 'POST', body });
+      return (await answer.json()) as Record<string, string>;
+    };
+    await withDevice(async (device) => {
+      const { page } = device;
+      await enrol(device, 'ida');
+      await device.noAutofill();
+      await page.context().clearCookies();
+      await withPolicy('phishing-resistant', async () => {
+        const { auth_req_id = '' } = await post('/backchannel_authentication', {
+          scope: 'openid orders.read',
+          login_hint: 'ida',
+          binding_message: 'Order 4711',
+        });
+        const poll = async () =>
+          post('/token', { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id });
+        expect((await poll())['error']).toBe('authorization_pending');
+        await page.goto(`${server.baseUrl}/approvals?tenant=demo`);
+        await byPassword(page, 'ida');
+        await heading(page, 'Use your passkey');
+        expect(await page.getByText('Order 4711').count()).toBe(0);
+        await button(page, 'Use your passkey').click();
+        await page.getByText('Order 4711').waitFor();
+        await button(page, 'Approve').click();
+        await page.getByText('You approved the request.').waitFor();
+        await expect.poll(async () => (await poll())['id_token'] ?? '').toMatch(/^ey/);
+      });
     });
   });
 });
