@@ -53,8 +53,8 @@ describe('the first page of a tenant with providers', () => {
   });
 
   it.each([
-    ['/device', purpose.signInTo('ABCD-EFGH'), 'going=device&user_code=ABCD-EFGH&tenant=acme'],
-    ['/approvals', purpose.signInTo('acme'), 'going=approvals&tenant=acme'],
+    ['/device', purpose.signInTo('ABCD-EFGH'), 'going=device&user_code=ABCD-EFGH&tenant=acme&client_id='],
+    ['/approvals', purpose.signInTo('acme'), 'going=approvals&tenant=acme&client_id='],
     ['/password', purpose.signInTo('acme'), 'going=password&tenant=acme'],
     ['/account', purpose.signInTo('acme'), 'going=account&tenant=acme&visit=see'],
   ])('tells authorize how %s goes on', async (url, of, resume) => {
