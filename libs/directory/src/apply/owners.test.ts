@@ -267,9 +267,17 @@ tenants: [{ id: '{id}', resources: [{ audience: 'https://orders.{id}.example', n
     expect(await refusal(orders)).toMatch(/tenants\[0\]\.name: is required, as there is no such tenant yet/);
     await apply(platform.replace('name: Acme', 'name: Acme\n    issuer: https://{id}.example'));
     await apply(orders);
-    expect(await refusal(orders.replace('roles: [packer]', 'status: disabled'))).toMatch(
-      /status: needs name/,
-    );
+    // It would have no effect, and whoever asked for a second factor would believe in it.
+    for (const own of [
+      'status: disabled',
+      "issuer: 'https://orders.example'",
+      'authenticationPolicy: second-factor',
+      'registration: open',
+      "looks: { accentColor: '#0f766e' }",
+    ]) {
+      const problem = new RegExp(`${own.split(':')[0]}: needs name`);
+      expect(await refusal(orders.replace('roles: [packer]', own))).toMatch(problem);
+    }
     expect(await refusal(orders, { owner: 'api' })).toMatch(/^InvalidArgument: owner: must not be api/);
     expect(await refusal(orders.replace('owner: orders', 'owner: A B'))).toMatch(
       /state\.yaml:2:1: owner: must/,

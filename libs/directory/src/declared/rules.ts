@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { checkApplication, checkSecrets } from '../applications/checks.ts';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { checkProviders } from '../providers/checks.ts';
@@ -9,7 +10,8 @@ import {
 } from '../resources/checks.ts';
 import { checkIssuers } from '../tenants/checks.ts';
 import { checkUsers } from '../users/checks.ts';
-import type { DeclaredTenant } from './schema.ts';
+import { tenantFields } from '../tenants/fields.ts';
+import { tenant, type DeclaredTenant } from './schema.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /**
@@ -53,9 +55,13 @@ export function checkRules(
   });
 }
 
-/** An entry declares its tenant, or only refers to it. */
-function checkReference({ name, status, issuer }: DeclaredTenant, report: Report): void {
-  if (name !== undefined) return;
-  if (status !== undefined) report(['status'], 'needs name: without it the entry only refers to the tenant');
-  if (issuer !== '') report(['issuer'], 'needs name: without it the entry only refers to the tenant');
+const least = tenant.parse({ id: 'least' });
+
+/** An entry declares its tenant, or only refers to it: then it has none of the tenant's own keys, which would have no effect. */
+function checkReference(declared: DeclaredTenant, report: Report): void {
+  if (declared.name !== undefined) return;
+  for (const key of Object.keys(tenantFields) as (keyof typeof tenantFields)[]) {
+    if (!isDeepStrictEqual(declared[key], least[key]))
+      report([key], 'needs name: without it the entry only refers to the tenant');
+  }
 }

@@ -15,7 +15,7 @@ const tenantKeys = {
   name: {
     schema: line(200).optional(),
     reference:
-      'text; without it, `status` and `issuer`, the entry refers to a tenant that [another owner](#owners) declares',
+      'text; without it the entry refers to a tenant that [another owner](#owners) declares, and has none of the keys from here to `resources`',
   },
   resources: { schema: z.array(resource).default([]), reference: 'list' },
   roles: { schema: z.array(role).default([]), reference: 'list of names' },

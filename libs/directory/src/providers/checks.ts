@@ -27,7 +27,7 @@ export function checkProviders(
       if (known.has(domain))
         report(
           ['providers', providerIndex, 'domains', index],
-          'is declared twice; a domain belongs to one provider of its tenant',
+          'is declared twice, here or by another owner; a domain belongs to one provider of its tenant',
         );
       known.add(domain);
     });

@@ -186,7 +186,8 @@ describe('a provider in the declared state', () => {
     const directory = start();
     const atAcme = { ...okta, domains: ['acme.example'] };
     const second = { ...atAcme, name: 'second' };
-    const twice = 'domains[0]: is declared twice; a domain belongs to one provider of its tenant';
+    const twice =
+      'domains[0]: is declared twice, here or by another owner; a domain belongs to one provider of its tenant';
     expect(await problemOf(tenant('domains', [atAcme, second]))).toBe(`tenants[0].providers[1].${twice}`);
     await directory.apply(tenant('domains', [atAcme]));
     const byOther = directory.apply(

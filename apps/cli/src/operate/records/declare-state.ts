@@ -116,7 +116,7 @@ function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
   if (lines.length === 0) return;
   for (const line of lines) out(line);
   throw new CommandError(
-    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
+    'Nothing was applied. Declare these records, delete them with --allow-delete, or, if the file only adds to a tenant, give it an owner of its own (owner: in the file, or --owner). A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
     3,
   );
 }

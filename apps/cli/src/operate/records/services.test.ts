@@ -283,7 +283,7 @@ describe('tessera apply of a file that leaves out people or applications', () =>
   const without = whole.replace(/ {4}applications.*\n/, '').replace('Globex,', 'Globex AB,');
   const refusal =
     'acme: application tv would be deleted\n' +
-    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.\n';
+    'Nothing was applied. Declare these records, delete them with --allow-delete, or, if the file only adds to a tenant, give it an owner of its own (owner: in the file, or --owner). A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.\n';
 
   it('lists them, changes nothing and exits with 3, unless it is given --allow-delete', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
