@@ -76,7 +76,8 @@ describe.each(['compose.yaml', 'compact.yaml'])('deploy/compose/%s', (name) => {
       const environment = Object.fromEntries(
         Object.entries(service.environment ?? {}).map(([key, value]) => [
           key,
-          value.replace('/run/tessera', secrets),
+          // With what compose puts in if nothing is set.
+          value.replace('/run/tessera', secrets).replace(/\$\{\w+:-([^}]*)\}/, '$1'),
         ]),
       );
       const command = service.command?.[0] ?? '';
@@ -86,6 +87,13 @@ describe.each(['compose.yaml', 'compact.yaml'])('deploy/compose/%s', (name) => {
       rmSync(secrets, { recursive: true });
     }
   });
+});
+
+test('mail of the split topology goes to the server that is set, which is outside', () => {
+  const { environment = {}, networks } = read('compose.yaml').services['directory'] ?? {};
+  for (const name of ['TESSERA_SMTP_URL', 'TESSERA_SMTP_TLS', 'TESSERA_MAIL_FROM'])
+    expect(environment[name]).toMatch(new RegExp(`^\\$\\{${name}:-`));
+  expect(networks).toContain('outside');
 });
 
 test('The split topology has a container for every process but the compact one', () => {

@@ -18,6 +18,7 @@ import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
 import { createConsentAudit } from './consent/consent-audit.ts';
 import { createConsentStore } from './consent/consents.postgres.ts';
+import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './interaction/visits.ts';
 import { createGuessLimits } from './methods/guess-limits.ts';
@@ -155,6 +156,7 @@ export function buildAuthorize(
     visits,
     codes,
     audit,
+    tellOfSignIn: createTellOfSignIn({ knownBrowsers, personService: peers.person }),
     random,
     ignoreUnknownScopes,
   });
@@ -214,6 +216,7 @@ export function buildAuthorize(
           presentPerson,
           dispatcher,
           personService: peers.person,
+          directoryService: peers.directory,
           directory,
           database,
           store: sessionStore,

@@ -715,7 +715,7 @@ describe('callers', () => {
       redeemPasswordLink: ['gateway'],
       requestPasswordReset: ['gateway'],
       requestRegistration: ['gateway'],
-      proposeEmail: ['gateway'],
+      proposeEmail: ['authorize'],
       getEmailLink: ['gateway'],
       confirmEmail: ['gateway'],
       watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],

@@ -79,8 +79,11 @@ export function buildDirectory(
     perAccount: signInsPerAccount,
   });
   const passwords = new Passwords({ hashQueue, random });
-  const adminStore = createAdminStore(database, runtime);
-  const changeRecord = createChangeRecord(database, runtime);
+  const mail = mailRoute && openMail(config, mailRoute, { runtime, store, pepper: key, pace: mailPace });
+  const outbox = mail?.outbox;
+  const announce = createAnnounce(outbox);
+  const adminStore = createAdminStore(database, { clock, random, announce });
+  const changeRecord = createChangeRecord(database, { clock, random, announce });
   const purge = startPurge(
     { purge: (limit) => purgeDeleted(database, limit) },
     { what: 'deleted records', log },
@@ -88,9 +91,6 @@ export function buildDirectory(
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const passwordMinLength = config.TESSERA_PASSWORD_MIN_LENGTH;
   const onChange = () => feed.poke();
-  const mail = mailRoute && openMail(config, mailRoute, { runtime, store, pepper: key, pace: mailPace });
-  const outbox = mail?.outbox;
-  const announce = createAnnounce(outbox);
   const setting = { database, clock, random, passwords, passwordMinLength, announce, onChange };
   const links = createPasswordLinks({ ...setting, outbox });
   const delaySeconds = mailPace.requestDelay;
@@ -173,7 +173,7 @@ export function buildDirectory(
           providerSignIn,
         }),
       ),
-      route(PersonService, personCalls(setting)),
+      route(PersonService, personCalls({ ...setting, changeRecord, outbox })),
       route(DirectoryAdminService, directoryAdminHandlers(adminDeps)),
       ...recordRoutes(adminDeps),
       auditRoute(database, 'directory'),

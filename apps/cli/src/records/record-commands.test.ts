@@ -258,6 +258,7 @@ describe('the commands for records', () => {
         'passkeyDomain',
         'registration',
         'registrationDomains',
+        'accountClosing',
       ],
       role: [],
       resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm'],

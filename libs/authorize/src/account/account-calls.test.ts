@@ -1,5 +1,5 @@
 import { AccountProblem } from '@tessera/proto-gen/account';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import { enrolmentCode, passkeyAnswer } from '@tessera/directory-client/testing';
@@ -324,6 +324,72 @@ describe('removing a factor', () => {
     expect(methodsWithout(methods, factor)).toEqual(left);
   });
 });
+
+describe('changing who one is', () => {
+  it('takes a name at once, and the page shows it', async () => {
+    const person = await signedIn();
+    const change = async (name: string) =>
+      (await world.account.changeName({ browser: person.context(), name })).problem;
+    expect(await change('Eve Adams')).toBe(AccountProblem.UNSPECIFIED);
+    expect((await accountOf(person))?.session?.name).toBe('Eve Adams');
+    expect(await change('')).toBe(AccountProblem.BAD_TEXT);
+  });
+
+  it('proposes an address only after a recent sign-in, with a second factor of who has one', async () => {
+    const email = `${username}@new.example`;
+    const propose = async (person: Person, typed = email) =>
+      (await world.account.changeEmail({ browser: person.context(), email: typed, language: 'en' })).problem;
+    expect(await propose(await signedIn())).toBe(AccountProblem.SIGN_IN_AGAIN);
+    const person = await sure();
+    await age(301);
+    expect(await propose(person)).toBe(AccountProblem.SIGN_IN_AGAIN);
+    expect(world.directory.proposedAddresses).not.toContain(email);
+    const again = await sure();
+    expect(await propose(again)).toBe(AccountProblem.UNSPECIFIED);
+    expect(world.directory.proposedAddresses).toContain(email);
+    expect(await propose(again, 'none')).toBe(AccountProblem.BAD_TEXT);
+  });
+
+  it('is for people who are signed in', async () => {
+    const browser = newPerson(world).context();
+    expect((await world.account.changeName({ browser, name: 'Eve' })).problem).toBe(
+      AccountProblem.SIGNED_OUT,
+    );
+    expect((await world.account.changeEmail({ browser, email: 'e@x.example' })).problem).toBe(
+      AccountProblem.SIGNED_OUT,
+    );
+  });
+});
+
+describe('closing the account', () => {
+  const close = async (person: Person) =>
+    (await world.account.closeAccount({ browser: person.context() })).problem;
+
+  it('needs a tenant that lets people, and a recent sign-in', async () => {
+    const person = await sure();
+    expect((await accountOf(person))?.closable).toBe(false);
+    expect(await close(person)).toBe(AccountProblem.READ_ONLY);
+    world.directory.tenants.set('acme', { ...tenantOf('acme'), accountClosing: true });
+    await world.directory.changeTenant('acme', Status.ACTIVE);
+    onTestFinished(async () => {
+      world.directory.tenants.set('acme', { ...tenantOf('acme'), accountClosing: false });
+      await world.directory.changeTenant('acme', Status.ACTIVE);
+    });
+    await age(301);
+    expect((await accountOf(person))?.closable).toBe(true);
+    expect(await close(person)).toBe(AccountProblem.SIGN_IN_AGAIN);
+    const again = await sure();
+    expect(await close(again)).toBe(AccountProblem.UNSPECIFIED);
+    expect(await Promise.all([person, again].map(isSignedIn))).toEqual([false, false]);
+    expect(await close(again)).toBe(AccountProblem.SIGNED_OUT);
+  });
+});
+
+const tenantOf = (tenantId: string) => {
+  const tenant = world.directory.tenants.get(tenantId);
+  if (tenant === undefined) throw new Error(`there is no tenant ${tenantId}`);
+  return tenant;
+};
 
 describe('setting something up', () => {
   it('follows a recent sign-in at once, and an old one after signing in again', async () => {

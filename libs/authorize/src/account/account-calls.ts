@@ -1,8 +1,16 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import { AccountProblem, type AccountService } from '@tessera/proto-gen/account';
 import type { BrowserContext } from '@tessera/proto-gen/authorize';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { PersonService } from '@tessera/proto-gen/person';
-import { timestampFromMs, type CallContext, type Client, type Handlers } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  timestampFromMs,
+  type CallContext,
+  type Client,
+  type Handlers,
+} from '@tessera/rpc';
 import type { BrowserCall } from '../browser-call.ts';
 import type { ConsentAudit } from '../consent/consent-audit.ts';
 import type { ConsentStore } from '../consent/consents.postgres.ts';
@@ -25,7 +33,8 @@ import {
 export interface AccountDeps {
   readonly presentPerson: FindPresentPerson;
   readonly personService: Client<typeof PersonService>;
-  readonly directory: Pick<DirectoryClient, 'isActive' | 'user'>;
+  readonly directoryService: Pick<Client<typeof DirectoryService>, 'proposeEmail'>;
+  readonly directory: Pick<DirectoryClient, 'isActive' | 'tenant' | 'user'>;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
@@ -70,6 +79,28 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
       const person = await presentPerson(from);
       return person === undefined ? {} : { account: await accountOf(deps, person, from) };
     },
+
+    changeName: ({ browser, name }, call) =>
+      asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
+        const renamed = { tenantId, userId, name, ipAddress: from.browser.ipAddress };
+        const { refusal } = await personService.changeOwnName(renamed, call.onward());
+        return refusal === '' ? {} : { problem: refusals[refusal] ?? AccountProblem.UNKNOWN };
+      }),
+
+    changeEmail: ({ browser, email, language }, call) =>
+      asSure(browser, call, async ({ session: { tenantId, userId } }, from) => {
+        const { ipAddress } = from.browser;
+        const proposed = { tenantId, userId, email, language, ipAddress };
+        const problem = await problemOf(deps.directoryService.proposeEmail(proposed, call.onward()));
+        return problem === undefined ? {} : { problem };
+      }),
+
+    closeAccount: ({ browser }, call) =>
+      asSure(browser, call, async ({ session: { tenantId, userId } }, from) => {
+        const closed = { tenantId, userId, ipAddress: from.browser.ipAddress };
+        const { refusal } = await personService.closeOwnAccount(closed, call.onward());
+        return refusal === '' ? {} : { problem: refusals[refusal] ?? AccountProblem.UNKNOWN };
+      }),
 
     renamePasskey: ({ browser, passkeyId: credentialId, name: typed }, call) =>
       asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
@@ -128,19 +159,50 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
 /** In characters. */
 const longestName = 64;
 
+const refusals: Readonly<Record<string, AccountProblem>> = {
+  declared: AccountProblem.READ_ONLY,
+  not_allowed: AccountProblem.READ_ONLY,
+  text: AccountProblem.BAD_TEXT,
+  last_administrator: AccountProblem.LAST_ADMINISTRATOR,
+};
+
+const proposals: Readonly<Partial<Record<Code, AccountProblem>>> = {
+  [Code.InvalidArgument]: AccountProblem.BAD_TEXT,
+  [Code.FailedPrecondition]: AccountProblem.READ_ONLY,
+  [Code.NotFound]: AccountProblem.UNKNOWN,
+};
+
+/** Why an address is not proposed; undefined if it is. Throws for everything else. */
+async function problemOf(proposed: Promise<unknown>): Promise<AccountProblem | undefined> {
+  try {
+    await proposed;
+    return undefined;
+  } catch (error) {
+    const problem = error instanceof ConnectError ? proposals[error.code] : undefined;
+    if (problem === undefined) throw error;
+    return problem;
+  }
+}
+
 async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: BrowserCall) {
   const { user } = person;
-  const { tenantId, userId, email, phoneNumber } = user;
-  const [credentials, live, consents] = await Promise.all([
+  const { tenantId, userId, phoneNumber } = user;
+  const [credentials, tenant, live, consents] = await Promise.all([
     deps.personService.getCredentials({ tenantId, userId }, call.onward()),
+    deps.directory.tenant(tenantId, call.onward()),
     liveSessions(deps, person),
     deps.consents.ofPerson({ tenantId, userId }),
   ]);
   const activities = await recentActivity(deps, { tenantId, userId }, live, call.onward());
+  const { name: presentName, email, emailVerified, declared } = credentials;
   const { passkeys, hasTotp, recoveryCodes, providers } = credentials;
   return {
-    session: sessionMessage(person),
+    session: { ...sessionMessage(person), name: presentName },
     email,
+    emailVerified,
+    declared,
+    sendsMail: tenant?.sendsMail === true,
+    closable: tenant?.accountClosing === true && !declared,
     phoneNumber,
     passkeys: passkeys.map(({ credentialId, name, createTime, lastUseTime, synced }) => ({
       passkeyId: credentialId,

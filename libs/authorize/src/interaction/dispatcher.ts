@@ -6,6 +6,7 @@ import type { Codes } from '../authorization/codes.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
+import type { TellOfSignIn } from './tell-of-sign-in.ts';
 import { createBegin, type Begin } from './begin.ts';
 import { createContinue, type Continue } from './continue.ts';
 import { createFinish } from './finish.ts';
@@ -43,6 +44,7 @@ export function createDispatcher(deps: {
   readonly visits: Visits;
   readonly codes: Codes;
   readonly audit: AuthorizeAudit;
+  readonly tellOfSignIn: TellOfSignIn;
   readonly random: Random;
   readonly ignoreUnknownScopes: boolean;
 }): Dispatcher {

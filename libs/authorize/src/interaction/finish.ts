@@ -8,6 +8,7 @@ import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { TellOfSignIn } from './tell-of-sign-in.ts';
 import type { Policy } from './step.ts';
 import { isHintedUser } from './visit.ts';
 import { invalidContext } from './visits.ts';
@@ -57,10 +58,11 @@ export interface FinishDeps {
   readonly visits: Pick<Visits, 'answer' | 'answerAgain'>;
   readonly codes: Pick<Codes, 'issue' | 'withdraw'>;
   readonly audit: Pick<AuthorizeAudit, 'loginRequired' | 'accessDenied'>;
+  readonly tellOfSignIn: TellOfSignIn;
 }
 
 export function createFinish(deps: FinishDeps): Finish {
-  const { directory, sessions, visits, codes, audit } = deps;
+  const { directory, sessions, visits, codes, audit, tellOfSignIn } = deps;
 
   async function respond(
     from: BrowserCall,
@@ -125,6 +127,9 @@ export function createFinish(deps: FinishDeps): Finish {
       if (present !== undefined && present.sessionId === person.sessionId) {
         return { opened: undefined, redirect: await complete(from, finished, present) };
       }
+      const { tenantId } = policy;
+      if (before === undefined && policy.sendsMail)
+        await tellOfSignIn(from, { tenantId, userId: person.userId });
       const opened = await sessions.open(from, signInOf(visit, person, policy), policy.clientId, present);
       if (before !== undefined && before.sessionId !== present?.sessionId)
         await sessions.abandon(from, { tenantId: visit.tenantId, ...before });

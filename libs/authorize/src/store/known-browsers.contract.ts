@@ -74,6 +74,27 @@ function knowledgeContract(open: () => Promise<Database>): void {
     expect(await browsers.isKnown(systemRandom.bytes(32), tenantId, userId)).toBe(false);
   });
 
+  it('tell whether a person has signed in here, or anywhere', async () => {
+    const database = await open();
+    const [sessions, browsers] = [createSessionStore(database), createKnownBrowserStore(database)];
+    const session = newSession();
+    const { knownBrowserHash, tenantId, userId } = session;
+    const before = async (tokenHash: Buffer | undefined, person = { tenantId, userId }) =>
+      browsers.signedInBefore(tokenHash, person);
+    expect(await before(knownBrowserHash)).toEqual({ here: false, anywhere: false });
+    await sessions.open(session, [], undefined);
+    expect(await before(knownBrowserHash)).toEqual({ here: true, anywhere: true });
+    for (const other of [systemRandom.bytes(32), undefined])
+      expect(await before(other)).toEqual({ here: false, anywhere: true });
+    for (const person of [
+      { tenantId: 'umbra', userId },
+      { tenantId, userId: 'u0' },
+    ])
+      expect(await before(knownBrowserHash, person)).toEqual({ here: false, anywhere: false });
+    await age(database, userId, 180);
+    expect(await before(knownBrowserHash)).toEqual({ here: false, anywhere: false });
+  });
+
   it('are remembered in the commit of the session, or neither is', async () => {
     const database = await open();
     const [sessions, browsers] = [createSessionStore(database), createKnownBrowserStore(database)];

@@ -9,6 +9,11 @@ const browsersPerPerson = 10;
 /** Browsers in which a person has signed in, by the SHA-256 of the cookie's value. All times are the database's. */
 export interface KnownBrowserStore {
   isKnown(tokenHash: Buffer, tenantId: string, userId: string): Promise<boolean>;
+  /** Whether a person has signed in in this browser, and whether in any. */
+  signedInBefore(
+    tokenHash: Buffer | undefined,
+    person: { readonly tenantId: string; readonly userId: string },
+  ): Promise<{ readonly here: boolean; readonly anywhere: boolean }>;
   /** Removes up to `limit` forgotten browsers. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }
@@ -44,6 +49,10 @@ const find = `
   SELECT 1 FROM authorize.known_browser
   WHERE tenant_id = $1 AND user_id = $2 AND token_hash = $3 AND ${living}`;
 
+const findAll = `
+  SELECT coalesce(bool_or(token_hash = $3), false) AS here, count(*) > 0 AS anywhere
+  FROM authorize.known_browser WHERE tenant_id = $1 AND user_id = $2 AND ${living}`;
+
 const purge = `
   DELETE FROM authorize.known_browser WHERE (tenant_id, user_id, token_hash) IN (
     SELECT tenant_id, user_id, token_hash FROM authorize.known_browser
@@ -61,6 +70,15 @@ export function createKnownBrowserStore(database: Database): KnownBrowserStore {
         values: [tenantId, userId, tokenHash],
       });
       return rows.length === 1;
+    },
+
+    async signedInBefore(tokenHash, { tenantId, userId }) {
+      const { rows } = await database.query<{ here: boolean; anywhere: boolean }>({
+        name: 'authorize.find_known_browsers_of_person',
+        text: findAll,
+        values: [tenantId, userId, tokenHash ?? null],
+      });
+      return { here: rows[0]?.here === true, anywhere: rows[0]?.anywhere === true };
     },
 
     async purge(limit) {

@@ -7,7 +7,7 @@ import {
   Status,
   type User,
 } from '@tessera/proto-gen/directory';
-import { fakePerson } from './fake-person.ts';
+import { fakePerson, type AnnouncedSignIn } from './fake-person.ts';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
 import { FakeProviders } from './fake-providers.ts';
 
@@ -96,6 +96,8 @@ export interface FakeTenant {
   issuer: string;
   authenticationPolicy?: string;
   passkeyDomain?: string;
+  accountClosing?: boolean;
+  sendsMail?: boolean;
 }
 
 type Edit<T> = Partial<T> | ((record: T) => void);
@@ -120,6 +122,9 @@ export class FakeDirectory {
   /** By tenant and user id, with a space between. */
   readonly users = new Map<string, FakeUser>();
   readonly providers = new FakeProviders();
+  readonly announcedSignIns: AnnouncedSignIn[] = [];
+  /** Addresses that people said are theirs. */
+  readonly proposedAddresses: string[] = [];
   /** Calls received, answered or not. */
   readonly calls = {
     getApplication: 0,
@@ -343,7 +348,12 @@ export class FakeDirectory {
       redeemPasswordLink: () => found<never>(undefined),
       requestPasswordReset: () => found<never>(undefined),
       requestRegistration: () => found<never>(undefined),
-      proposeEmail: () => found<never>(undefined),
+      proposeEmail: ({ tenantId, userId, email }) => {
+        found(this.users.get(`${tenantId} ${userId}`));
+        if (!email.includes('@')) throw new ConnectError('no address', Code.InvalidArgument);
+        this.proposedAddresses.push(email);
+        return {};
+      },
       getEmailLink: () => found<never>(undefined),
       confirmEmail: () => found<never>(undefined),
       watchChanges: ({ afterSequence, since }, { signal }) => {

@@ -1,3 +1,4 @@
+import { Status } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
 import { Code, ConnectError, local, route, timestampFromMs, type Client, type Handlers } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
@@ -7,12 +8,25 @@ import type { FakeProviders } from './fake-providers.ts';
 interface Person {
   hasPasskey?: boolean;
   passkeyName?: string;
+  name?: string;
+  email?: string;
+  status?: Status;
   totpCode?: string;
   password: string;
   validFrom: bigint;
 }
 
+/** A sign-in that a person is told of. */
+export interface AnnouncedSignIn {
+  readonly userId: string;
+  readonly ipAddress: string;
+  readonly userAgent: string;
+  readonly first: boolean;
+}
+
 interface People {
+  readonly announcedSignIns: AnnouncedSignIn[];
+  readonly tenants: ReadonlyMap<string, { readonly accountClosing?: boolean }>;
   /** By tenant and user id, with a space between. */
   readonly users: ReadonlyMap<string, Person>;
   readonly providers: FakeProviders;
@@ -28,15 +42,37 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
   };
   const handlers: Handlers<typeof PersonService> = {
     getCredentials({ tenantId, userId }) {
-      const { hasPasskey, passkeyName: name = '', totpCode } = found(tenantId, userId);
-      const passkeys = hasPasskey === true ? [{ credentialId: userId, name }] : [];
+      const { name = '', email = '', ...user } = found(tenantId, userId);
+      const passkeys =
+        user.hasPasskey === true ? [{ credentialId: userId, name: user.passkeyName ?? '' }] : [];
       const linked = new Set(directory.providers.linkedTo(tenantId, userId));
       const providers = directory.providers.list(tenantId).map(({ name: provider, displayName }) => ({
         name: provider,
         displayName,
         ...(linked.has(provider) && { linkTime: timestampFromMs(Date.now()) }),
       }));
-      return { passkeys, hasTotp: totpCode !== undefined, providers };
+      return { name, email, passkeys, hasTotp: user.totpCode !== undefined, providers };
+    },
+
+    async changeOwnName({ tenantId, userId, name }) {
+      found(tenantId, userId);
+      if (name === '') return { refusal: 'text' };
+      await directory.changeUser(userId, { name });
+      return {};
+    },
+
+    async closeOwnAccount({ tenantId, userId }) {
+      found(tenantId, userId);
+      const closing = directory.tenants.get(tenantId)?.accountClosing === true;
+      if (!closing) return { refusal: 'not_allowed' };
+      await directory.changeUser(userId, { status: Status.DISABLED });
+      return {};
+    },
+
+    announceSignIn({ tenantId, userId, ipAddress, userAgent, first }) {
+      found(tenantId, userId);
+      directory.announcedSignIns.push({ userId, ipAddress, userAgent, first });
+      return {};
     },
 
     listOwnEvents: () => ({ events: [] }),

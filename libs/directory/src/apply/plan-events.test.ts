@@ -62,6 +62,7 @@ const state: TenantState = {
     passkeyDomain: 'own',
     registration: 'closed',
     registrationDomains: [],
+    accountClosing: false,
     looks: noLooks,
   },
   resources: [

@@ -107,6 +107,7 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     passkeyDomain: 'own',
     registration: 'closed',
     registrationDomains: [],
+    accountClosing: false,
     looks: noLooks,
   };
   await carryOut(records, planRecord(undefined, 'tenant', undefined, tenant), context);

@@ -15,13 +15,7 @@ import { user, type UserRecord } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { takenIdentifiers } from '../users/read.postgres.ts';
 import type { Database, Queryable } from '@tessera/stores';
-import {
-  endResetLinks,
-  findEmailLink,
-  purgeEmailLinks,
-  putEmailLink,
-  takeEmailLink,
-} from './email-links.postgres.ts';
+import { findEmailLink, purgeEmailLinks, putEmailLink, takeEmailLink } from './email-links.postgres.ts';
 
 export interface EmailChangesDeps {
   readonly database: Database;
@@ -43,8 +37,8 @@ interface Origin {
 /** Addresses that people confirm by a link that is mailed there. */
 export interface EmailChanges {
   /**
-   * Mails a link to an address that the person says is theirs. The answer is the same if somebody else has it, or gets too much mail. Throws
-   * InvalidArgument for what is no address, NotFound for a person who may not sign in, FailedPrecondition for one whom a file declares.
+   * Mails a link to an address that the person says is theirs. The answer, and its time, are the same if somebody else has it; it is the same
+   * if the address gets too much mail, or the person asks for too much. Throws InvalidArgument for what is no address, NotFound for a person who may not sign in, FailedPrecondition for one whom a file declares.
    */
   propose(person: PersonId & Origin & { readonly email: string; readonly language: string }): Promise<void>;
   /** The address that a link confirms for the person who is signed in. Throws NotFound for every other link. */
@@ -86,8 +80,8 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         } as const;
         const actor = { type: 'user', id: userId } as const;
         await insertAuditRows(tx, [{ ...event, actor, ipAddress, requestId }], runtime);
-        // Who asks learns neither whose the address is nor how much mail it gets.
-        if (await isTaken(tx, { tenantId, userId }, email)) return;
+        // Who asks learns neither how much mail the address gets nor, as that is looked at when the mail is sent, whether somebody has it.
+        if (!(await outbox.count(tx, tenantId, userId))) return;
         if (!(await outbox.count(tx, tenantId, email))) return;
         const mailId = outbox.newId();
         const link = outbox.linkOf(mailId, 'te_');
@@ -116,14 +110,12 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         const email = await takeEmailLink(tx, { tenantId, userId }, link);
         if (email === undefined || (await isTaken(tx, { tenantId, userId }, email)))
           throw notFound('The link');
-        const after = { ...before, email, standardClaims: { ...before.standardClaims, emailVerified: true } };
+        const standardClaims = { ...before.standardClaims, emailVerified: true };
+        const after = { ...before, email, username: usernameAfter(before, email), standardClaims };
         const plan = planRecord(around.tenant, 'user', before, after);
         const base = { actor: { type: 'user', id: userId }, requestId, ipAddress } as const;
-        if (normalizeIdentifier(before.email) !== normalizeIdentifier(email)) {
-          // They lead from a mailbox that may be somebody else's from now on.
-          await endResetLinks(tx, { tenantId, userId });
-          await announce(tx, { tenantId, userId }, 'email-changed', before.email);
-        }
+        if (normalizeIdentifier(before.email) !== normalizeIdentifier(email))
+          await announce(tx, { tenantId, userId }, 'email-changed', { to: before.email });
         await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
       });
       onChange();
@@ -131,6 +123,14 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
 
     purge: async (limit) => purgeEmailLinks(database, limit),
   };
+}
+
+/** People who registered have their address as user name: it must not stay taken when it is no longer theirs. */
+function usernameAfter({ username, email: former }: UserRecord, email: string): string {
+  const follows =
+    normalizeIdentifier(username) === normalizeIdentifier(former) &&
+    user.shape.username.safeParse(email).success;
+  return follows ? email : username;
 }
 
 async function isTaken(tx: Queryable, person: PersonId, email: string): Promise<boolean> {

@@ -52,15 +52,6 @@ export async function takeEmailLink(
   return rows[0]?.email;
 }
 
-/** Ends the links that were mailed to an address that a person no longer has. */
-export async function endResetLinks(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
-  await tx.query({
-    name: 'directory.end_reset_links',
-    text: `DELETE FROM directory.password_link WHERE tenant_id = $1 AND user_id = $2 AND purpose = 'reset'`,
-    values: [tenantId, userId],
-  });
-}
-
 /** Removes up to `limit` expired links. Returns how many it removed. */
 export async function purgeEmailLinks(database: Queryable, limit: number): Promise<number> {
   const { rowCount } = await database.query({

@@ -1,18 +1,18 @@
 import type { Queryable } from '@tessera/stores';
 import type { AuditRuntime } from '../store/audit-rows.postgres.ts';
-import type { announcedChanges, Outbox } from './outbox.ts';
+import type { announcedChanges, MailContent, Outbox } from './outbox.ts';
 
 export type AnnouncedChange = (typeof announcedChanges)[number];
 
 /**
  * Tells a person by mail that something was changed, in the transaction of the change; does nothing where no mail is sent.
- * @param to another address than that of the person
+ * @param said what else the mail needs; with `to` it goes to another address than that of the person
  */
 export type Announce = (
   tx: Queryable,
   person: { readonly tenantId: string; readonly userId: string },
   change: AnnouncedChange,
-  to?: string,
+  said?: Omit<MailContent, 'change'>,
 ) => Promise<void>;
 
 /** What a change of how people sign in is recorded and announced with. */
@@ -24,10 +24,10 @@ export interface ChangeRuntime extends AuditRuntime {
 const noticeSeconds = 3 * 24 * 3600;
 
 export function createAnnounce(outbox: Outbox | undefined): Announce {
-  return async (tx, { tenantId, userId }, change, to) => {
-    if (outbox === undefined || !(to === undefined ? await hasAddress(tx, tenantId, userId) : to !== ''))
-      return;
-    const content = { change, ...(to !== undefined && { to }) };
+  return async (tx, { tenantId, userId }, change, said = {}) => {
+    if (outbox === undefined) return;
+    if (!(said.to === undefined ? await hasAddress(tx, tenantId, userId) : said.to !== '')) return;
+    const content = { ...said, change };
     await outbox.add(tx, { tenantId, userId, kind: 'notice', content, lifetimeSeconds: noticeSeconds });
   };
 }

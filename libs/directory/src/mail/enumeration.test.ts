@@ -6,12 +6,13 @@ import { call, startDirectory } from '../testing/start-directory.ts';
 import { createChangeRecord } from '../store/change-record.postgres.ts';
 import { createRegistration, type RegistrationDeps } from '../registration/registration.ts';
 import { migrations } from '../wiring.ts';
+import { createEmailChanges, type EmailChangesDeps } from '../email/email-changes.ts';
 import { createOutbox } from './outbox.ts';
 import { createResetRequests, type ResetRequestsDeps } from './reset-requests.ts';
 
 const tries = 300;
 
-/** Both kinds of requests, without a worker that looks at them. */
+/** What people ask for, without a worker that looks at it. */
 async function world() {
   const database = counting(await testDatabase(migrations));
   const { api } = startDirectory(database);
@@ -19,29 +20,31 @@ async function world() {
   await api.tenants.create({ tenantId, tenant: { tenantId, name: 'Acme', registration: 'open' } }, call());
   const user = { username: 'known', email: 'known@people.example', password: 'a long password' };
   await api.users.create({ tenantId, user }, call());
+  const { userId } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
   const runtime = { clock: systemClock, random: systemRandom };
   const outbox = createOutbox({
     pepper: createSecretKey(Buffer.alloc(32, 1)),
     random: systemRandom,
-    mailsPerHour: 5,
+    mailsPerHour: 1_000_000,
   });
-  const common = { database, outbox, delaySeconds: 60, ...runtime };
+  const changeRecord = createChangeRecord(database, runtime);
+  const common = { database, outbox, changeRecord, runtime, delaySeconds: 60, ...runtime };
   const resets = createResetRequests(common as unknown as ResetRequestsDeps);
-  const registration = createRegistration({
-    ...common,
-    runtime,
-    changeRecord: createChangeRecord(database, runtime),
-  } as unknown as RegistrationDeps);
+  const registration = createRegistration(common as unknown as RegistrationDeps);
+  const emailChanges = createEmailChanges(common as unknown as EmailChangesDeps);
   const about = { tenantId, issuerTenantId: '', language: 'en', ipAddress: '192.0.2.1', requestId: 'r' };
   return {
     database,
     reset: async (name: string) => resets.keep({ ...about, identifier: `${name}@people.example` }),
     register: async (name: string) =>
       registration.keep({ ...about, email: `${name}@people.example`, interactionId: '' }),
+    /** Somebody who says that the address is theirs. */
+    propose: async (name: string) =>
+      emailChanges.propose({ ...about, userId, email: `${name}@people.example` }),
   };
 }
 
-describe.each(['reset', 'register'] as const)('a request to %s', (what) => {
+describe.each(['reset', 'register', 'propose'] as const)('a request to %s', (what) => {
   it('takes the same statements for known and unknown addresses', async () => {
     const of = await world();
     const statements = async (name: string) => {
@@ -52,7 +55,8 @@ describe.each(['reset', 'register'] as const)('a request to %s', (what) => {
     const known = await statements('known');
     expect(known).toContain('directory.put_mail');
     expect(await statements('nobod')).toEqual(known);
-    expect(known.filter((name) => name.includes('user'))).toEqual([]);
+    const lookedUp = what === 'propose' ? 'identifier' : 'user';
+    expect(known.filter((name) => name.includes(lookedUp))).toEqual([]);
   });
 
   it(`takes as long for known as for unknown addresses, in ${tries} tries each`, async () => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import type { Language, Languages } from '@tessera/languages';
+import { browserName, type Language, type Languages } from '@tessera/languages';
 import { otherPaths } from '@tessera/oauth';
 import type { AnnouncedChange } from './announce.ts';
 import type { MailContent, MailKind } from './outbox.ts';
@@ -34,7 +34,7 @@ interface Draft {
   readonly notes: readonly string[];
 }
 
-type Sentences = Pick<Language, 't'>;
+type Sentences = Pick<Language, 't' | 'when'>;
 
 export interface Letters {
   /** @param locales of the person, then of the request, the best first */
@@ -115,7 +115,7 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
     ],
     action: {
       label: t('Choose a new password'),
-      uri: `${addressed.issuer}${otherPaths.forgottenPassword}?${new URLSearchParams({ tenant: addressed.tenantId }).toString()}`,
+      uri: pageOf(otherPaths.forgottenPassword, addressed),
     },
     notes: [t('If it was not you, ignore this mail.'), t('Nobody reads answers to this mail.')],
   }),
@@ -124,9 +124,25 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
     subject: t('A change to your account at {tenant}', { tenant: addressed.tenantName }),
     paragraphs: [t(noticeOf[addressed.content.change ?? 'password'], { username: addressed.username })],
     notes: [
-      t('If it was not you, change your password and tell your administrator.'),
+      t(adviceOf[addressed.content.change ?? 'password'] ?? usualAdvice),
       t('Nobody reads answers to this mail.'),
     ],
+  }),
+
+  'sign-in': (addressed, { t, when }) => ({
+    subject: t('New sign-in to your account at {tenant}', { tenant: addressed.tenantName }),
+    paragraphs: [
+      t('Somebody, probably you, signed in to your account {username} with a browser that is new to us.', {
+        username: addressed.username,
+      }),
+      browserIn(addressed.content, t),
+      t('Signed in {time} from {address}.', {
+        time: when(addressed.content.signedInAt ?? 0),
+        address: addressed.content.ipAddress ?? '',
+      }),
+    ],
+    action: { label: t('Where you are signed in'), uri: pageOf(otherPaths.account, addressed) },
+    notes: [t(usualAdvice), t('Nobody reads answers to this mail.')],
   }),
 
   reset: (addressed, { t }) => ({
@@ -149,6 +165,9 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
 
 const noticeOf = {
   password: 'The password of your account {username} was changed.',
+  'password-set': 'An administrator has set another password for your account {username}.',
+  'recovery-codes-replaced':
+    'New recovery codes were made for your account {username}. Earlier ones are not accepted any more.',
   'totp-added': 'An authenticator app was added to your account {username}.',
   'passkey-added': 'A passkey was added to your account {username}.',
   'passkey-removed': 'A passkey was removed from your account {username}.',
@@ -159,7 +178,30 @@ const noticeOf = {
     'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
   'provider-linked': 'A way to sign in with another organization was added to your account {username}.',
   'provider-unlinked': 'A way to sign in with another organization was removed from your account {username}.',
+  'account-closed':
+    'Your account {username} was closed, as you asked. An administrator can restore it within 30 days.',
 } as const satisfies Record<AnnouncedChange, string>;
+
+const usualAdvice = 'If it was not you, change your password and tell your administrator.';
+
+/** What people do who did not expect it, if that is not the usual. */
+const adviceOf: Partial<Record<AnnouncedChange, string>> = {
+  'password-set': 'If you did not expect this, ask your administrator.',
+  'factors-removed': 'If you did not expect this, ask your administrator.',
+  'account-closed': 'If it was not you, tell your administrator.',
+};
+
+/** As the account page names the browsers in which a person is signed in. */
+function browserIn({ userAgent = '' }: MailContent, t: Sentences['t']): string {
+  const { browser, system } = browserName(userAgent) ?? {};
+  if (browser === undefined) return t('Unknown browser');
+  return system === undefined ? browser : t('{browser} on {system}', { browser, system });
+}
+
+/** A page of ours for people of the tenant. */
+function pageOf(path: string, { issuer, tenantId }: Addressed): string {
+  return `${issuer}${path}?${new URLSearchParams({ tenant: tenantId }).toString()}`;
+}
 
 function linkTo(path: string, { issuer, link, content: { interactionId = '' } }: Addressed): string {
   const query = { link, ...(interactionId !== '' && { interaction: interactionId }) };

@@ -5,6 +5,7 @@ import { TimeLimitError, within } from '@tessera/kit';
 import type { Sent } from '@tessera/outbound';
 import type { Runtime } from '@tessera/process';
 import type { DirectoryStore } from '../store/store.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
 import type { Letters } from './letters.ts';
 import type { MailContent, MailKind, Outbox } from './outbox.ts';
 import { mailKinds } from './outbox.ts';
@@ -18,7 +19,7 @@ export interface MailWorkerDeps {
   readonly outbox: Outbox;
   readonly letters: Letters;
   readonly requests: Requests;
-  readonly store: Pick<DirectoryStore, 'findUser' | 'findTenant'>;
+  readonly store: Pick<DirectoryStore, 'findUser' | 'findTenant' | 'findUserByIdentifier'>;
   readonly transport: MailTransport;
   /** Address that mail comes from. */
   readonly from: string;
@@ -179,6 +180,8 @@ async function letterOf(
   if (tenant?.status !== 'active') return 'gone';
   const to = content.to ?? found?.user.email ?? '';
   if (!mailAddress.test(to)) return 'no_address';
+  // Of no use, as the link would confirm nothing; and nobody is written to about the account of somebody else.
+  if (kind === 'verification' && (await isOfAnother(store, mail, to))) return 'taken';
   const issuer = tenant.issuer || sharedIssuer;
   if (issuer === undefined) return 'no_issuer';
   const { subject, text, html } = letters.write(
@@ -187,7 +190,7 @@ async function letterOf(
       content,
       tenantId,
       tenantName: tenant.name,
-      username: found?.user.username ?? to,
+      username: found?.user.username ?? content.username ?? to,
       issuer,
       link: outbox.linkOf(mailId, kind === 'verification' ? 'te_' : 'tl_'),
     },
@@ -202,6 +205,15 @@ async function letterOf(
     text,
     html,
   };
+}
+
+async function isOfAnother(
+  store: Pick<DirectoryStore, 'findUserByIdentifier'>,
+  { tenantId, userId }: ClaimedMail,
+  address: string,
+): Promise<boolean> {
+  const holder = await store.findUserByIdentifier(tenantId, normalizeIdentifier(address));
+  return holder !== undefined && holder.user.userId !== userId;
 }
 
 function isKind(kind: string): kind is MailKind {

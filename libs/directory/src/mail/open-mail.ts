@@ -47,7 +47,7 @@ export function openMail(
     pace,
   }: {
     readonly runtime: Runtime;
-    readonly store: Pick<DirectoryStore, 'findUser' | 'findTenant'>;
+    readonly store: Pick<DirectoryStore, 'findUser' | 'findTenant' | 'findUserByIdentifier'>;
     readonly pepper: KeyObject;
     /** Shorter pauses, for tests. */
     readonly pace?: MailPace | undefined;

@@ -16,6 +16,7 @@ export const mailKinds = [
   'registration-request',
   'registration',
   'account-exists',
+  'sign-in',
 ] as const;
 
 export type MailKind = (typeof mailKinds)[number];
@@ -23,6 +24,8 @@ export type MailKind = (typeof mailKinds)[number];
 /** What people are told of that was changed about how they sign in. */
 export const announcedChanges = [
   'password',
+  'password-set',
+  'recovery-codes-replaced',
   'totp-added',
   'passkey-added',
   'passkey-removed',
@@ -31,6 +34,7 @@ export const announcedChanges = [
   'email-changed',
   'provider-linked',
   'provider-unlinked',
+  'account-closed',
 ] as const;
 
 /** What only the sender of a mail needs to know. */
@@ -39,13 +43,18 @@ const content = z.object({
   identifier: z.string().optional(),
   /** Address of the recipient, if it is not the person's. */
   to: z.string().optional(),
+  /** Of a recipient who has no account any more. */
+  username: z.string().optional(),
   /** What a notice tells of. */
   change: z.enum(announcedChanges).optional(),
   /** The visit that a person goes on with. */
   interactionId: z.string().optional(),
   /** The language of the request, for people who have none on record. */
   language: z.string().optional(),
-  /** Address and request of the person, for the audit trail. */
+  /** When and with what browser a person signed in; milliseconds since the Unix epoch. */
+  signedInAt: z.number().optional(),
+  userAgent: z.string().optional(),
+  /** Address and request of the person. */
   ipAddress: z.string().optional(),
   requestId: z.string().optional(),
 });

@@ -4,8 +4,14 @@ import { eventOf, lockActive, type Origin } from '../second-factors/second-facto
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
-/** How a person signs in. */
+/** Who a person is, and how they sign in. */
 export interface OwnCredentials {
+  readonly name: string;
+  /** Empty without one. */
+  readonly email: string;
+  readonly emailVerified: boolean;
+  /** Who changes the record. */
+  readonly owner: string;
   /** The oldest first. */
   readonly passkeys: readonly OwnPasskey[];
   readonly hasTotp: boolean;
@@ -42,6 +48,10 @@ export async function credentialsOf(
     has_totp: boolean;
     recovery_codes: number;
     providers: OwnProvider[];
+    name: string;
+    email: string;
+    email_verified: boolean;
+    owner: string;
   }>({
     name: 'directory.credentials_of_person',
     text: `SELECT
@@ -60,7 +70,8 @@ export async function credentialsOf(
                          UNION ALL
                          SELECT i.provider, NULL, i.created_at FROM directory.provider_identity i
                           WHERE i.tenant_id = u.tenant_id AND i.user_id = u.user_id) AS of_person
-                   GROUP BY name ORDER BY name) AS providers
+                   GROUP BY name ORDER BY name) AS providers,
+             u.name, u.email, u.owner, coalesce((u.standard_claims ->> 'emailVerified')::boolean, false) AS email_verified
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'`,
     values: [tenantId, userId],
@@ -68,7 +79,16 @@ export async function credentialsOf(
   const [row] = rows;
   if (row === undefined) return undefined;
   const { passkeys, has_totp: hasTotp, recovery_codes: recoveryCodes, providers } = row;
-  return { passkeys, hasTotp, recoveryCodes, providers };
+  return {
+    passkeys,
+    hasTotp,
+    recoveryCodes,
+    providers,
+    emailVerified: row.email_verified,
+    name: row.name,
+    email: row.email,
+    owner: row.owner,
+  };
 }
 
 /** Gives a passkey of a person another name; false if they have no such passkey, or are not active. */

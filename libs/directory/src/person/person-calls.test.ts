@@ -27,7 +27,7 @@ function personContract(engine: string, open: () => Promise<Database>): void {
 
   /** Two people of a tenant. */
   async function world() {
-    const { api, as, person: service } = startDirectory(database);
+    const { admin, api, as, person: service } = startDirectory(database);
     const tenantId = `${engine}${(count += 1)}`;
     await api.tenants.create({ tenantId, tenant: { name: 'Acme' } }, call());
     const newPerson = async (username: string) =>
@@ -37,6 +37,7 @@ function personContract(engine: string, open: () => Promise<Database>): void {
     const person = { tenantId, userId };
     return {
       service,
+      admin,
       api,
       authorize,
       person,
@@ -96,6 +97,43 @@ function personContract(engine: string, open: () => Promise<Database>): void {
         await expect(ask(whose)).rejects.toThrow('not_found');
       await api.users.update({ ...person, user: { userId: person.userId, status: 'disabled' } }, call());
       await expect(ask({})).rejects.toThrow('not_found');
+    });
+
+    it('changes the name, which ends nothing, with an audit row', async () => {
+      const { service, api, person, credentials, events, authorize } = await world();
+      await api.users.update({ ...person, user: { userId: person.userId, email: 'eve@x.example' } }, call());
+      const change = async (name: string, whose: object = {}) =>
+        (await service.changeOwnName({ ...person, name, ipAddress: '203.0.113.9', ...whose }, call()))
+          .refusal;
+      const before = (await authorize.getUser(person, call())).user?.validFrom;
+      expect(await change(' Eve Adams ')).toBe('');
+      expect(await credentials()).toMatchObject({
+        name: 'Eve Adams',
+        email: 'eve@x.example',
+        emailVerified: false,
+        declared: false,
+      });
+      expect((await authorize.getUser(person, call())).user?.validFrom).toBe(before);
+      const by = { actor: { type: 'user', id: person.userId }, ipAddress: '203.0.113.9' };
+      expect((await events('user.updated')).at(-1)).toMatchObject({ ...by, details: { changed: 'name' } });
+      for (const name of ['', '  ', 'x'.repeat(201), 'a\nb']) expect(await change(name)).toBe('text');
+      for (const whose of [{ userId: 'usr_nobody' }, { tenantId: 'nobody' }, { userId: 'a\0' }])
+        expect(await change('Eve', whose)).toBe('unknown');
+      await api.users.update({ ...person, user: { userId: person.userId, status: 'disabled' } }, call());
+      expect(await change('Eve')).toBe('unknown');
+    });
+
+    it('keeps name and address of a person whom a file declares', async () => {
+      const { service, admin, person, authorize, credentials } = await world();
+      const tenantId = `${person.tenantId}-file`;
+      const document = `tenants: [{ id: ${tenantId}, name: Acme, users: [{ username: ada, name: Ada }] }]`;
+      await admin.apply({ document, fileName: 'state.yaml' }, call());
+      const { user } = await authorize.findUser({ tenantId, identifier: 'ada' }, call());
+      const declared = { tenantId, userId: user?.userId ?? '' };
+      expect(await service.changeOwnName({ ...declared, name: 'Eve' }, call())).toMatchObject({
+        refusal: 'declared',
+      });
+      expect(await credentials(declared)).toMatchObject({ name: 'Ada', declared: true });
     });
 
     it('removes a passkey or the app, which ends what was issued before, with an audit row', async () => {

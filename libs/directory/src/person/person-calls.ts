@@ -1,22 +1,17 @@
 import { personEvents } from '@tessera/audit';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { timestampFromMs, type Handlers } from '@tessera/rpc';
-import type { Clock, Random } from '@tessera/kit';
-import type { Database } from '@tessera/stores';
-import type { Announce } from '../mail/announce.ts';
+import type { Random } from '@tessera/kit';
+import { apiOwner } from '../declared/owner.ts';
 import { notFound } from '../messages.ts';
 import { isSubject } from '../providers/identities.postgres.ts';
 import { linkProvider, unlinkProvider } from './linked-providers.postgres.ts';
+import { ownAccountCalls, type OwnAccountCallsDeps } from './own-account-calls.ts';
 import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
 import { removeFactor } from './remove-factor.postgres.ts';
 
-export interface PersonCallsDeps {
-  readonly database: Database;
-  readonly clock: Clock;
+export interface PersonCallsDeps extends OwnAccountCallsDeps {
   readonly random: Random;
-  readonly announce: Announce;
-  /** Called after each commit that others must hear of. */
-  readonly onChange: () => void;
 }
 
 /** In characters. */
@@ -37,21 +32,24 @@ const shown = {
   ],
 } as const;
 
-/** What people see and change of how they sign in. */
-export function personCalls({
-  database,
-  onChange,
-  ...runtime
-}: PersonCallsDeps): Handlers<typeof PersonService> {
+/** What people see and change of themselves. */
+export function personCalls(deps: PersonCallsDeps): Handlers<typeof PersonService> {
+  const { database, onChange, ...runtime } = deps;
   return {
+    ...ownAccountCalls(deps),
+
     async getCredentials({ tenantId, userId }) {
       const isPossible = !`${tenantId}${userId}`.includes('\0');
       const found = isPossible ? await credentialsOf(database, { tenantId, userId }) : undefined;
       if (found === undefined) throw notFound('The user');
-      const { passkeys, hasTotp, recoveryCodes, providers } = found;
+      const { passkeys, hasTotp, recoveryCodes, providers, name, email, emailVerified, owner } = found;
       return {
         hasTotp,
         recoveryCodes,
+        name,
+        email,
+        emailVerified,
+        declared: owner !== apiOwner,
         passkeys: passkeys.map(({ credentialId, name, createdAt, lastUsedAt, synced }) => ({
           credentialId,
           name,

@@ -75,7 +75,7 @@ export async function putTotp(
 /** Replaces the recovery codes of a person; false if they have no second factor, or may not sign in. */
 export async function replaceRecoveryCodes(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   person: PersonId,
   { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
 ): Promise<boolean> {
@@ -83,7 +83,7 @@ export async function replaceRecoveryCodes(
   return database.transaction(async (tx) => {
     await lockTenant(tx, tenantId, 'together');
     if (!(await lockActive(tx, person)) || (await factorsOfUser(tx, person)).length === 0) return false;
-    await forgetRecoveryCodes(tx, person);
+    const hadCodes = await forgetRecoveryCodes(tx, person);
     await tx.query({
       name: 'directory.put_recovery_codes',
       text: `INSERT INTO directory.recovery_code (tenant_id, user_id, digest)
@@ -91,6 +91,8 @@ export async function replaceRecoveryCodes(
       values: [tenantId, userId, digests.map((digest) => digest.toString('hex'))],
     });
     await insertAuditRows(tx, [eventOf(person, origin, 'auth.recovery_codes.replaced')], runtime);
+    // The first codes come with a factor, of which the person is told.
+    if (hadCodes) await runtime.announce(tx, person, 'recovery-codes-replaced');
     return true;
   });
 }
@@ -174,12 +176,13 @@ export async function forgetFactors(database: Queryable, people: readonly Person
     });
 }
 
-export async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
-  await tx.query({
+export async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
+  const { rowCount } = await tx.query({
     name: 'directory.forget_recovery_codes',
     text: 'DELETE FROM directory.recovery_code WHERE tenant_id = $1 AND user_id = $2',
     values: [tenantId, userId],
   });
+  return rowCount > 0;
 }
 
 /** Locks the row of a person; whether they may sign in. */

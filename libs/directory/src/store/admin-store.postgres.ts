@@ -3,7 +3,13 @@ import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { readTenantState } from '../tenants/read.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
-import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
+import {
+  againIfTakenMeanwhile,
+  carryOut,
+  claimsValues,
+  TakenMeanwhile,
+  type PlanRuntime,
+} from './carry-out.postgres.ts';
 import { personValidFrom, tenantValidFrom } from './command.ts';
 import { excludeVersion01, lockTenant } from './locks.postgres.ts';
 import type {
@@ -17,7 +23,7 @@ import type {
 import { takenValues } from './taken-values.postgres.ts';
 
 /** Writes of the durable records in Postgres or PGlite. */
-export function createAdminStore(database: Database, runtime: AuditRuntime): AdminStore {
+export function createAdminStore(database: Database, runtime: PlanRuntime): AdminStore {
   return {
     async passwordHashes(tenantId) {
       const { rows } = await database.query<PasswordRow>({
@@ -101,7 +107,7 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
 
 async function changeTenant(
   tx: Queryable,
-  runtime: AuditRuntime,
+  runtime: PlanRuntime,
   tenantId: string,
   values: UniqueValues,
   decide: Decide,

@@ -12,6 +12,7 @@ import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
 import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
 import type { Command, Write } from './command.ts';
 import type { DecidedChange } from './store.ts';
@@ -38,10 +39,13 @@ export async function againIfTakenMeanwhile<T>(attempt: () => Promise<T>): Promi
 /** SQLSTATE: another transaction committed the same key, such as a client ID. */
 const uniqueViolation = '23505';
 
-/** Runs the commands of a plan, and appends its audit rows and, last, its changes. */
+/** What a plan is carried out with; without `announce` nobody is told of a new password. */
+export type PlanRuntime = AuditRuntime & Partial<Pick<ChangeRuntime, 'announce'>>;
+
+/** Runs the commands of a plan, tells people of passwords that others set, and appends its audit rows and, last, its changes. */
 export async function carryOut(
   tx: Queryable,
-  runtime: AuditRuntime,
+  runtime: PlanRuntime,
   { plan, changes, events }: DecidedChange,
 ): Promise<void> {
   if (events.length === 0) return;
@@ -49,6 +53,10 @@ export async function carryOut(
   const write: Write = (name, text, ...given) =>
     tx.query({ name: `directory.${name}`, text, values: [tenantId, ...given] });
   for (const command of commandsOf(plan)) await command(write);
+  for (const { before, after } of plan.users.updated) {
+    if (before.passwordHash === after.passwordHash) continue;
+    await runtime.announce?.(tx, { tenantId, userId: after.userId }, 'password-set');
+  }
   await insertAuditRows(tx, events, runtime);
   await appendChanges(tx, changes);
 }

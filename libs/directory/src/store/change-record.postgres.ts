@@ -4,8 +4,13 @@ import { jwtAudiencesOf } from '../resources/checks.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
-import type { AuditRuntime } from './audit-rows.postgres.ts';
-import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
+import {
+  againIfTakenMeanwhile,
+  carryOut,
+  claimsValues,
+  TakenMeanwhile,
+  type PlanRuntime,
+} from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
 import type { ClaimedRecord, RecordTransaction, UniqueValues } from './store.ts';
@@ -24,7 +29,7 @@ export type ChangeRecord = <T>(
   work: (records: RecordTransaction) => Promise<T>,
 ) => Promise<T>;
 
-export function createChangeRecord(database: Database, runtime: AuditRuntime): ChangeRecord {
+export function createChangeRecord(database: Database, runtime: PlanRuntime): ChangeRecord {
   return (tenantId, how, work) =>
     againIfTakenMeanwhile(() =>
       database.transaction(async (tx) => {
@@ -37,7 +42,7 @@ export function createChangeRecord(database: Database, runtime: AuditRuntime): C
 /** Reads and writes of the transaction. */
 async function openRecords(
   tx: Queryable,
-  runtime: AuditRuntime,
+  runtime: PlanRuntime,
   tenantId: string,
 ): Promise<RecordTransaction> {
   const tenant = await findTenant(tx, tenantId);

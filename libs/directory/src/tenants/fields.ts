@@ -63,6 +63,12 @@ export const tenantFields = {
     sent: () => ({}),
     reference: 'domains of e-mail addresses, such as `acme.example`',
   }),
+  accountClosing: field({
+    schema: z.boolean().default(false),
+    stored: 'boolean',
+    reference:
+      'whether people may close their accounts at `/account` (default `false`); administrators restore them within 30 days',
+  }),
   looks: field({
     schema: looks,
     stored: 'jsonb',

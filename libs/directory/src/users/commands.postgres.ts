@@ -28,6 +28,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
         [...builtIn],
       );
     }
+    await endLinksToFormerAddresses(put)(write);
     // All of them first, so that two people may swap an address.
     await write(
       'clear_identifiers',
@@ -72,6 +73,25 @@ export function putUsers(put: readonly UserRecord[]): Command {
      SELECT $1, r."userId", r.role, r.position
        FROM jsonb_to_recordset($2::jsonb) AS r("userId" text, role text, position integer)`,
       rolesGiven,
+    );
+  };
+}
+
+/** Ends the links of people whose address changes: they may lie in a mailbox that is somebody else's from now on. */
+function endLinksToFormerAddresses(put: readonly UserRecord[]): Command {
+  return async (write) => {
+    await write(
+      'end_links_to_former_addresses',
+      `WITH moved AS (
+         SELECT u.user_id FROM directory.user_account u
+           JOIN jsonb_to_recordset($2::jsonb) AS r("userId" text, email text) ON r."userId" = u.user_id
+          WHERE u.tenant_id = $1 AND u.email NOT IN ('', r.email)
+       ), proposed AS (
+         DELETE FROM directory.email_link l USING moved WHERE l.tenant_id = $1 AND l.user_id = moved.user_id
+       )
+       DELETE FROM directory.password_link l USING moved
+        WHERE l.tenant_id = $1 AND l.user_id = moved.user_id AND l.purpose <> 'bootstrap'`,
+      JSON.stringify(put.map(({ userId, email }) => ({ userId, email }))),
     );
   };
 }

@@ -94,7 +94,16 @@ describe.each(pages)('the page %s', (page) => {
         qrCode: '',
         codes: [value, value],
         passwordPath: value,
-        profile: { name: value, username: value, email: value, phoneNumber: value },
+        profile: {
+          name: value,
+          username: value,
+          email: value,
+          phoneNumber: value,
+          changeName: hidden(value),
+          changeEmail: hidden(value),
+          verifyEmail: hidden(value),
+        },
+        closing: { close: hidden(value) },
         passkeys: {
           passkeys: [
             { number: 1, name: value, created: 1, used: 1, rename: hidden(value), remove: hidden(value) },

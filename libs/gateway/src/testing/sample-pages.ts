@@ -74,6 +74,9 @@ const samples: Readonly<Record<string, Sample>> = {
         username: 'ada',
         email: 'ada.lovelace@a-long-domain.acme.example',
         phoneNumber: '+46701234567',
+        changeName: [],
+        changeEmail: [],
+        verifyEmail: [],
       },
       passkeys: {
         passkeys: [{ number: 1, name: 'Phone', created: time, used: time, rename: [], remove: [] }],
@@ -86,6 +89,7 @@ const samples: Readonly<Record<string, Sample>> = {
       },
       sessions: { sessions: [{ ...session, isThis: true }, session], endOthers: [] },
       applications: { applications: [{ name: 'Acme Orders', since: time, used: time, scopes, revoke: [] }] },
+      closing: { close: [] },
       activity: {
         events: [
           { sentence: 'You signed in.', time, ipAddress: '203.0.113.7', browser: 'Firefox', system: 'Linux' },

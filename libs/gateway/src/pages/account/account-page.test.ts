@@ -55,6 +55,9 @@ const open = (behaviours: Behaviours = {}) =>
     listPersonGrants: () => ({
       grants: [{ clientId: 'web', scopes: ['profile'], createTime: time, lastUseTime: time }],
     }),
+    changeName: () => ({}),
+    changeEmail: () => ({}),
+    closeAccount: () => ({}),
     renamePasskey: () => ({}),
     removeFactor: () => ({ session: { sessionToken: 'ts_new', maxAge: 60 } }),
     endOwnSessions: () => ({ sessions: [{ tenantId: 'acme', sessionId: 's2', earlierSessionIds: ['s0'] }] }),
@@ -110,6 +113,19 @@ describe('GET /account', () => {
     expect(headers['cache-control']).toBe('no-store');
   });
 
+  it('offers to change name and address where they can be changed, and says who else does it', async () => {
+    const shown = async (more: object) =>
+      (await get(open({ getAccount: () => ({ account: { ...account, ...more } }) }))).body;
+    const offers = (body: string) =>
+      ['change_name', 'change_email', 'Send a link to confirm it', 'Your organization manages'].map((text) =>
+        body.includes(text),
+      );
+    expect(offers(await shown({ sendsMail: true }))).toEqual([true, true, true, false]);
+    expect(offers(await shown({ sendsMail: true, emailVerified: true }))).toEqual([true, true, false, false]);
+    expect(offers(await shown({}))).toEqual([true, false, false, false]);
+    expect(offers(await shown({ sendsMail: true, declared: true }))).toEqual([false, false, false, true]);
+  });
+
   it('asks for the organization, then for a sign-in there, if nobody is signed in', async () => {
     const gateway = open({ getSession: () => ({}) });
     expect((await get(gateway)).body).toContain('name="tenant"');
@@ -159,6 +175,8 @@ describe('GET /account', () => {
 
 describe('POST /account', () => {
   it.each([
+    ['change_name', '', 'name_changed', { name: 'Ada King' }],
+    ['change_email', '', 'email_proposed', { email: 'ada@new.example' }],
     ['rename_passkey', 'p1', 'passkey_renamed', { name: 'Laptop' }],
     ['remove_passkey', 'p1', 'passkey_removed', {}],
     ['remove_totp', '', 'totp_removed', {}],
@@ -219,6 +237,49 @@ describe('POST /account', () => {
   it('gives the browser the session that is left when a provider is unlinked', async () => {
     const { cookies } = await send(open(), 'unlink_provider', 'corp');
     expect(cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }, {}]);
+  });
+
+  it('sends what was typed, in the language of the browser', async () => {
+    const gateway = open();
+    await send(gateway, 'change_name', '', { name: 'Ada King' });
+    expect(gateway.requests('changeName')).toMatchObject([{ name: 'Ada King', browser: { browserId } }]);
+    const csrf = antiForgery.token(browserId, purpose.changeAccount('u1', 'change_email', ''));
+    const form = { csrf, change: 'change_email', target: '', email: 'ada@new.example' };
+    await post(gateway, form, { 'accept-language': 'de' });
+    expect(gateway.requests('changeEmail')).toMatchObject([{ email: 'ada@new.example', language: 'de' }]);
+  });
+
+  it('asks to sign in again before it sends a link to another address', async () => {
+    const gateway = open({ changeEmail: () => ({ problem: AccountProblem.SIGN_IN_AGAIN }) });
+    const { body } = await send(gateway, 'change_email', '', { email: 'ada@new.example' });
+    expect(body).toContain('Confirm that it is you');
+  });
+
+  it('says what is wrong with a name or an address', async () => {
+    const bad = () => ({ problem: AccountProblem.BAD_TEXT });
+    const gateway = open({ changeName: bad, changeEmail: bad });
+    expect((await send(gateway, 'change_name')).cookies).toMatchObject([{ value: 'bad_name' }]);
+    expect((await send(gateway, 'change_email')).cookies).toMatchObject([{ value: 'bad_email' }]);
+  });
+
+  it('closes the account, forgets the session and says so', async () => {
+    const gateway = open();
+    const answer = await send(gateway, 'close_account');
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?closed=1']);
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_session', value: '', maxAge: 0 }]);
+    const after = await get(open({ getSession: () => ({}) }), '?closed=1');
+    expect(after.body).toContain('Your account is closed');
+    const again = open({ closeAccount: () => ({ problem: AccountProblem.SIGN_IN_AGAIN }) });
+    expect((await send(again, 'close_account')).body).toContain('Confirm that it is you');
+    const last = open({ closeAccount: () => ({ problem: AccountProblem.LAST_ADMINISTRATOR }) });
+    expect((await send(last, 'close_account')).cookies).toMatchObject([{ value: 'last_administrator' }]);
+  });
+
+  it('offers to close the account where the tenant lets people', async () => {
+    const shown = async (closable: boolean) =>
+      (await get(open({ getAccount: () => ({ account: { ...account, closable } }) }))).body;
+    expect(await shown(true)).toContain('close_account');
+    expect(await shown(false)).not.toContain('close_account');
   });
 
   it('gives the browser the session that is left when a factor is removed', async () => {
@@ -291,6 +352,7 @@ describe('POST /account', () => {
     [AccountProblem.BAD_TEXT, 'bad_text'],
     [AccountProblem.SIGNED_OUT, 'signed_out'],
     [AccountProblem.LAST_WAY_IN, 'last_way_in'],
+    [AccountProblem.READ_ONLY, 'read_only'],
   ])('says why nothing has changed (%s)', async (problem, result) => {
     const answer = await send(open({ renamePasskey: () => ({ problem }) }), 'rename_passkey', 'p1');
     expect(answer.cookies).toMatchObject([{ value: result }]);

@@ -19,19 +19,23 @@ import { accountNotice, resultOfLink, type AccountResult } from './account-resul
 import type { AccountSection, AccountView, AccountVisit } from './account-section.ts';
 import { activitySection } from './activity-section.ts';
 import { applicationsSection } from './applications-section.ts';
+import { closingSection } from './closing-section.ts';
 import { factorsSection } from './factors-section.ts';
 import { passkeysSection } from './passkeys-section.ts';
+import { profileSection } from './profile-section.ts';
 import { providersSection } from './providers-section.ts';
 import { sessionsSection } from './sessions-section.ts';
 
 /** The sections with forms, in the order of the page. */
 const sections: readonly AccountSection[] = [
+  profileSection,
   passkeysSection,
   factorsSection,
   providersSection,
   sessionsSection,
   applicationsSection,
   activitySection,
+  closingSection,
 ];
 
 /** `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or they name. */
@@ -43,6 +47,7 @@ export const showAccount: PageHandler = async (context) => {
     return reply.header('cache-control', 'no-store').redirect(elsewhere + accountPath(), 302);
   const person = await signedInPerson(context);
   if (person === undefined) {
+    if (readQuery(request).has('closed')) return sendClosed(context);
     if (isTenantId(tenantId))
       return unlessEarlier(async () => sendSignIn(context, signInFor(tenantId), undefined));
     return sendTenantForm(context, {
@@ -81,6 +86,10 @@ export const submitAccount: PageHandler = async (context) => {
   const change = changes.get(name);
   if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
   const result = await unlessEarlier(async () => change(context, { session, target, form }));
+  if (result === 'closed') {
+    dropCookie(request, context.reply, 'session');
+    return redirectToPage(context.reply, `${accountPath()}?closed=1`);
+  }
   if (typeof result === 'string') return back(context, result, session.tenantId);
   if ('location' in result)
     return context.reply.header('cache-control', 'no-store').redirect(result.location, 303);
@@ -95,6 +104,16 @@ function back({ request, reply }: PageContext, result?: AccountResult, tenantId?
   if (result !== undefined) writeCookie(request, reply, 'accountResult', result, resultSeconds);
   const isShared = request.incoming.tenant === undefined;
   return redirectToPage(reply, accountPath(isShared ? tenantId : undefined));
+}
+
+function sendClosed({ request, reply, gateway }: PageContext): FastifyReply {
+  return sendPage(request, reply, gateway, {
+    template: 'notice',
+    title: 'Your account is closed',
+    message: 'You are signed out everywhere, and applications have no access any more.',
+    formTarget: 'own',
+    data: { advice: 'You can close this page.' },
+  });
 }
 
 /** Goes on after a sign-in at a provider. */
@@ -142,10 +161,7 @@ function signInFor(tenantId: string, visit: keyof typeof visits = 'see') {
   });
 }
 
-async function sendAccount(
-  context: PageContext,
-  { tenantId, userId, username }: Session,
-): Promise<FastifyReply> {
+async function sendAccount(context: PageContext, { tenantId, userId }: Session): Promise<FastifyReply> {
   const { app, request, reply, gateway } = context;
   const { account } = await gateway.peers.account.getAccount(
     { browser: browserContext(app, request) },
@@ -179,7 +195,6 @@ async function sendAccount(
     tenant: { id: tenantId, name: '' },
     data: {
       notice: accountNotice(result),
-      profile: { name: session.name, username, email: account.email, phoneNumber: account.phoneNumber },
       ...Object.fromEntries(shown),
       passwordPath: otherPaths.password,
       person: { name: personName(session), tenantId },

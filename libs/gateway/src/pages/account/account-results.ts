@@ -1,6 +1,13 @@
 /** What became of a change, by the name that the cookie for the next page has. */
 export const accountResults = {
   confirmed: 'You have confirmed that it is you. You can make the change now.',
+  name_changed: 'Your name is changed.',
+  bad_name: 'Enter a name with at most 200 characters.',
+  email_proposed:
+    'If this address can be yours, we have sent a link to it. Open the link in this browser within one day.',
+  bad_email: 'Enter an e-mail address.',
+  read_only: 'Your organization manages this. Nothing has changed.',
+  last_administrator: 'You are the only administrator of your organization. Make somebody else one first.',
   passkey_removed: 'The passkey is removed. You are signed out everywhere else.',
   totp_removed: 'The authenticator app is removed. You are signed out everywhere else.',
   last_way_in: 'You could not sign in without this passkey. Set a password or create another passkey first.',

@@ -25,11 +25,14 @@ export interface SentChange {
   readonly form: ReadonlyMap<string, string>;
 }
 
-/** Makes a change; answers with its result, with what the person does first, or with where the browser goes. */
+/**
+ * Makes a change; answers with its result, with what the person does first, with where the browser goes, or `closed` if there is no account
+ * any more.
+ */
 export type Change = (
   context: PageContext,
   sent: SentChange,
-) => Promise<AccountResult | { readonly visit: AccountVisit } | { readonly location: string }>;
+) => Promise<AccountResult | 'closed' | { readonly visit: AccountVisit } | { readonly location: string }>;
 
 /** A part of the account page: what its template shows, under its name, and its forms by the names of their changes. */
 export interface AccountSection {
@@ -54,6 +57,10 @@ export function resultOf(problem: AccountProblem, done: AccountResult): AccountR
       return 'last_way_in';
     case AccountProblem.PROVIDER_UNREACHABLE:
       return 'link_unreachable';
+    case AccountProblem.READ_ONLY:
+      return 'read_only';
+    case AccountProblem.LAST_ADMINISTRATOR:
+      return 'last_administrator';
     default:
       return 'unknown';
   }

@@ -1,7 +1,7 @@
+import { browserName } from '@tessera/languages';
 import { timestampMs } from '@tessera/rpc';
 import { findApplication } from '../approve/request-description.ts';
 import type { AccountSection } from './account-section.ts';
-import { browserName } from './browser-name.ts';
 
 /** What the page says of an event of the audit trail, and of its factor if it has one. */
 const sentences: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
+import { browserName } from '@tessera/languages';
 import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
 import type { PageContext } from '../page-context.ts';
 import { noteSessionEnd } from '../session.ts';
 import type { AccountResult } from './account-results.ts';
 import { resultOf, type AccountSection } from './account-section.ts';
-import { browserName } from './browser-name.ts';
 
 /** The browsers in which a person is signed in. */
 export const sessionsSection: AccountSection = {

@@ -100,6 +100,21 @@ const accountCalls: readonly GoodRequest[] = [
     request: async (tenant) => ({ browser: (await tenant.session()).browser }),
   },
   {
+    method: 'AccountService.ChangeName',
+    request: async (tenant) => ({ browser: (await tenant.sureOfPasskey()).browser, name: 'Ada King' }),
+  },
+  {
+    method: 'AccountService.ChangeEmail',
+    async request(tenant) {
+      const { browser } = await tenant.sureOfPasskey();
+      return { browser, email: `${tenant.newName()}@example.com`, language: 'en' };
+    },
+  },
+  {
+    method: 'AccountService.CloseAccount',
+    request: async (tenant) => ({ browser: (await tenant.sureOfPasskey()).browser }),
+  },
+  {
     method: 'AccountService.RenamePasskey',
     async request(tenant) {
       const { browser } = await tenant.session();
@@ -147,6 +162,29 @@ const accountCalls: readonly GoodRequest[] = [
       const { userId } = await tenant.ownPasskey();
       return { tenantId: tenant.id, userId };
     },
+  },
+  {
+    method: 'PersonService.ChangeOwnName',
+    async request(tenant) {
+      const person = await tenant.record('User', { username: tenant.newName() });
+      return { tenantId: tenant.id, userId: textAt(person, 'userId'), name: 'Ada', ipAddress: '10.0.0.1' };
+    },
+  },
+  {
+    method: 'PersonService.CloseOwnAccount',
+    async request(tenant) {
+      const person = await tenant.record('User', { username: tenant.newName() });
+      return { tenantId: tenant.id, userId: textAt(person, 'userId'), ipAddress: '10.0.0.1' };
+    },
+  },
+  {
+    method: 'PersonService.AnnounceSignIn',
+    async request(tenant) {
+      const { userId } = await tenant.session();
+      return { tenantId: tenant.id, userId, ipAddress: '10.0.0.1', userAgent: 'x', first: false };
+    },
+    // Nobody learns whether there is such a person.
+    isNew: true,
   },
   {
     method: 'PersonService.ListOwnEvents',

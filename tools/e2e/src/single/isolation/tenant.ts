@@ -85,6 +85,7 @@ export class Tenant {
     name: Tenant
     issuer: ${issuer}
     registration: open
+    accountClosing: true
     roles: [${id}-clerk]
     resources: [{audience: "${audience}", name: API, scopes: [${id}.read]}]
     providers: [{name: ${provider}, issuer: "${providerIssuer}", clientId: ${web}, clientSecret: "${secret}", createsAccounts: true}]

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/account.proto.
  */
 export const file_tessera_authorize_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50Io8DCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5EjcKCXByb3ZpZGVycxgKIAMoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtlZFByb3ZpZGVyImMKDkxpbmtlZFByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKCEFjdGl2aXR5EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCRISCgp1c2VyX2FnZW50GAYgASgJIp8BCgdQYXNza2V5EhIKCnBhc3NrZXlfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3luY2VkGAUgASgIIrABCg5Ccm93c2VyU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnVzZXJfYWdlbnQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXAoHQ29uc2VudBIRCgljbGllbnRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEi4KCmdyYW50X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm8KFFJlbmFtZVBhc3NrZXlSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgpwYXNza2V5X2lkGAIgASgJEgwKBG5hbWUYAyABKAkiTgoVUmVuYW1lUGFzc2tleVJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSJgChNSZW1vdmVGYWN0b3JSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgpwYXNza2V5X2lkGAIgASgJIoABChRSZW1vdmVGYWN0b3JSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SMQoHc2Vzc2lvbhgCIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24ibgoTTGlua1Byb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEAoIcHJvdmlkZXIYAiABKAkSDgoGcmVzdW1lGAMgASgJImQKFExpbmtQcm92aWRlclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIVCghsb2NhdGlvbhgCIAEoCUIDgAEBImAKFVVubGlua1Byb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEAoIcHJvdmlkZXIYAiABKAkiggEKFlVubGlua1Byb3ZpZGVyUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uImIKFUVuZE93blNlc3Npb25zUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKc2Vzc2lvbl9pZBgCIAEoCSKFAQoWRW5kT3duU2Vzc2lvbnNSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iYAoUUmV2b2tlQ29uc2VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCSJOChVSZXZva2VDb25zZW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtKvoBCg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABIeChpBQ0NPVU5UX1BST0JMRU1fU0lHTkVEX09VVBABEhsKF0FDQ09VTlRfUFJPQkxFTV9VTktOT1dOEAISHAoYQUNDT1VOVF9QUk9CTEVNX0JBRF9URVhUEAMSIQodQUNDT1VOVF9QUk9CTEVNX1NJR05fSU5fQUdBSU4QBBIfChtBQ0NPVU5UX1BST0JMRU1fTEFTVF9XQVlfSU4QBRIoCiRBQ0NPVU5UX1BST0JMRU1fUFJPVklERVJfVU5SRUFDSEFCTEUQBjLZBgoOQWNjb3VudFNlcnZpY2UScQoKR2V0QWNjb3VudBInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEFjY291bnRSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlc3BvbnNlIhCQAgHq4BgJCgdnYXRld2F5EncKDVJlbmFtZVBhc3NrZXkSKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW5hbWVQYXNza2V5UmVxdWVzdBorLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxSZW1vdmVGYWN0b3ISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuUmVtb3ZlRmFjdG9yUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMTGlua1Byb3ZpZGVyEikudGVzc2VyYS5hdXRob3JpemUudjEuTGlua1Byb3ZpZGVyUmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtQcm92aWRlclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDlVubGlua1Byb3ZpZGVyEisudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuVW5saW5rUHJvdmlkZXJSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ6Cg5FbmRPd25TZXNzaW9ucxIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZE93blNlc3Npb25zUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdwoNUmV2b2tlQ29uc2VudBIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJldm9rZUNvbnNlbnRSZXF1ZXN0GisudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5YgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
+  fileDesc("CiJ0ZXNzZXJhL2F1dGhvcml6ZS92MS9hY2NvdW50LnByb3RvEhR0ZXNzZXJhLmF1dGhvcml6ZS52MSJKChFHZXRBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiRAoSR2V0QWNjb3VudFJlc3BvbnNlEi4KB2FjY291bnQYASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50It8DCgdBY2NvdW50Ei4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uEg0KBWVtYWlsGAIgASgJEhQKDHBob25lX251bWJlchgDIAEoCRIvCghwYXNza2V5cxgEIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlBhc3NrZXkSEAoIaGFzX3RvdHAYBSABKAgSFgoOcmVjb3ZlcnlfY29kZXMYBiABKA0SNgoIc2Vzc2lvbnMYByADKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyU2Vzc2lvbhIvCghjb25zZW50cxgIIAMoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnNlbnQSMgoKYWN0aXZpdGllcxgJIAMoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjdGl2aXR5EjcKCXByb3ZpZGVycxgKIAMoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxpbmtlZFByb3ZpZGVyEhYKDmVtYWlsX3ZlcmlmaWVkGAsgASgIEhAKCGRlY2xhcmVkGAwgASgIEhIKCnNlbmRzX21haWwYDSABKAgSEAoIY2xvc2FibGUYDiABKAgiYwoOTGlua2VkUHJvdmlkZXISDAoEbmFtZRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSLQoJbGlua190aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKOAQoIQWN0aXZpdHkSKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXZlbnQYAiABKAkSDgoGZmFjdG9yGAMgASgJEhEKCWNsaWVudF9pZBgEIAEoCRISCgppcF9hZGRyZXNzGAUgASgJEhIKCnVzZXJfYWdlbnQYBiABKAkinwEKB1Bhc3NrZXkSEgoKcGFzc2tleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBSABKAgisAEKDkJyb3dzZXJTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEgoKdXNlcl9hZ2VudBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcCgdDb25zZW50EhEKCWNsaWVudF9pZBgBIAEoCRIOCgZzY29wZXMYAiADKAkSLgoKZ3JhbnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiWAoRQ2hhbmdlTmFtZVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EgwKBG5hbWUYAiABKAkiSwoSQ2hhbmdlTmFtZVJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSJxChJDaGFuZ2VFbWFpbFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhIKBWVtYWlsGAIgASgJQgOAAQESEAoIbGFuZ3VhZ2UYAyABKAkiTAoTQ2hhbmdlRW1haWxSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0iTAoTQ2xvc2VBY2NvdW50UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQiTQoUQ2xvc2VBY2NvdW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtIm8KFFJlbmFtZVBhc3NrZXlSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgpwYXNza2V5X2lkGAIgASgJEgwKBG5hbWUYAyABKAkiTgoVUmVuYW1lUGFzc2tleVJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbSJgChNSZW1vdmVGYWN0b3JSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBISCgpwYXNza2V5X2lkGAIgASgJIoABChRSZW1vdmVGYWN0b3JSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SMQoHc2Vzc2lvbhgCIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24ibgoTTGlua1Byb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEAoIcHJvdmlkZXIYAiABKAkSDgoGcmVzdW1lGAMgASgJImQKFExpbmtQcm92aWRlclJlc3BvbnNlEjUKB3Byb2JsZW0YASABKA4yJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BY2NvdW50UHJvYmxlbRIVCghsb2NhdGlvbhgCIAEoCUIDgAEBImAKFVVubGlua1Byb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEAoIcHJvdmlkZXIYAiABKAkiggEKFlVubGlua1Byb3ZpZGVyUmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtEjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uImIKFUVuZE93blNlc3Npb25zUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEgoKc2Vzc2lvbl9pZBgCIAEoCSKFAQoWRW5kT3duU2Vzc2lvbnNSZXNwb25zZRI1Cgdwcm9ibGVtGAEgASgOMiQudGVzc2VyYS5hdXRob3JpemUudjEuQWNjb3VudFByb2JsZW0SNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iYAoUUmV2b2tlQ29uc2VudFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCSJOChVSZXZva2VDb25zZW50UmVzcG9uc2USNQoHcHJvYmxlbRgBIAEoDjIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFjY291bnRQcm9ibGVtKsECCg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABIeChpBQ0NPVU5UX1BST0JMRU1fU0lHTkVEX09VVBABEhsKF0FDQ09VTlRfUFJPQkxFTV9VTktOT1dOEAISHAoYQUNDT1VOVF9QUk9CTEVNX0JBRF9URVhUEAMSIQodQUNDT1VOVF9QUk9CTEVNX1NJR05fSU5fQUdBSU4QBBIfChtBQ0NPVU5UX1BST0JMRU1fTEFTVF9XQVlfSU4QBRIoCiRBQ0NPVU5UX1BST0JMRU1fUFJPVklERVJfVU5SRUFDSEFCTEUQBhIdChlBQ0NPVU5UX1BST0JMRU1fUkVBRF9PTkxZEAcSJgoiQUNDT1VOVF9QUk9CTEVNX0xBU1RfQURNSU5JU1RSQVRPUhAIMrIJCg5BY2NvdW50U2VydmljZRJxCgpHZXRBY2NvdW50EicudGVzc2VyYS5hdXRob3JpemUudjEuR2V0QWNjb3VudFJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRBY2NvdW50UmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkSbgoKQ2hhbmdlTmFtZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZU5hbWVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlTmFtZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnEKC0NoYW5nZUVtYWlsEigudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlRW1haWxSZXF1ZXN0GikudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlRW1haWxSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxDbG9zZUFjY291bnQSKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5DbG9zZUFjY291bnRSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuQ2xvc2VBY2NvdW50UmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdwoNUmVuYW1lUGFzc2tleRIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbmFtZVBhc3NrZXlSZXF1ZXN0GisudGVzc2VyYS5hdXRob3JpemUudjEuUmVuYW1lUGFzc2tleVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnQKDFJlbW92ZUZhY3RvchIpLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlbW92ZUZhY3RvclJlcXVlc3QaKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZW1vdmVGYWN0b3JSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ0CgxMaW5rUHJvdmlkZXISKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5MaW5rUHJvdmlkZXJSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuTGlua1Byb3ZpZGVyUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSegoOVW5saW5rUHJvdmlkZXISKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5VbmxpbmtQcm92aWRlclJlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5VbmxpbmtQcm92aWRlclJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnoKDkVuZE93blNlc3Npb25zEisudGVzc2VyYS5hdXRob3JpemUudjEuRW5kT3duU2Vzc2lvbnNSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuRW5kT3duU2Vzc2lvbnNSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ3Cg1SZXZva2VDb25zZW50EioudGVzc2VyYS5hdXRob3JpemUudjEuUmV2b2tlQ29uc2VudFJlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZXZva2VDb25zZW50UmVzcG9uc2UiDergGAkKB2dhdGV3YXliBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_authorize_v1_authorize]);
 
 /**
  * @generated from message tessera.authorize.v1.GetAccountRequest
@@ -116,6 +116,32 @@ export type Account = Message<"tessera.authorize.v1.Account"> & {
    * @generated from field: repeated tessera.authorize.v1.LinkedProvider providers = 10;
    */
   providers: LinkedProvider[];
+
+  /**
+   * @generated from field: bool email_verified = 11;
+   */
+  emailVerified: boolean;
+
+  /**
+   * Whether a file or a controller declares the person, and alone changes name and address.
+   *
+   * @generated from field: bool declared = 12;
+   */
+  declared: boolean;
+
+  /**
+   * Whether people of the tenant can be sent mail.
+   *
+   * @generated from field: bool sends_mail = 13;
+   */
+  sendsMail: boolean;
+
+  /**
+   * Whether the tenant lets the person close the account.
+   *
+   * @generated from field: bool closable = 14;
+   */
+  closable: boolean;
 };
 
 /**
@@ -314,6 +340,125 @@ export const ConsentSchema: GenMessage<Consent> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_account, 7);
 
 /**
+ * @generated from message tessera.authorize.v1.ChangeNameRequest
+ */
+export type ChangeNameRequest = Message<"tessera.authorize.v1.ChangeNameRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.ChangeNameRequest.
+ * Use `create(ChangeNameRequestSchema)` to create a new message.
+ */
+export const ChangeNameRequestSchema: GenMessage<ChangeNameRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 8);
+
+/**
+ * @generated from message tessera.authorize.v1.ChangeNameResponse
+ */
+export type ChangeNameResponse = Message<"tessera.authorize.v1.ChangeNameResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.AccountProblem problem = 1;
+   */
+  problem: AccountProblem;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.ChangeNameResponse.
+ * Use `create(ChangeNameResponseSchema)` to create a new message.
+ */
+export const ChangeNameResponseSchema: GenMessage<ChangeNameResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 9);
+
+/**
+ * @generated from message tessera.authorize.v1.ChangeEmailRequest
+ */
+export type ChangeEmailRequest = Message<"tessera.authorize.v1.ChangeEmailRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * In which the person is written to who has none on record, such as `de`.
+   *
+   * @generated from field: string language = 3;
+   */
+  language: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.ChangeEmailRequest.
+ * Use `create(ChangeEmailRequestSchema)` to create a new message.
+ */
+export const ChangeEmailRequestSchema: GenMessage<ChangeEmailRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 10);
+
+/**
+ * @generated from message tessera.authorize.v1.ChangeEmailResponse
+ */
+export type ChangeEmailResponse = Message<"tessera.authorize.v1.ChangeEmailResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.AccountProblem problem = 1;
+   */
+  problem: AccountProblem;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.ChangeEmailResponse.
+ * Use `create(ChangeEmailResponseSchema)` to create a new message.
+ */
+export const ChangeEmailResponseSchema: GenMessage<ChangeEmailResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 11);
+
+/**
+ * @generated from message tessera.authorize.v1.CloseAccountRequest
+ */
+export type CloseAccountRequest = Message<"tessera.authorize.v1.CloseAccountRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CloseAccountRequest.
+ * Use `create(CloseAccountRequestSchema)` to create a new message.
+ */
+export const CloseAccountRequestSchema: GenMessage<CloseAccountRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 12);
+
+/**
+ * @generated from message tessera.authorize.v1.CloseAccountResponse
+ */
+export type CloseAccountResponse = Message<"tessera.authorize.v1.CloseAccountResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.AccountProblem problem = 1;
+   */
+  problem: AccountProblem;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CloseAccountResponse.
+ * Use `create(CloseAccountResponseSchema)` to create a new message.
+ */
+export const CloseAccountResponseSchema: GenMessage<CloseAccountResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_account, 13);
+
+/**
  * @generated from message tessera.authorize.v1.RenamePasskeyRequest
  */
 export type RenamePasskeyRequest = Message<"tessera.authorize.v1.RenamePasskeyRequest"> & {
@@ -338,7 +483,7 @@ export type RenamePasskeyRequest = Message<"tessera.authorize.v1.RenamePasskeyRe
  * Use `create(RenamePasskeyRequestSchema)` to create a new message.
  */
 export const RenamePasskeyRequestSchema: GenMessage<RenamePasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 8);
+  messageDesc(file_tessera_authorize_v1_account, 14);
 
 /**
  * @generated from message tessera.authorize.v1.RenamePasskeyResponse
@@ -355,7 +500,7 @@ export type RenamePasskeyResponse = Message<"tessera.authorize.v1.RenamePasskeyR
  * Use `create(RenamePasskeyResponseSchema)` to create a new message.
  */
 export const RenamePasskeyResponseSchema: GenMessage<RenamePasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 9);
+  messageDesc(file_tessera_authorize_v1_account, 15);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorRequest
@@ -379,7 +524,7 @@ export type RemoveFactorRequest = Message<"tessera.authorize.v1.RemoveFactorRequ
  * Use `create(RemoveFactorRequestSchema)` to create a new message.
  */
 export const RemoveFactorRequestSchema: GenMessage<RemoveFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 10);
+  messageDesc(file_tessera_authorize_v1_account, 16);
 
 /**
  * @generated from message tessera.authorize.v1.RemoveFactorResponse
@@ -401,7 +546,7 @@ export type RemoveFactorResponse = Message<"tessera.authorize.v1.RemoveFactorRes
  * Use `create(RemoveFactorResponseSchema)` to create a new message.
  */
 export const RemoveFactorResponseSchema: GenMessage<RemoveFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 11);
+  messageDesc(file_tessera_authorize_v1_account, 17);
 
 /**
  * @generated from message tessera.authorize.v1.LinkProviderRequest
@@ -432,7 +577,7 @@ export type LinkProviderRequest = Message<"tessera.authorize.v1.LinkProviderRequ
  * Use `create(LinkProviderRequestSchema)` to create a new message.
  */
 export const LinkProviderRequestSchema: GenMessage<LinkProviderRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 12);
+  messageDesc(file_tessera_authorize_v1_account, 18);
 
 /**
  * @generated from message tessera.authorize.v1.LinkProviderResponse
@@ -456,7 +601,7 @@ export type LinkProviderResponse = Message<"tessera.authorize.v1.LinkProviderRes
  * Use `create(LinkProviderResponseSchema)` to create a new message.
  */
 export const LinkProviderResponseSchema: GenMessage<LinkProviderResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 13);
+  messageDesc(file_tessera_authorize_v1_account, 19);
 
 /**
  * @generated from message tessera.authorize.v1.UnlinkProviderRequest
@@ -480,7 +625,7 @@ export type UnlinkProviderRequest = Message<"tessera.authorize.v1.UnlinkProvider
  * Use `create(UnlinkProviderRequestSchema)` to create a new message.
  */
 export const UnlinkProviderRequestSchema: GenMessage<UnlinkProviderRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 14);
+  messageDesc(file_tessera_authorize_v1_account, 20);
 
 /**
  * @generated from message tessera.authorize.v1.UnlinkProviderResponse
@@ -502,7 +647,7 @@ export type UnlinkProviderResponse = Message<"tessera.authorize.v1.UnlinkProvide
  * Use `create(UnlinkProviderResponseSchema)` to create a new message.
  */
 export const UnlinkProviderResponseSchema: GenMessage<UnlinkProviderResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 15);
+  messageDesc(file_tessera_authorize_v1_account, 21);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsRequest
@@ -526,7 +671,7 @@ export type EndOwnSessionsRequest = Message<"tessera.authorize.v1.EndOwnSessions
  * Use `create(EndOwnSessionsRequestSchema)` to create a new message.
  */
 export const EndOwnSessionsRequestSchema: GenMessage<EndOwnSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 16);
+  messageDesc(file_tessera_authorize_v1_account, 22);
 
 /**
  * @generated from message tessera.authorize.v1.EndOwnSessionsResponse
@@ -550,7 +695,7 @@ export type EndOwnSessionsResponse = Message<"tessera.authorize.v1.EndOwnSession
  * Use `create(EndOwnSessionsResponseSchema)` to create a new message.
  */
 export const EndOwnSessionsResponseSchema: GenMessage<EndOwnSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 17);
+  messageDesc(file_tessera_authorize_v1_account, 23);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentRequest
@@ -572,7 +717,7 @@ export type RevokeConsentRequest = Message<"tessera.authorize.v1.RevokeConsentRe
  * Use `create(RevokeConsentRequestSchema)` to create a new message.
  */
 export const RevokeConsentRequestSchema: GenMessage<RevokeConsentRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 18);
+  messageDesc(file_tessera_authorize_v1_account, 24);
 
 /**
  * @generated from message tessera.authorize.v1.RevokeConsentResponse
@@ -589,7 +734,7 @@ export type RevokeConsentResponse = Message<"tessera.authorize.v1.RevokeConsentR
  * Use `create(RevokeConsentResponseSchema)` to create a new message.
  */
 export const RevokeConsentResponseSchema: GenMessage<RevokeConsentResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_account, 19);
+  messageDesc(file_tessera_authorize_v1_account, 25);
 
 /**
  * Why nothing has changed.
@@ -619,7 +764,7 @@ export const AccountProblem = {
   UNKNOWN: 2,
 
   /**
-   * The text is empty or too long.
+   * The text is empty, too long, or no e-mail address.
    *
    * @generated from enum value: ACCOUNT_PROBLEM_BAD_TEXT = 3;
    */
@@ -645,6 +790,20 @@ export const AccountProblem = {
    * @generated from enum value: ACCOUNT_PROBLEM_PROVIDER_UNREACHABLE = 6;
    */
   PROVIDER_UNREACHABLE: 6,
+
+  /**
+   * A file or a controller declares the person, no mail is sent, or the tenant does not allow it.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_READ_ONLY = 7;
+   */
+  READ_ONLY: 7,
+
+  /**
+   * The tenant would have no administrator.
+   *
+   * @generated from enum value: ACCOUNT_PROBLEM_LAST_ADMINISTRATOR = 8;
+   */
+  LAST_ADMINISTRATOR: 8,
 } as const;
 
 /**
@@ -676,6 +835,37 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof GetAccountRequestSchema;
     output: typeof GetAccountResponseSchema;
+  },
+  /**
+   * ChangeName gives the person another name.
+   *
+   * @generated from rpc tessera.authorize.v1.AccountService.ChangeName
+   */
+  changeName: {
+    methodKind: "unary";
+    input: typeof ChangeNameRequestSchema;
+    output: typeof ChangeNameResponseSchema;
+  },
+  /**
+   * ChangeEmail mails a link to an address that the person says is theirs; the link makes it the address of the account. The answer is the
+   * same for an address that is somebody else's.
+   *
+   * @generated from rpc tessera.authorize.v1.AccountService.ChangeEmail
+   */
+  changeEmail: {
+    methodKind: "unary";
+    input: typeof ChangeEmailRequestSchema;
+    output: typeof ChangeEmailResponseSchema;
+  },
+  /**
+   * CloseAccount deletes the person, if the tenant lets them. Everything that was issued to them ends.
+   *
+   * @generated from rpc tessera.authorize.v1.AccountService.CloseAccount
+   */
+  closeAccount: {
+    methodKind: "unary";
+    input: typeof CloseAccountRequestSchema;
+    output: typeof CloseAccountResponseSchema;
   },
   /**
    * RenamePasskey gives a passkey another name.

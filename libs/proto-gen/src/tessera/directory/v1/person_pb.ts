@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/person.proto.
  */
 export const file_tessera_directory_v1_person: GenFile = /*@__PURE__*/
-  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSKsAQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXIiYAoLT3duUHJvdmlkZXISDAoEbmFtZRgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSLQoJbGlua190aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoWTGlua093blByb3ZpZGVyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIOCgZpc3N1ZXIYBCABKAkSDwoHc3ViamVjdBgFIAEoCRISCgppcF9hZGRyZXNzGAYgASgJIioKF0xpbmtPd25Qcm92aWRlclJlc3BvbnNlEg8KB3JlZnVzYWwYASABKAkiZAoYVW5saW5rT3duUHJvdmlkZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiRQoZVW5saW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMp0GCg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9MaW5rT3duUHJvdmlkZXISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaW5rT3duUHJvdmlkZXJSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlua093blByb3ZpZGVyUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKFAQoRVW5saW5rT3duUHJvdmlkZXISLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemViBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSL4AQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXISDAoEbmFtZRgFIAEoCRISCgVlbWFpbBgGIAEoCUIDgAEBEhYKDmVtYWlsX3ZlcmlmaWVkGAcgASgIEhAKCGRlY2xhcmVkGAggASgIImAKC093blByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAigwEKFkxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDgoGaXNzdWVyGAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKaXBfYWRkcmVzcxgGIAEoCSIqChdMaW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJImQKGFVubGlua093blByb3ZpZGVyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIkUKGVVubGlua093blByb3ZpZGVyUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiXAoUQ2hhbmdlT3duTmFtZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIigKFUNoYW5nZU93bk5hbWVSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJIlAKFkNsb3NlT3duQWNjb3VudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCSIqChdDbG9zZU93bkFjY291bnRSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJInIKFUFubm91bmNlU2lnbkluUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEhIKCnVzZXJfYWdlbnQYBCABKAkSDQoFZmlyc3QYBSABKAgiGAoWQW5ub3VuY2VTaWduSW5SZXNwb25zZSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMpcJCg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnkKDUNoYW5nZU93bk5hbWUSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VPd25OYW1lUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZU93bk5hbWVSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD0Nsb3NlT3duQWNjb3VudBIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsb3NlT3duQWNjb3VudFJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5DbG9zZU93bkFjY291bnRSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEnwKDkFubm91bmNlU2lnbkluEisudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VTaWduSW5SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VTaWduSW5SZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9MaW5rT3duUHJvdmlkZXISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaW5rT3duUHJvdmlkZXJSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlua093blByb3ZpZGVyUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKFAQoRVW5saW5rT3duUHJvdmlkZXISLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemViBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.directory.v1.GetCredentialsRequest
@@ -66,6 +66,30 @@ export type GetCredentialsResponse = Message<"tessera.directory.v1.GetCredential
    * @generated from field: repeated tessera.directory.v1.OwnProvider providers = 4;
    */
   providers: OwnProvider[];
+
+  /**
+   * As they are now; what services cache may be a moment older.
+   *
+   * @generated from field: string name = 5;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string email = 6;
+   */
+  email: string;
+
+  /**
+   * @generated from field: bool email_verified = 7;
+   */
+  emailVerified: boolean;
+
+  /**
+   * Whether a file or a controller declares the person, and alone changes name and address.
+   *
+   * @generated from field: bool declared = 8;
+   */
+  declared: boolean;
 };
 
 /**
@@ -233,6 +257,162 @@ export const UnlinkOwnProviderResponseSchema: GenMessage<UnlinkOwnProviderRespon
   messageDesc(file_tessera_directory_v1_person, 6);
 
 /**
+ * @generated from message tessera.directory.v1.ChangeOwnNameRequest
+ */
+export type ChangeOwnNameRequest = Message<"tessera.directory.v1.ChangeOwnNameRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Address of the person.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ChangeOwnNameRequest.
+ * Use `create(ChangeOwnNameRequestSchema)` to create a new message.
+ */
+export const ChangeOwnNameRequestSchema: GenMessage<ChangeOwnNameRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 7);
+
+/**
+ * @generated from message tessera.directory.v1.ChangeOwnNameResponse
+ */
+export type ChangeOwnNameResponse = Message<"tessera.directory.v1.ChangeOwnNameResponse"> & {
+  /**
+   * Why nothing has changed: "unknown" for a person who is not active, "declared", or "text" for a name that is empty or too long.
+   *
+   * @generated from field: string refusal = 1;
+   */
+  refusal: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ChangeOwnNameResponse.
+ * Use `create(ChangeOwnNameResponseSchema)` to create a new message.
+ */
+export const ChangeOwnNameResponseSchema: GenMessage<ChangeOwnNameResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 8);
+
+/**
+ * @generated from message tessera.directory.v1.CloseOwnAccountRequest
+ */
+export type CloseOwnAccountRequest = Message<"tessera.directory.v1.CloseOwnAccountRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Address of the person.
+   *
+   * @generated from field: string ip_address = 3;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.CloseOwnAccountRequest.
+ * Use `create(CloseOwnAccountRequestSchema)` to create a new message.
+ */
+export const CloseOwnAccountRequestSchema: GenMessage<CloseOwnAccountRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 9);
+
+/**
+ * @generated from message tessera.directory.v1.CloseOwnAccountResponse
+ */
+export type CloseOwnAccountResponse = Message<"tessera.directory.v1.CloseOwnAccountResponse"> & {
+  /**
+   * Why nothing has changed: "unknown" for a person who is not active, "declared" for one whom a file or a controller declares,
+   * "not_allowed" if the tenant lets nobody, or "last_administrator" for the only active administrator of the tenant.
+   *
+   * @generated from field: string refusal = 1;
+   */
+  refusal: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.CloseOwnAccountResponse.
+ * Use `create(CloseOwnAccountResponseSchema)` to create a new message.
+ */
+export const CloseOwnAccountResponseSchema: GenMessage<CloseOwnAccountResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 10);
+
+/**
+ * @generated from message tessera.directory.v1.AnnounceSignInRequest
+ */
+export type AnnounceSignInRequest = Message<"tessera.directory.v1.AnnounceSignInRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Of the browser.
+   *
+   * @generated from field: string ip_address = 3;
+   */
+  ipAddress: string;
+
+  /**
+   * @generated from field: string user_agent = 4;
+   */
+  userAgent: string;
+
+  /**
+   * Whether no browser at all is known for the person.
+   *
+   * @generated from field: bool first = 5;
+   */
+  first: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.AnnounceSignInRequest.
+ * Use `create(AnnounceSignInRequestSchema)` to create a new message.
+ */
+export const AnnounceSignInRequestSchema: GenMessage<AnnounceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 11);
+
+/**
+ * @generated from message tessera.directory.v1.AnnounceSignInResponse
+ */
+export type AnnounceSignInResponse = Message<"tessera.directory.v1.AnnounceSignInResponse"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.AnnounceSignInResponse.
+ * Use `create(AnnounceSignInResponseSchema)` to create a new message.
+ */
+export const AnnounceSignInResponseSchema: GenMessage<AnnounceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 12);
+
+/**
  * @generated from message tessera.directory.v1.OwnPasskey
  */
 export type OwnPasskey = Message<"tessera.directory.v1.OwnPasskey"> & {
@@ -273,7 +453,7 @@ export type OwnPasskey = Message<"tessera.directory.v1.OwnPasskey"> & {
  * Use `create(OwnPasskeySchema)` to create a new message.
  */
 export const OwnPasskeySchema: GenMessage<OwnPasskey> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 7);
+  messageDesc(file_tessera_directory_v1_person, 13);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyRequest
@@ -312,7 +492,7 @@ export type RenameOwnPasskeyRequest = Message<"tessera.directory.v1.RenameOwnPas
  * Use `create(RenameOwnPasskeyRequestSchema)` to create a new message.
  */
 export const RenameOwnPasskeyRequestSchema: GenMessage<RenameOwnPasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 8);
+  messageDesc(file_tessera_directory_v1_person, 14);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyResponse
@@ -331,7 +511,7 @@ export type RenameOwnPasskeyResponse = Message<"tessera.directory.v1.RenameOwnPa
  * Use `create(RenameOwnPasskeyResponseSchema)` to create a new message.
  */
 export const RenameOwnPasskeyResponseSchema: GenMessage<RenameOwnPasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 9);
+  messageDesc(file_tessera_directory_v1_person, 15);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorRequest
@@ -367,7 +547,7 @@ export type RemoveOwnFactorRequest = Message<"tessera.directory.v1.RemoveOwnFact
  * Use `create(RemoveOwnFactorRequestSchema)` to create a new message.
  */
 export const RemoveOwnFactorRequestSchema: GenMessage<RemoveOwnFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 10);
+  messageDesc(file_tessera_directory_v1_person, 16);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorResponse
@@ -393,7 +573,7 @@ export type RemoveOwnFactorResponse = Message<"tessera.directory.v1.RemoveOwnFac
  * Use `create(RemoveOwnFactorResponseSchema)` to create a new message.
  */
 export const RemoveOwnFactorResponseSchema: GenMessage<RemoveOwnFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 11);
+  messageDesc(file_tessera_directory_v1_person, 17);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsRequest
@@ -422,7 +602,7 @@ export type ListOwnEventsRequest = Message<"tessera.directory.v1.ListOwnEventsRe
  * Use `create(ListOwnEventsRequestSchema)` to create a new message.
  */
 export const ListOwnEventsRequestSchema: GenMessage<ListOwnEventsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 12);
+  messageDesc(file_tessera_directory_v1_person, 18);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsResponse
@@ -439,7 +619,7 @@ export type ListOwnEventsResponse = Message<"tessera.directory.v1.ListOwnEventsR
  * Use `create(ListOwnEventsResponseSchema)` to create a new message.
  */
 export const ListOwnEventsResponseSchema: GenMessage<ListOwnEventsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 13);
+  messageDesc(file_tessera_directory_v1_person, 19);
 
 /**
  * @generated from message tessera.directory.v1.OwnEvent
@@ -477,17 +657,17 @@ export type OwnEvent = Message<"tessera.directory.v1.OwnEvent"> & {
  * Use `create(OwnEventSchema)` to create a new message.
  */
 export const OwnEventSchema: GenMessage<OwnEvent> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 14);
+  messageDesc(file_tessera_directory_v1_person, 20);
 
 /**
- * PersonService is what a person may see and change of how they sign in. The caller knows from a session who the person is. NOT_FOUND for
+ * PersonService is what a person may see and change of themselves. The caller knows from a session who the person is. NOT_FOUND for
  * a person who is unknown or not active.
  *
  * @generated from service tessera.directory.v1.PersonService
  */
 export const PersonService: GenService<{
   /**
-   * GetCredentials reads how a person signs in.
+   * GetCredentials reads who a person is, and how they sign in.
    *
    * @generated from rpc tessera.directory.v1.PersonService.GetCredentials
    */
@@ -495,6 +675,37 @@ export const PersonService: GenService<{
     methodKind: "unary";
     input: typeof GetCredentialsRequestSchema;
     output: typeof GetCredentialsResponseSchema;
+  },
+  /**
+   * ChangeOwnName gives the person another name.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.ChangeOwnName
+   */
+  changeOwnName: {
+    methodKind: "unary";
+    input: typeof ChangeOwnNameRequestSchema;
+    output: typeof ChangeOwnNameResponseSchema;
+  },
+  /**
+   * CloseOwnAccount deletes the person, whom an administrator can restore within 30 days, and tells them. What was issued to them ends.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.CloseOwnAccount
+   */
+  closeOwnAccount: {
+    methodKind: "unary";
+    input: typeof CloseOwnAccountRequestSchema;
+    output: typeof CloseOwnAccountResponseSchema;
+  },
+  /**
+   * AnnounceSignIn tells a person by mail that somebody signed in with a browser that is not known for them; not at the first sign-in to a new
+   * account, and only so often within an hour. Call it before the session begins, so that none is left out.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.AnnounceSignIn
+   */
+  announceSignIn: {
+    methodKind: "unary";
+    input: typeof AnnounceSignInRequestSchema;
+    output: typeof AnnounceSignInResponseSchema;
   },
   /**
    * ListOwnEvents reads what happened lately to how a person signs in, the latest first.

@@ -1,0 +1,32 @@
+import type { PersonService } from '@tessera/proto-gen/person';
+import { Code, ConnectError, type Client } from '@tessera/rpc';
+import { knownBrowserHash, type BrowserCall } from '../browser-call.ts';
+import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
+
+/** Has a person told of a sign-in with a browser in which they have not signed in before. */
+export type TellOfSignIn = (
+  from: BrowserCall,
+  person: { readonly tenantId: string; readonly userId: string },
+) => Promise<void>;
+
+/** It comes before the session, which remembers the browser: if a store fails, the sign-in is repeated and nothing was left out. */
+export function createTellOfSignIn({
+  knownBrowsers,
+  personService,
+}: {
+  readonly knownBrowsers: Pick<KnownBrowserStore, 'signedInBefore'>;
+  readonly personService: Pick<Client<typeof PersonService>, 'announceSignIn'>;
+}): TellOfSignIn {
+  return async ({ browser: { knownBrowserToken, ipAddress, userAgent }, call }, { tenantId, userId }) => {
+    const tokenHash = knownBrowserHash(knownBrowserToken);
+    const { here, anywhere } = await knownBrowsers.signedInBefore(tokenHash, { tenantId, userId });
+    if (here) return;
+    const signIn = { tenantId, userId, ipAddress, userAgent, first: !anywhere };
+    try {
+      await personService.announceSignIn(signIn, call.onward());
+    } catch (error) {
+      // Compatibility until 0.3: a `directory` of version 0.1 writes no letters.
+      if (!(error instanceof ConnectError && error.code === Code.Unimplemented)) throw error;
+    }
+  };
+}
