@@ -104,6 +104,7 @@ export function declaredState(options: StateOptions = {}): string {
 tenants:
   - id: acme
     name: Acme
+    registration: open
     resources:
       - audience: ${ordersAudience}
         name: Orders API

@@ -11,6 +11,7 @@ export interface DemoServer {
   readonly output: string;
   /** Calls a service of the administration as the command line does, for the tenant `demo` if the request names none. Throws unless it is answered with 200. */
   call(method: string, request: object, service?: string): Promise<Record<string, string>>;
+  signal(signal: NodeJS.Signals): void;
   stop(): Promise<void>;
 }
 
@@ -44,6 +45,8 @@ export async function startDemoServer(environment: Environment = {}): Promise<De
       if (answer.status !== 200) throw new Error(`${method}: ${answer.status} ${await answer.text()}`);
       return (await answer.json()) as Record<string, string>;
     },
+
+    signal: (signal) => server.signal(signal),
 
     async stop() {
       await server.stop();

@@ -34,6 +34,8 @@ const entries: Readonly<Record<string, (person: Person, identifier: string) => P
   },
   'a forgotten password': async (person, identifier) =>
     person.submit('/password/forgot?tenant=acme', { identifier }),
+  'a registration': async (person, identifier) =>
+    person.submit('/register?tenant=acme', { email: `${identifier}@acme.example` }),
 };
 
 /** The answer without what is new each time, and without the name that was typed. */
