@@ -100,6 +100,14 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       ]);
     });
 
+    it('is told whether signing out leads there, which it does not unless that is declared', async () => {
+      const { authorize, tenantId, declare, provider } = await world();
+      const signsOut = async () => (await authorize.getProvider({ tenantId, name: 'work' }, call())).signsOut;
+      expect(await signsOut()).toBe(false);
+      await declare([{ ...provider, signsOut: true }]);
+      expect(await signsOut()).toBe(true);
+    });
+
     it('makes none unless the provider may, and then leaves no trace', async () => {
       const { outcome, people, events } = await world({});
       expect(await outcome('s-1', verified('eve@acme.example'))).toBe('unknown');

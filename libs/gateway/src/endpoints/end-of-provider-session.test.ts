@@ -1,4 +1,5 @@
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { Code, ConnectError } from '@tessera/rpc';
 import { testRuntime } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
@@ -44,6 +45,10 @@ describe('a logout token of a provider (OIDC Back-Channel Logout §2.5)', () => 
       throw temporarilyUnavailable(new Error('no keys'));
     });
     expect((await post(later, 'logout_token=x')).statusCode).toBe(503);
+    const earlier = open(() => {
+      throw new ConnectError('no such method', Code.Unimplemented);
+    });
+    expect((await post(earlier, 'logout_token=x')).statusCode, 'authorize of version 0.1').toBe(503);
   });
 
   it('is one, in a form that is posted', async () => {

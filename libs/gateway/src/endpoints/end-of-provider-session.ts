@@ -1,5 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import { rootCall } from '@tessera/rpc';
+import { unlessEarlier } from '../pages/earlier-services.ts';
 import { noteSessionEnd } from '../pages/session.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -12,16 +13,16 @@ const timeoutMs = 15_000;
  */
 export const providerLogout: Endpoint = async ({ incoming, parameters, path }, gateway) => {
   const { tenant: tenantId = '', provider = '' } = path;
-  const { refused, sessions } = await gateway.peers.authorize.endProviderSessions(
-    {
-      issuer: incoming.issuer(),
-      issuerTenantId: incoming.tenant?.tenantId ?? '',
-      tenantId,
-      provider,
-      logoutToken: parameters.required('logoutToken', 'The logout token is missing.'),
-      ipAddress: incoming.ipAddress,
-    },
-    rootCall(incoming.requestId, timeoutMs),
+  const sent = {
+    issuer: incoming.issuer(),
+    issuerTenantId: incoming.tenant?.tenantId ?? '',
+    tenantId,
+    provider,
+    logoutToken: parameters.required('logoutToken', 'The logout token is missing.'),
+    ipAddress: incoming.ipAddress,
+  };
+  const { refused, sessions } = await unlessEarlier(async () =>
+    gateway.peers.authorize.endProviderSessions(sent, rootCall(incoming.requestId, timeoutMs)),
   );
   if (refused) throw new OAuthError('invalid_request', 'The logout token is not accepted.');
   await Promise.all(sessions.map(async (ended) => noteSessionEnd({ request: { incoming }, gateway }, ended)));
