@@ -147,6 +147,9 @@ function environmentOf(name: Name): Record<string, string> {
     TESSERA_KEYS_KEK: Buffer.alloc(32, 1).toString('base64'),
     TESSERA_DIRECTORY_PEPPER: Buffer.alloc(32, 2).toString('base64'),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
+    // Nothing is sent: who sends mail measures what waits.
+    TESSERA_SMTP_URL: 'smtp://localhost:25',
+    TESSERA_MAIL_FROM: 'tessera@example.com',
     // As in the chart: IPv6, and IPv4 with it.
     TESSERA_HTTP_HOST: '::',
     TESSERA_HTTP_PORT: String(http),
