@@ -52,6 +52,7 @@ export default defineConfig({
             'tools/**/*.test.ts',
             'scripts/**/*.test.ts',
             'deploy/image/shipped-files.test.ts',
+            'deploy/helm/public-paths.test.ts',
           ],
           exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**', needsItsOwn],
           testTimeout: hangs,

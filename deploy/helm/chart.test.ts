@@ -301,6 +301,7 @@ const secretValues: Readonly<Record<string, string>> = {
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,
   TESSERA_DEVICE_HMAC_KEY_FILE: randomBytes(32).toString('base64'),
   TESSERA_WEBHOOK_KEY_FILE: randomBytes(32).toString('base64'),
+  TESSERA_SMTP_URL_FILE: 'smtps://user:password@smtp.example.com',
   OTEL_EXPORTER_OTLP_HEADERS_FILE: 'authorization=Bearer%20collector',
   TESSERA_RPC_TOKEN_FILE: randomBytes(32).toString('base64'),
 };

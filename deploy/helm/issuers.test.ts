@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { routes } from '../../libs/gateway/src/routes.ts';
 import { least, render, valueSets, type Manifest, type Values } from './chart.ts';
 import { renderInCluster } from './cluster.ts';
+import { closedPaths, publicPaths } from './public-paths.ts';
 
 /** A path that is published, as `https://host/path`. */
 type Published = ReadonlyMap<string, 'Exact' | 'Prefix' | 'PathPrefix'>;
@@ -25,8 +25,6 @@ function published(manifests: readonly Manifest[]): Published[] {
   return [...ofKind('Ingress'), ...(routesOf.length === 0 ? [] : [new Map(routesOf)])];
 }
 
-const isClosed = (path: string) => ['/introspect', '/revoke', '/auth/verify'].includes(path);
-const open = routes.map(({ path }) => path).filter((path) => !isClosed(path));
 const metadata = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'];
 
 /** Every public address of these issuers, and no other. */
@@ -34,7 +32,7 @@ function addressesOf(issuers: readonly string[]): string[] {
   const all = issuers.flatMap((issuer) => {
     const { origin, pathname } = new URL(issuer);
     const inserted = pathname === '/' ? [] : metadata.map((path) => origin + path + pathname);
-    return [...open.map((path) => issuer + path), `${issuer}/assets/`, ...inserted];
+    return [...publicPaths().map((path) => issuer + path), ...inserted];
   });
   return [...new Set(all)].toSorted();
 }
@@ -95,8 +93,11 @@ describe('The public reaches every path of the gateway but introspection, revoca
   test.each(valueSets)('with $name: each path is exact but that of the assets', ({ values }) => {
     for (const each of published(render(values))) {
       for (const [address, type] of each) {
-        expect(type === 'Exact', address).toBe(!address.endsWith('/assets/'));
-        expect(isClosed(`/${address.split('/').at(-1)}`), address).toBe(false);
+        expect(type === 'Exact', address).toBe(!address.endsWith('/'));
+        expect(
+          closedPaths.some((path) => address.endsWith(path)),
+          address,
+        ).toBe(false);
       }
     }
   });
