@@ -158,6 +158,24 @@ describe('POST /approvals', () => {
     expect(other.statusCode).toBe(400);
   });
 
+  it('begins a sign-in anew whose visit is gone, as after a failover of Redis', async () => {
+    const gateway = open({
+      getSession: () => ({}),
+      continue: () => {
+        throw new OAuthError('invalid_request', 'The authorization context is invalid or has expired.');
+      },
+    });
+    const values = { tenant: 'acme', interaction: 'ti_gone', step: 'totp', totp_code: '123456' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('The authorization context is invalid or has expired.');
+    expect(answer.body).toContain('name="password"');
+    expect(answer.body).not.toContain('ti_gone');
+    expect(gateway.requests('begin')).toMatchObject([
+      { visit: { case: 'page', value: { tenantId: 'acme' } } },
+    ]);
+  });
+
   it('offers to sign out and return if the browser is now signed in to another tenant', async () => {
     const gateway = open({
       getSession: () => ({}),

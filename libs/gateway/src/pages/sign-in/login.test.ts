@@ -132,6 +132,32 @@ describe('GET /login', () => {
 });
 
 describe('POST /login', () => {
+  it('says how to go on where the sign-in is gone, as after a failover of Redis', async () => {
+    const message = 'The authorization context is invalid or has expired.';
+    const gateway = open({
+      continue: () => {
+        throw new OAuthError('invalid_request', message);
+      },
+    });
+    const answer = await send(gateway);
+    expect(answer.statusCode).toBe(400);
+    for (const text of [
+      'This sign-in is over',
+      message,
+      'Open the application you want to use and start from there.',
+    ]) {
+      expect(answer.body).toContain(text);
+    }
+    const { accept: _html, ...others } = html;
+    const json = await gateway.app.inject({
+      method: 'POST',
+      url: '/login',
+      headers: { ...others, ...form, cookie },
+      payload: new URLSearchParams(fields).toString(),
+    });
+    expect(json.json()).toEqual({ isSuccess: false, error: 'invalid_request', message });
+  });
+
   it('sets the session cookie after a sign-in and redirects with 302, never 307 (RFC 9700 §4.12)', async () => {
     const gateway = open();
     const answer = await send(gateway);

@@ -7,7 +7,7 @@ import { readQuery } from '../../http/query.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
-import { sendPage } from '../page.ts';
+import { sendPage, sendPageError } from '../page.ts';
 import { sendToClient } from './to-client.ts';
 import { continueSignIn, sendStep, type SignInPlace } from './sign-in.ts';
 
@@ -21,16 +21,29 @@ export const showLogin: PageHandler = async (context) => {
   return sendStep(context, signInAtLogin(interactionId), found.step, {});
 };
 
-/** `POST /login`: the form of a step of a pending sign-in. */
+/** `POST /login`: the form of a step of a pending sign-in. One that is over, as Redis may forget it, gets a page that says how to go on. */
 export const signIn: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
   const place = signInAtLogin(form.get('interaction') ?? '');
   checkForm(app, request, form, place.purpose, gateway);
-  const answer = await continueSignIn(context, place, form);
+  const answer = await continueSignIn(context, place, form).catch((error: unknown) => {
+    if (error instanceof OAuthError && error.code === 'invalid_request') return sendOver(context, error);
+    throw error;
+  });
   if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in could not be completed.');
   return answer;
 };
+
+/** Says that a sign-in is over, and how to go on. */
+export function sendOver({ request, reply, gateway }: PageContext, error: OAuthError): FastifyReply {
+  return sendPageError(request, reply, gateway, error, {
+    template: 'no-sign-in',
+    title: 'This sign-in is over',
+    message: error.message,
+    formTarget: 'own',
+  });
+}
 
 /** The place of the sign-in of an authorization request. */
 export function signInAtLogin(interactionId: string): SignInPlace {

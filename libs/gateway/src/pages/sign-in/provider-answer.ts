@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { AnswerFromProviderResponse } from '@tessera/proto-gen/authorize';
 import { rawQuery } from '../../http/query.ts';
@@ -10,8 +9,7 @@ import { resumeDevice } from '../approve/device-page.ts';
 import { isTenantId } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
-import { sendPageError } from '../page.ts';
-import { signInAtLogin } from './login.ts';
+import { sendOver, signInAtLogin } from './login.ts';
 import type { ResumedPlace } from './resumed-place.ts';
 import { callToProvider, sendNext } from './sign-in.ts';
 
@@ -33,7 +31,7 @@ export const answerFromProvider: PageHandler = async (context) => {
   const { tenant = '', provider = '' } = context.request.params as Record<string, string>;
   if (!isTenantId(tenant) || !isTenantId(provider)) throw new OAuthError('not_found', 'Not found.');
   const answer = await judged(context);
-  if (answer === undefined) return sendUnexpected(context);
+  if (answer === undefined) return sendOver(context, new OAuthError('invalid_request', unexpected));
   const { linkProblem } = answer;
   if (linkProblem !== undefined) return resumeLink(context, parseForm(answer.resume), linkProblem);
   const { place, signedIn } = resumed(context, answer);
@@ -74,12 +72,4 @@ function resumed(context: PageContext, { next, resume }: AnswerFromProviderRespo
   };
 }
 
-function sendUnexpected({ request, reply, gateway }: PageContext): FastifyReply {
-  const message = 'This answer belongs to no sign-in of this browser, or came too late.';
-  return sendPageError(request, reply, gateway, new OAuthError('invalid_request', message), {
-    template: 'no-sign-in',
-    title: 'This sign-in is over',
-    message,
-    formTarget: 'own',
-  });
-}
+const unexpected = 'This answer belongs to no sign-in of this browser, or came too late.';

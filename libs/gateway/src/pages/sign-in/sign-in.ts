@@ -97,7 +97,10 @@ export async function sendSignIn(
   return sendStep(context, place, next.next.value, { person, error, isFirst });
 }
 
-/** Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of ours. */
+/**
+ * Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of ours. There a sign-in that
+ * is over, as Redis may forget it, begins anew; at `/login` it throws `invalid_request`.
+ */
 export async function continueSignIn(
   context: PageContext,
   place: SignInPlace,
@@ -110,16 +113,23 @@ export async function continueSignIn(
   const page = pageOfForm(form) ?? passwordPage;
   const fields = Object.fromEntries(page.fields.map((name) => [name, form.get(name) ?? '']));
   const leaves = page === providerPage;
-  const answer = await gateway.peers.authorize.continue(
-    {
-      browser: browserContext(app, request),
-      visit: visitOf(place, form),
-      step: page.name,
-      fields: leaves ? { ...fields, resume: resumeOf(place) } : fields,
-    },
-    leaves ? callToProvider(request) : rootCall(request.incoming.requestId),
-  );
-  return sendNext(context, place, answer, form);
+  const visit = visitOf(place, form);
+  try {
+    const answer = await gateway.peers.authorize.continue(
+      {
+        browser: browserContext(app, request),
+        visit,
+        step: page.name,
+        fields: leaves ? { ...fields, resume: resumeOf(place) } : fields,
+      },
+      leaves ? callToProvider(request) : rootCall(request.incoming.requestId),
+    );
+    return await sendNext(context, place, answer, form);
+  } catch (error) {
+    const isOver = error instanceof OAuthError && error.code === 'invalid_request';
+    if (!isOver || place.page === undefined || visit.case === 'page') throw error;
+    return sendSignIn(context, { ...place, page: place.page }, undefined, error);
+  }
 }
 
 /** Providers of others may be slow. */
