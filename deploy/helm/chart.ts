@@ -245,7 +245,11 @@ const everywhere: Values = {
     digest: `sha256:${'0'.repeat(64)}`,
     pullSecrets: ['registry'],
   },
-  config: { TESSERA_AUTHORIZATION_CODE_TTL: '30s', TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 5 },
+  config: {
+    TESSERA_AUTHORIZATION_CODE_TTL: '30s',
+    TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 5,
+    TESSERA_MAIL_FROM: 'tessera@example.com',
+  },
   extraEnv: [{ name: 'UV_THREADPOOL_SIZE', value: '8' }],
   jobs: { podLabels: { team: 'identity' }, podAnnotations: { example: 'job' }, sidecars: false },
   defaults: {
