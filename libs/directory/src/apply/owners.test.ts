@@ -267,7 +267,7 @@ tenants: [{ id: '{id}', resources: [{ audience: 'https://orders.{id}.example', n
     expect(await refusal(orders)).toMatch(/tenants\[0\]\.name: is required, as there is no such tenant yet/);
     await apply(platform.replace('name: Acme', 'name: Acme\n    issuer: https://{id}.example'));
     await apply(orders);
-    // It would have no effect, and whoever asked for a second factor would believe in it.
+    // It would have no effect, and the operator would believe in a second factor that nobody is asked for.
     for (const own of [
       'status: disabled',
       "issuer: 'https://orders.example'",

@@ -8,7 +8,7 @@ import { personValidFrom } from '../store/command.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 import { linked, usable, type PresentedLink } from './password-links.postgres.ts';
 
-/** SQL: an invitation of somebody who has nothing to sign in with. Whoever has something adds to it at the account page. */
+/** SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. */
 const invites = `${usable} AND l.purpose = 'invitation' AND u.password_hash IS NULL
   AND NOT EXISTS (SELECT FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id)
   AND NOT EXISTS (SELECT FROM directory.provider_identity i WHERE i.tenant_id = u.tenant_id AND i.user_id = u.user_id)`;

@@ -167,7 +167,7 @@ const noticeOf = {
   password: 'The password of your account {username} was changed.',
   'password-set': 'An administrator has set another password for your account {username}.',
   'recovery-codes-replaced':
-    'New recovery codes were made for your account {username}. Earlier ones are not accepted any more.',
+    'New recovery codes were made for your account {username}. Earlier ones are no longer accepted.',
   'totp-added': 'An authenticator app was added to your account {username}.',
   'passkey-added': 'A passkey was added to your account {username}.',
   'passkey-removed': 'A passkey was removed from your account {username}.',

@@ -43,7 +43,7 @@ const content = z.object({
   identifier: z.string().optional(),
   /** Address of the recipient, if it is not the person's. */
   to: z.string().optional(),
-  /** Of a recipient who has no account any more. */
+  /** Of a recipient whose account is gone. */
   username: z.string().optional(),
   /** What a notice tells of. */
   change: z.enum(announcedChanges).optional(),

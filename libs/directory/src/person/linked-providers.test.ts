@@ -154,7 +154,7 @@ function linkContract(engine: string, open: () => Promise<Database>): void {
   });
 
   describe(`a person who unlinks a provider, on ${engine}`, () => {
-    it('cannot sign in with it any more, and what was issued before ends', async () => {
+    it('can no longer sign in with it, and what was issued before ends', async () => {
       const { ada, bob, link, unlink, signIn, linked, validFrom, events } = await world();
       await link(ada, 's-1');
       await link(bob, 's-2');

@@ -48,7 +48,7 @@ function promptOf(preset: string, { again, selects }: Asked): string {
 }
 
 /**
- * Whoever is asked for an age must say when the person signed in (OIDC Core §2), which is how we know that they were asked anew: a person can
+ * A provider that is asked for an age must say when the person signed in (OIDC Core §2), which is how we know that they were asked anew: a person can
  * take `prompt` out of the address. An age of 0 would have some providers ask again after each further page.
  */
 function maxAgeOf(preset: string, { again, maxAge }: Asked): string {

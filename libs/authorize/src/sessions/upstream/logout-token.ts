@@ -6,7 +6,7 @@ import { sidOf } from './upstream-session.ts';
 export interface SaidOver {
   /** Of the session; undefined: all of the person. */
   readonly sid: string | undefined;
-  /** The person; undefined: whoever has the session. */
+  /** The person; undefined for anybody who has the session. */
   readonly subject: string | undefined;
   readonly jti: string;
 }

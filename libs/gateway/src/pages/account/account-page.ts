@@ -110,7 +110,7 @@ function sendClosed({ request, reply, gateway }: PageContext): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
     title: 'Your account is closed',
-    message: 'You are signed out everywhere, and applications have no access any more.',
+    message: 'You are signed out everywhere, and applications no longer have access.',
     formTarget: 'own',
     data: { advice: 'You can close this page.' },
   });

@@ -276,7 +276,7 @@ describe('the account page in a real Chromium', () => {
       );
 
       await button(page, 'Remove access').click();
-      await notice(page, 'The application has no access any more.');
+      await notice(page, 'The application no longer has access.');
       expect((await token({ grant_type: 'refresh_token', refresh_token: second })).error).toBe(
         'invalid_grant',
       );

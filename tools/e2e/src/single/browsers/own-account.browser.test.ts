@@ -153,7 +153,7 @@ describe('an account of one’s own in a real Chromium', () => {
       await heading(page, 'Signed in');
       await page.goto(link ?? '');
       await heading(page, 'This link is not valid');
-      // Whoever tries the address again sees the same; its owner is told.
+      // A person who tries the address again sees the same; its owner is told.
       await page.context().clearCookies();
       await register(page, 'RAE@new.example');
       const again = 'There is an account with this address at Demo already.';

@@ -244,7 +244,7 @@ describe('providers of a tenant in a real Chromium', () => {
 
       await page.locator('#providers ~ ul summary').first().click();
       await button(page, 'Remove Corp').click();
-      await page.getByText('You cannot sign in with it any more.').first().waitFor();
+      await page.getByText('You can no longer sign in with it.').first().waitFor();
       await other.goto(`${baseUrl}/account?tenant=acme`);
       await button(other, 'Continue with Corp').waitFor();
       await elsewhere.close();
