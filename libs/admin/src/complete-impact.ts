@@ -1,6 +1,6 @@
 import type { Ends, Impact } from '@tessera/proto-gen/impact';
 import type { TokenService } from '@tessera/proto-gen/token';
-import { Code, ConnectError, type CallOptions, type Client, type DescService } from '@tessera/rpc';
+import { whereOffered, type CallOptions, type Client, type DescService } from '@tessera/rpc';
 
 type CountEnded = Pick<Client<typeof TokenService>, 'countEnded'>;
 type Counts = Pick<Impact, 'sessions' | 'refreshFamilies' | 'approvals'>;
@@ -58,19 +58,14 @@ export async function completeImpact<I extends Countable>(
   call: CallOptions,
 ): Promise<Omit<I, 'ends'> & Counts> {
   if (ends === undefined) return impact;
-  const { sessions, refreshFamilies, approvals } = await token
-    .countEnded({ ends }, call)
-    .catch(nothingIfUnknown);
+  const { sessions, refreshFamilies, approvals } = await whereOffered<Counts, Counts>(
+    token.countEnded({ ends }, call),
+    () => ({}),
+  );
   return {
     ...impact,
     ...(sessions && { sessions }),
     ...(refreshFamilies && { refreshFamilies }),
     ...(approvals && { approvals }),
   };
-}
-
-/** Of a process of an earlier version. */
-function nothingIfUnknown(error: unknown): Counts {
-  if (error instanceof ConnectError && error.code === Code.Unimplemented) return {};
-  throw error;
 }

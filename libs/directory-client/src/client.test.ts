@@ -1,4 +1,4 @@
-import { Code, ConnectError, rootCall, type CallerName } from '@tessera/rpc';
+import { notOffered, rootCall, type CallerName } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
@@ -89,7 +89,7 @@ describe('the cache of the directory client', () => {
   it('assumes that every tenant exists if the directory runs the previous version', async () => {
     const old: typeof directory.client = {
       ...directory.client,
-      getTenant: () => Promise.reject(new ConnectError('unknown method', Code.Unimplemented)),
+      getTenant: () => Promise.reject(notOffered('DirectoryService/GetTenant')),
     };
     const runtime = { clock, random: systemRandom, log: silentLog() };
     const besideOld = createDirectoryClient({ directory: old, runtime });

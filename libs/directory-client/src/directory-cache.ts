@@ -1,4 +1,4 @@
-import { Code, ConnectError } from '@tessera/rpc';
+import { Code, ConnectError, whereOffered } from '@tessera/rpc';
 import { type Clock } from '@tessera/kit';
 import type { CallOptions, Client } from '@tessera/rpc';
 import {
@@ -62,15 +62,11 @@ export class DirectoryCache {
   /** Compatibility until 0.3: a directory of version 0.1 does not know this call; then the answer is `unsupported`. */
   async tenant(tenantId: string, call: CallOptions): Promise<Tenant | 'unsupported' | undefined> {
     if (!plausibleId.test(tenantId)) return undefined;
-    try {
-      return await this.#tenants.get(tenantId, call, async (shared) => {
-        const found = await unlessNotFound(this.#directory.getTenant({ tenantId }, shared));
-        return found?.tenant;
-      });
-    } catch (error) {
-      if (error instanceof ConnectError && error.code === Code.Unimplemented) return 'unsupported';
-      throw error;
-    }
+    const found = this.#tenants.get(tenantId, call, async (shared) => {
+      const answer = await unlessNotFound(this.#directory.getTenant({ tenantId }, shared));
+      return answer?.tenant;
+    });
+    return whereOffered(found, () => 'unsupported' as const);
   }
 
   drop({ kind, tenantId, id }: WatchChangesResponse): void {

@@ -1,4 +1,4 @@
-import { Code, ConnectError, rootCall, type Client } from '@tessera/rpc';
+import { rootCall, whereOffered, type Client } from '@tessera/rpc';
 import type { Clock } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -94,14 +94,10 @@ export class IssuerList {
 }
 
 async function readIssuers(directory: Client<typeof DirectoryService>): Promise<TenantIssuers> {
-  try {
-    const { issuers } = await directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
-    return new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId]));
-  } catch (error) {
-    // Compatibility until 0.3: a directory of version 0.1 does not know this call.
-    if (error instanceof ConnectError && error.code === Code.Unimplemented) return new Map();
-    throw error;
-  }
+  const answer = directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
+  // Compatibility until 0.3: a directory of version 0.1 does not know this call.
+  const { issuers } = await whereOffered(answer, () => ({ issuers: [] }));
+  return new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId]));
 }
 
 /**

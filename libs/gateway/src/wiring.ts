@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { watchTenantIssuers } from '@tessera/directory-client';
 import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
-import { rootCall, type BuiltService } from '@tessera/rpc';
+import { rootCall, type BuiltService, notUnderstood } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { collidesWithServedPath, sentJwk, signingAlgorithmNames } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
@@ -108,7 +108,7 @@ async function fetchPublicKeys({ keys }: GatewayPeers, { clock, random }: Runtim
   const asked = { tenantId, algorithms: [...signingAlgorithmNames] };
   const answer = await keys.getPublicKeys(asked, rootCall(ulid(clock, random), documentTimeoutMs));
   // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
-  if (answer.tenantId !== tenantId) throw new Error('keys does not know the keys of tenants yet');
+  if (answer.tenantId !== tenantId) throw notUnderstood('whose keys these are');
   return answer.keys.map(sentJwk);
 }
 

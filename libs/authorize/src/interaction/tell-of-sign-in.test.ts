@@ -1,4 +1,5 @@
-import { Code, ConnectError } from '@tessera/rpc';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { notOffered } from '@tessera/rpc';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPerson } from '../testing/visitor.ts';
 import { createWorld, password, type World } from '../testing/world.ts';
@@ -67,12 +68,14 @@ describe('a sign-in', () => {
 
   it('goes on with a directory of version 0.1, and waits for one that is unavailable', async () => {
     const from = { browser: newPerson(world).context(), call: { onward: () => ({}) } };
-    const attempt = (code: Code) =>
+    const attempt = (failure: Error) =>
       createTellOfSignIn({
         knownBrowsers: { signedInBefore: async () => ({ here: false, anywhere: true }) },
-        personService: { announceSignIn: () => Promise.reject(new ConnectError('no', code)) },
+        personService: { announceSignIn: () => Promise.reject(failure) },
       })(from as never, { tenantId: 'acme', userId });
-    await expect(attempt(Code.Unimplemented)).resolves.toBeUndefined();
-    await expect(attempt(Code.Unavailable)).rejects.toThrow('no');
+    await expect(attempt(notOffered('PersonService/AnnounceSignIn'))).resolves.toBeUndefined();
+    await expect(attempt(temporarilyUnavailable())).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
   });
 });

@@ -1,5 +1,5 @@
 import type { PersonService } from '@tessera/proto-gen/person';
-import { Code, ConnectError, type Client } from '@tessera/rpc';
+import { whereOffered, type Client } from '@tessera/rpc';
 import { knownBrowserHash, type BrowserCall } from '../browser-call.ts';
 import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
 
@@ -22,11 +22,7 @@ export function createTellOfSignIn({
     const { here, anywhere } = await knownBrowsers.signedInBefore(tokenHash, { tenantId, userId });
     if (here) return;
     const signIn = { tenantId, userId, ipAddress, userAgent, first: !anywhere };
-    try {
-      await personService.announceSignIn(signIn, call.onward());
-    } catch (error) {
-      // Compatibility until 0.3: a `directory` of version 0.1 writes no letters.
-      if (!(error instanceof ConnectError && error.code === Code.Unimplemented)) throw error;
-    }
+    // Compatibility until 0.3: a `directory` of version 0.1 writes no letters.
+    await whereOffered(personService.announceSignIn(signIn, call.onward()), () => undefined);
   };
 }

@@ -1,3 +1,4 @@
+import { notUnderstood } from '@tessera/rpc';
 import type { Random } from '@tessera/kit';
 import { grantScopes, parseScope } from '@tessera/oauth';
 import { digest } from '../digest.ts';
@@ -32,7 +33,7 @@ export function prepareGrant(
   { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
   { random, secrets }: { readonly random: Random; readonly secrets: PollSecrets },
 ): PreparedGrant {
-  if (request.at.issuer === '') throw new Error('the request carries no issuer');
+  if (request.at.issuer === '') throw notUnderstood('a request without an issuer');
   const { scopes, resource } = grantScopes({
     requested: parseScope(request.scope),
     resource: request.resource,

@@ -1,6 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
 import { rootCall } from '@tessera/rpc';
-import { unlessEarlier } from '../pages/earlier-services.ts';
 import { noteSessionEnd } from '../pages/session.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -21,8 +20,9 @@ export const providerLogout: Endpoint = async ({ incoming, parameters, path }, g
     logoutToken: parameters.required('logoutToken', 'The logout token is missing.'),
     ipAddress: incoming.ipAddress,
   };
-  const { refused, sessions } = await unlessEarlier(async () =>
-    gateway.peers.authorize.endProviderSessions(sent, rootCall(incoming.requestId, timeoutMs)),
+  const { refused, sessions } = await gateway.peers.authorize.endProviderSessions(
+    sent,
+    rootCall(incoming.requestId, timeoutMs),
   );
   if (refused) throw new OAuthError('invalid_request', 'The logout token is not accepted.');
   await Promise.all(sessions.map(async (ended) => noteSessionEnd({ request: { incoming }, gateway }, ended)));

@@ -250,17 +250,19 @@ describe.each([
   });
 
   it('answers server_error without detail for an unexpected error', async () => {
-    for (const thrown of [
-      new Error('secret detail'),
-      new ConnectError('secret detail', Code.InvalidArgument),
-    ]) {
+    for (const [thrown, expected] of [
+      [new Error('secret detail'), [500, 'server_error']],
+      [new ConnectError('secret detail', Code.NotFound), [500, 'server_error']],
+      // A peer of another version that does not take the message.
+      [new ConnectError('secret detail', Code.InvalidArgument), [503, 'temporarily_unavailable']],
+    ] as const) {
       const answer = await post(
         open(() => {
           throw thrown;
         }),
         write({ ...grant, clientId: 'svc' }),
       );
-      expect([answer.statusCode, error(answer.json())]).toEqual([500, 'server_error']);
+      expect([answer.statusCode, error(answer.json())]).toEqual(expected);
       expect(answer.body).not.toContain('secret detail');
     }
   });

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger, RepeatedWarnings } from '@tessera/telemetry';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
+import { refusedByPeer } from '@tessera/rpc';
 import { overloaded } from '../server/load-shedding.ts';
 
 /** Codes for the log and the status alone; clients get the registered code that covers them. */
@@ -28,11 +29,12 @@ export function publicCode(error: OAuthError): ErrorCode {
  * `server_error` without detail. Anyone can repeat a request that fails, so `warnings` limits those lines.
  */
 export function asOAuthError(thrown: unknown, requestId: string, { log, warnings }: FailureLog): OAuthError {
-  if (thrown instanceof OAuthError) {
+  const known = thrown instanceof OAuthError ? thrown : refusedByPeer(thrown);
+  if (known !== undefined) {
     // An overload is logged where it is noticed, not for every request.
-    if (thrown.status >= 500 && thrown !== overloaded)
-      warnings.warn(causeOf(thrown), { requestId, err: thrown }, 'request failed');
-    return thrown;
+    if (known.status >= 500 && known !== overloaded)
+      warnings.warn(causeOf(known), { requestId, err: known }, 'request failed');
+    return known;
   }
   const framework = frameworkError(thrown);
   if (framework !== undefined) return framework;

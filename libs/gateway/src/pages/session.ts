@@ -1,4 +1,4 @@
-import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { rootCall, whereOffered } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import type { Gateway } from '../gateway.ts';
 import { writeCookie } from '../http/cookies.ts';
@@ -37,9 +37,6 @@ export async function noteSessionEnd(
 
 /** Compatibility until 0.3: a `token` process of version 0.1 does not know this call. */
 async function noteEnd({ request, gateway }: Noting, tenantId: string, sessionId: string): Promise<void> {
-  try {
-    await gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, rootCall(request.incoming.requestId));
-  } catch (error) {
-    if (!(error instanceof ConnectError && error.code === Code.Unimplemented)) throw error;
-  }
+  const call = rootCall(request.incoming.requestId);
+  await whereOffered(gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, call), () => undefined);
 }

@@ -71,13 +71,14 @@ test('an unreadable detail leaves the plain status', () => {
   }
 });
 
-test('a code that this version does not know leaves the plain status', () => {
+test('an error of a code that this version does not know is temporarily_unavailable', () => {
   const error = new OAuthError('invalid_grant', 'A sentence.');
   const renamed = detailOf(error).toString('latin1').replaceAll('invalid_grant', 'invalid_other');
   const metadata = withDetail(Buffer.from(renamed, 'latin1'));
   expect(fromStatus({ ...toStatus(error), metadata }, 'S/M')).toMatchObject({
-    name: 'ConnectError',
-    code: Code.InvalidArgument,
+    name: 'OAuthError',
+    code: 'temporarily_unavailable',
+    cause: { message: 'not known to this version: the error invalid_other' },
   });
 });
 

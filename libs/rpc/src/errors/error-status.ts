@@ -7,6 +7,7 @@ import { ErrorStatusSchema, OAuthErrorDetailSchema } from '@tessera/proto-gen/er
 import { BadRequestSchema } from '@tessera/proto-gen/error-details';
 import { codeOf, detailOf } from './error-detail.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
+import { notUnderstood } from './other-version.ts';
 import { seenByCaller, type PublicError } from './refusal.ts';
 
 /** Trailer with a google.rpc.Status, where a handler decided. */
@@ -41,7 +42,7 @@ function statusWith(code: number, message: string, detail: Any): Buffer {
 
 /**
  * What a client throws for a status that is not OK: the protocol error or the fields in its details, `temporarily_unavailable` for a
- * service that cannot be reached or did not answer in time, else a ConnectError.
+ * service that cannot be reached, did not answer in time or is of another version, else a ConnectError.
  */
 export function fromStatus({ code, details, metadata }: StatusObject, method: string): PublicError {
   const [detail] = metadata.get(detailKey);
@@ -57,7 +58,8 @@ function carriedError(status: Buffer, code: Code): PublicError | undefined {
       const fields = anyUnpack(any, BadRequestSchema)?.fieldViolations ?? [];
       if (fields.length > 0) return invalidFields(fields, code);
       const detail = anyUnpack(any, OAuthErrorDetailSchema);
-      if (detail === undefined || !isErrorCode(detail.code)) continue;
+      if (detail === undefined) continue;
+      if (!isErrorCode(detail.code)) return notUnderstood(`the error ${detail.code}`);
       const { retryAfterSeconds, refusedClientId, refusedPhase, refusedReason } = detail;
       const refusal = {
         clientId: refusedClientId || undefined,

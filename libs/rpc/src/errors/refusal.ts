@@ -5,6 +5,7 @@ import { errorMessage, limitRepeats, withoutTokens } from '@tessera/telemetry';
 import type { Principal } from '../call.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
 import type { ServedCall } from '../hosts/served-call.ts';
+import { notOffered } from './other-version.ts';
 
 /** An error that callers may see, without anything private. */
 export type PublicError = OAuthError | ConnectError;
@@ -51,9 +52,11 @@ const unavailableOrTooSlow: ReadonlySet<Code> = new Set([
   Code.ResourceExhausted,
 ]);
 
-/** A peer that is unavailable or too slow is one thing to every caller; the rest passes. */
+/** A peer that is unavailable, too slow or of another version is one thing to every caller; the rest passes. */
 export function seenByCaller(error: PublicError, method: string): PublicError {
-  if (error instanceof OAuthError || !unavailableOrTooSlow.has(error.code)) return error;
+  if (error instanceof OAuthError) return error;
+  if (error.code === Code.Unimplemented) return notOffered(method);
+  if (!unavailableOrTooSlow.has(error.code)) return error;
   return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
 }
 

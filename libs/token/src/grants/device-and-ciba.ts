@@ -1,3 +1,4 @@
+import { notUnderstood } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
 import type {
   BackchannelAuthenticationService,
@@ -63,7 +64,7 @@ function polledGrant(deps: OneTimeDeps, { name, parameter, kind, poll, permit }:
       const secret = grantParameters[parameter](exchange.request);
       const { secretHash, ...polled } = await poll({ secret, clientId, tenantId }, exchange.call());
       const userGrant = userGrantOf(polled, { clientId, tenantId });
-      if (userGrant === undefined) throw new Error('the poll response has no grant');
+      if (userGrant === undefined) throw notUnderstood('a poll response without a grant');
       return oneTimeRedemption(deps, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
     },
   };

@@ -1,6 +1,6 @@
 import type { EndedCount } from '@tessera/directory-client';
 import type { Ended, Ends } from '@tessera/proto-gen/impact';
-import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
+import { whereOffered, type CallOptions } from '@tessera/rpc';
 import type { CountEndedFamilies } from './count-families.ts';
 
 type Count = (ends: Ends, call: CallOptions) => Promise<Ended | EndedCount | undefined>;
@@ -20,9 +20,9 @@ export async function countEnded(
   call: () => CallOptions,
 ) {
   const [ofSessions, refreshFamilies, ofApprovals] = await Promise.all([
-    sessions(ends, call()).catch(absentIfUnknown),
+    whereOffered(sessions(ends, call()), unknown),
     families(ends, call),
-    approvals?.(ends, call()).catch(absentIfUnknown),
+    approvals && whereOffered(approvals(ends, call()), unknown),
   ]);
   return {
     refreshFamilies,
@@ -31,6 +31,4 @@ export async function countEnded(
   };
 }
 
-function absentIfUnknown(error: unknown): undefined {
-  if (!(error instanceof ConnectError) || error.code !== Code.Unimplemented) throw error;
-}
+const unknown = (): undefined => undefined;

@@ -8,7 +8,7 @@ import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService, LogoutNotice } from '@tessera/proto-gen/authorize';
 import type { Tenant } from '@tessera/proto-gen/directory';
 import { TokenType } from '@tessera/proto-gen/keys';
-import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { rootCall, whereOffered } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { Signer } from '../pipeline/batched-signer.ts';
 
@@ -35,13 +35,9 @@ export function startLogoutNotices(deps: LogoutNoticeDeps): Worker {
   return startWorker<LogoutNotice>({
     async claim(limit, skippedClientIds) {
       const request = { limit, leaseSeconds, skippedClientIds: [...skippedClientIds] };
-      try {
-        return (await authorize.takeLogoutNotices(request, rootCall('logout-notices', callMs))).notices;
-      } catch (error) {
-        // Compatibility until 0.3: an `authorize` process of version 0.1 has no notices.
-        if (error instanceof ConnectError && error.code === Code.Unimplemented) return [];
-        throw error;
-      }
+      const taken = authorize.takeLogoutNotices(request, rootCall('logout-notices', callMs));
+      // Compatibility until 0.3: an `authorize` process of version 0.1 has no notices.
+      return (await whereOffered(taken, () => ({ notices: [] }))).notices;
     },
     deliver: (notice, closing) => deliver(deps, notice, closing),
     log: runtime.log,

@@ -1,3 +1,4 @@
+import { notUnderstood } from '@tessera/rpc';
 import { hash } from 'node:crypto';
 import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
@@ -19,7 +20,7 @@ export function pushGrant(deps: OneTimeDeps, { authReqId, ...push }: ApprovedPus
     parameters: [],
     async redeem(exchange) {
       const userGrant = userGrantOf(push, push);
-      if (userGrant === undefined) throw new Error('the push has no grant');
+      if (userGrant === undefined) throw notUnderstood('a push without a grant');
       const value = {
         kind: 'auth_req_id',
         hash: secretHash(authReqId),

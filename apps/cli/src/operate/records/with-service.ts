@@ -1,4 +1,12 @@
-import { Code, ConnectError, local, rootCall, type BuiltService, type RemoteService } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  local,
+  rootCall,
+  whereOffered,
+  type BuiltService,
+  type RemoteService,
+} from '@tessera/rpc';
 import { findAdministration } from '@tessera/admin';
 import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Runtime } from '@tessera/process';
 import { migrate, type Migrations } from '@tessera/stores';
@@ -202,14 +210,20 @@ async function requireReady(built: BuiltService, what: string, log: Logger): Pro
 
 async function attempt<T>(work: ServiceWork<T>, clientOf: ClientOf): Promise<T> {
   try {
-    return await work.run(clientOf, rootCall(ulid(systemClock, systemRandom), work.timeoutMs));
+    const call = rootCall(ulid(systemClock, systemRandom), work.timeoutMs);
+    return await whereOffered(work.run(clientOf, call), () => tooOld(work));
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
-    if (error.code !== Code.Unimplemented) throw new CommandError(error.rawMessage);
-    throw new CommandError(
-      `${work.name} cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.`,
-    );
+    // By the administration API.
+    if (error.code === Code.Unimplemented) return tooOld(work);
+    throw new CommandError(error.rawMessage);
   }
+}
+
+function tooOld({ name }: Pick<ServiceWork<unknown>, 'name'>): never {
+  throw new CommandError(
+    `${name} cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.`,
+  );
 }
 
 /** Replaces a NOT_FOUND by the command's own message. */

@@ -6,7 +6,6 @@ import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
 import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
-import { unlessEarlier } from '../earlier-services.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage } from '../page.ts';
@@ -48,8 +47,7 @@ export const showAccount: PageHandler = async (context) => {
   const person = await signedInPerson(context);
   if (person === undefined) {
     if (readQuery(request).has('closed')) return sendClosed(context);
-    if (isTenantId(tenantId))
-      return unlessEarlier(async () => sendSignIn(context, signInFor(tenantId), undefined));
+    if (isTenantId(tenantId)) return sendSignIn(context, signInFor(tenantId), undefined);
     return sendTenantForm(context, {
       path: otherPaths.account,
       purpose: 'see your account',
@@ -60,7 +58,7 @@ export const showAccount: PageHandler = async (context) => {
   }
   if (tenantId !== '' && tenantId !== person.session.tenantId)
     return sendElsewhere(context, signInFor(tenantId));
-  return unlessEarlier(async () => sendAccount(context, person.session));
+  return sendAccount(context, person.session);
 };
 
 /** `POST /account`: signs in, or makes a change. */
@@ -72,7 +70,7 @@ export const submitAccount: PageHandler = async (context) => {
     const visit = visitOf(shownParameter(form, 'visit'));
     const place = signInFor(tenantId, visit);
     checkForm(app, request, form, place.purpose, gateway);
-    const answer = await unlessEarlier(async () => continueSignIn(context, place, form));
+    const answer = await continueSignIn(context, place, form);
     if (answer !== 'signed_in') return answer;
     return back(context, visit === 'change' ? 'confirmed' : undefined);
   }
@@ -85,7 +83,7 @@ export const submitAccount: PageHandler = async (context) => {
   const changes = new Map(sections.flatMap((section) => Object.entries(section.changes)));
   const change = changes.get(name);
   if (change === undefined) throw new OAuthError('invalid_request', 'There is no such change.');
-  const result = await unlessEarlier(async () => change(context, { session, target, form }));
+  const result = await change(context, { session, target, form });
   if (result === 'closed') {
     dropCookie(request, context.reply, 'session');
     return redirectToPage(context.reply, `${accountPath()}?closed=1`);
@@ -93,7 +91,7 @@ export const submitAccount: PageHandler = async (context) => {
   if (typeof result === 'string') return back(context, result, session.tenantId);
   if ('location' in result)
     return context.reply.header('cache-control', 'no-store').redirect(result.location, 303);
-  return unlessEarlier(async () => sendSignIn(context, signInFor(session.tenantId, result.visit), person));
+  return sendSignIn(context, signInFor(session.tenantId, result.visit), person);
 };
 
 /** Lifetime in seconds of the cookie with the result for the next page. */

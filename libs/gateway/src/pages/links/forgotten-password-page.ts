@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, otherPaths } from '@tessera/oauth';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import { addressKey } from '@tessera/stores';
 import { readQuery } from '../../http/query.ts';
@@ -76,8 +76,6 @@ function refusalOf(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
     return new OAuthError('not_found', 'Page not found', { cause: error });
-  // Compatibility until 0.3: a `directory` of version 0.1 sends no mail.
-  if (error.code === Code.Unimplemented) return temporarilyUnavailable(error);
   return error;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, otherPaths } from '@tessera/oauth';
 import type { GetPasswordLinkResponse } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
@@ -84,8 +84,6 @@ async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
     if (error.code === Code.NotFound) return undefined;
-    // Compatibility until 0.3: a `directory` of version 0.1 does not know links.
-    if (error.code === Code.Unimplemented) throw temporarilyUnavailable(error);
     throw error;
   }
 }

@@ -1,11 +1,10 @@
 import type { FastifyReply } from 'fastify';
-import { OAuthError, otherPaths } from '@tessera/oauth';
+import { otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
-import { rootCall } from '@tessera/rpc';
+import { rootCall, notUnderstood } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
-import { unlessEarlier } from '../earlier-services.ts';
 import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage } from '../page.ts';
@@ -26,8 +25,7 @@ export const showOwnPassword: PageHandler = async (context) => {
     return reply.header('cache-control', 'no-store').redirect(elsewhere + passwordPath(), 302);
   const person = await signedInPerson(context);
   if (person === undefined) {
-    if (isTenantId(tenantId))
-      return unlessEarlier(async () => sendSignIn(context, signInFor(tenantId), undefined));
+    if (isTenantId(tenantId)) return sendSignIn(context, signInFor(tenantId), undefined);
     return sendTenantForm(context, {
       path: otherPaths.password,
       purpose: 'change your password',
@@ -48,7 +46,7 @@ export const submitOwnPassword: PageHandler = async (context) => {
   if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
     checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
-    const answer = await unlessEarlier(async () => continueSignIn(context, signInFor(tenantId), form));
+    const answer = await continueSignIn(context, signInFor(tenantId), form);
     return answer === 'signed_in' ? back(context) : answer;
   }
   const person = await signedInPerson(context);
@@ -59,11 +57,9 @@ export const submitOwnPassword: PageHandler = async (context) => {
   if (presentPassword === '') return sendForm(context, person, 'Enter your present password.');
   const { password: newPassword, problem } = chosenPassword(form);
   if (problem !== undefined) return sendForm(context, person, problem);
-  const { outcome } = await unlessEarlier(async () =>
-    gateway.peers.authorize.changePassword(
-      { browser: browserContext(app, request), presentPassword, newPassword },
-      rootCall(request.incoming.requestId),
-    ),
+  const { outcome } = await gateway.peers.authorize.changePassword(
+    { browser: browserContext(app, request), presentPassword, newPassword },
+    rootCall(request.incoming.requestId),
   );
   switch (outcome.case) {
     case 'session':
@@ -77,7 +73,7 @@ export const submitOwnPassword: PageHandler = async (context) => {
     case 'passwordProblem':
       return sendForm(context, person, `The new password ${outcome.value}.`);
     default:
-      throw new OAuthError('server_error', 'The password could not be changed.');
+      throw notUnderstood('what became of a new password');
   }
 };
 

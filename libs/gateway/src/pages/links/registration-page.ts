@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { OAuthError, otherPaths, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, otherPaths } from '@tessera/oauth';
 import { Code, ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
@@ -92,8 +92,7 @@ function problemOf(error: unknown): string {
       : 'Your organization takes no registration with this address.';
   if (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
     throw new OAuthError('not_found', 'Page not found', { cause: error });
-  // Compatibility until 0.3: a `directory` of version 0.1 registers nobody.
-  throw error.code === Code.Unimplemented ? temporarilyUnavailable(error) : error;
+  throw error;
 }
 
 function sendForm(context: PageContext, { tenantId, interactionId }: Place, problem?: string): FastifyReply {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { boundedCache, type Clock } from '@tessera/kit';
-import { Code, ConnectError } from '@tessera/rpc';
+import { Code, ConnectError, whereOffered } from '@tessera/rpc';
 import type { GetTenantLooksResponse } from '@tessera/proto-gen/directory';
 import type { Logger } from '@tessera/telemetry';
 import { styleSheet } from './style-sheet.ts';
@@ -45,12 +45,12 @@ export function createTenantLooks(deps: {
 
   async function read(tenantId: string, copy: Copy): Promise<void> {
     try {
-      copy.looks = looksOf(await fetch(tenantId));
-    } catch (error) {
-      const code = error instanceof ConnectError ? error.code : undefined;
-      if (code === Code.NotFound) copy.looks = undefined;
       // Compatibility until 0.3: a directory of version 0.1 does not know this call.
-      else if (code !== Code.Unimplemented) log.warn({ err: error }, 'cannot read the looks of a tenant');
+      const answer = await whereOffered(fetch(tenantId), () => undefined);
+      copy.looks = answer && looksOf(answer);
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.NotFound) copy.looks = undefined;
+      else log.warn({ err: error }, 'cannot read the looks of a tenant');
     }
     copy.readAt = clock.now();
     copy.reading = undefined;

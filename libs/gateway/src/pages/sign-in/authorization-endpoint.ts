@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { rootCall } from '@tessera/rpc';
-import { endpointPaths, OAuthError } from '@tessera/oauth';
+import { rootCall, notUnderstood } from '@tessera/rpc';
+import { endpointPaths } from '@tessera/oauth';
 import { newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
 import { rawQuery, readQuery } from '../../http/query.ts';
 import type { Gateway } from '../../gateway.ts';
@@ -44,7 +44,7 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
     const resume = [{ name: 'continue', value: query }];
     return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', resume });
   }
-  throw new OAuthError('server_error', 'The authorization request could not be answered.');
+  throw notUnderstood('what comes next in a sign-in');
 };
 
 /**

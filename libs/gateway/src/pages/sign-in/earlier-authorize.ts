@@ -1,4 +1,4 @@
-import { Code, ConnectError, create, type CallOptions, type Client } from '@tessera/rpc';
+import { create, notUnderstood, whereOffered, type CallOptions, type Client } from '@tessera/rpc';
 import {
   BeginRequestSchema,
   BeginResponseSchema,
@@ -22,7 +22,7 @@ export function acceptEarlierAuthorize(authorize: Authorize): Authorize {
   return {
     ...authorize,
     begin: (request, options) =>
-      unlessUnknown(authorize.begin(request, options), () =>
+      whereOffered(authorize.begin(request, options), () =>
         begin(authorize, create(BeginRequestSchema, request), options),
       ),
     async getInteraction(request, options) {
@@ -32,19 +32,10 @@ export function acceptEarlierAuthorize(authorize: Authorize): Authorize {
       return { ...shown, step: passwordStep(interaction) };
     },
     continue: (request, options) =>
-      unlessUnknown(authorize.continue(request, options), () =>
+      whereOffered(authorize.continue(request, options), () =>
         continueVisit(authorize, create(ContinueRequestSchema, request), options),
       ),
   };
-}
-
-async function unlessUnknown<T>(answer: Promise<T>, otherwise: () => Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.Unimplemented) return otherwise();
-    throw error;
-  }
 }
 
 async function begin(
@@ -91,7 +82,7 @@ function outcomeOf({ outcome }: Awaited<ReturnType<Authorize['signIn']>>): Conti
   switch (outcome.case) {
     case 'signedIn': {
       const { session, redirect } = outcome.value;
-      if (redirect === undefined) throw new Error('a sign-in led nowhere');
+      if (redirect === undefined) throw notUnderstood('where a sign-in leads');
       return continued({ case: 'redirect', value: redirect }, session);
     }
     case 'wrongCredentials': {

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall } from '@tessera/rpc';
+import { rootCall, notUnderstood } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { ContinueResponse, Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
 import type { FormTarget } from '../../http/headers.ts';
@@ -92,7 +92,7 @@ export async function sendSignIn(
   );
   // The person has just signed in, and nothing is left to do.
   if (next?.next.case === 'done') return redirectToPage(context.reply, place.path);
-  if (next?.next.case !== 'step') throw new OAuthError('server_error', 'The sign-in could not begin.');
+  if (next?.next.case !== 'step') throw notUnderstood('how a sign-in begins');
   const isFirst = next.next.value.name === passwordPage.name;
   return sendStep(context, place, next.next.value, { person, error, isFirst });
 }
@@ -166,7 +166,7 @@ export async function sendNext(
     case 'step':
       return sendStep(context, place, next.next.value, form === undefined ? {} : { form });
     default:
-      throw new OAuthError('server_error', 'The sign-in could not be completed.');
+      throw notUnderstood('what comes next in a sign-in');
   }
 }
 
@@ -211,8 +211,7 @@ export function sendStep(
 ): FastifyReply {
   const { request, reply, gateway } = context;
   const step = pageOfStep(name);
-  if (step === undefined || interaction === undefined)
-    throw new OAuthError('server_error', 'The sign-in could not be continued.', { cause: `step ${name}` });
+  if (step === undefined || interaction === undefined) throw notUnderstood(`the step ${name} of a sign-in`);
   // Something else may have been sent in place of what the page asks for.
   const sent = to.form === undefined ? providerPage : pageOfForm(to.form);
   const refused = problem === '' ? undefined : (step.problems[problem] ?? sent?.problems[problem]);
