@@ -8,7 +8,19 @@ export async function callAsOperator<T>(
   method: string,
   request: object,
 ): Promise<T> {
-  const answer = await fetch(`http://127.0.0.1:${port}/tessera.${method}`, {
+  const answer = await sendAsOperator(port, token, method, request);
+  if (!answer.ok) throw new Error(`${method} was answered with ${answer.status}`);
+  return (await answer.json()) as T;
+}
+
+/** As `callAsOperator`, for every status. */
+export async function sendAsOperator(
+  port: number,
+  token: string,
+  method: string,
+  request: object,
+): Promise<Response> {
+  return fetch(`http://127.0.0.1:${port}/tessera.${method}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -17,6 +29,4 @@ export async function callAsOperator<T>(
     },
     body: JSON.stringify(request),
   });
-  if (!answer.ok) throw new Error(`${method} was answered with ${answer.status}`);
-  return (await answer.json()) as T;
 }

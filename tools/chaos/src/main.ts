@@ -11,7 +11,7 @@ import { play, type CleanUps, type Report } from './scenarios/scenario.ts';
 import { scenarioNames, scenarioOf, type ScenarioName } from './scenarios/scenarios.ts';
 import { table } from './table.ts';
 
-const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>] [--keep]
+const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>] [--service <name>]... [--keep]
 Scenarios: ${scenarioNames.join(', ')}
 `;
 
@@ -22,6 +22,7 @@ async function runChaos(args: readonly string[]): Promise<number> {
     options: {
       only: { type: 'string', multiple: true },
       old: { type: 'string', default: defaultOld },
+      service: { type: 'string', multiple: true },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -48,9 +49,16 @@ async function runChaos(args: readonly string[]): Promise<number> {
 /** Default of `--old`. */
 const defaultOld = 'cb7ec6e';
 
+interface Chosen {
+  readonly old: string;
+  /** Those that `pairs` replaces; absent: all. */
+  readonly service?: readonly string[] | undefined;
+  readonly keep: boolean;
+}
+
 async function playAll(
   names: readonly ScenarioName[],
-  { old, keep }: { readonly old: string; readonly keep: boolean },
+  { old, service: services, keep }: Chosen,
   cleanUps: CleanUps,
 ): Promise<readonly Report[]> {
   const postgres = await startRestartablePostgres();
@@ -61,7 +69,7 @@ async function playAll(
     cleanUps.push(() => cleanUp(own));
     const log = (line: string): void => void process.stdout.write(`${name}: ${line}\n`);
     try {
-      const scenario = await scenarioOf(name, { old, cleanUps: own, log });
+      const scenario = await scenarioOf(name, { old, services, cleanUps: own, log });
       const report = await play(scenario, postgres, { cleanUps: own, log, keep });
       tell(report, log);
       reports.push(report);

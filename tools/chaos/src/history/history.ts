@@ -19,7 +19,8 @@ export type Kind =
   | 'approve'
   | 'poll'
   | 'keys'
-  | 'metadata';
+  | 'metadata'
+  | 'administer';
 
 /**
  * The outcome. `waiting`: a pending poll. `inactive`: the result of an introspection. `sent-away`: a redirect with an error.

@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { checkOut } from '../system/checkout.ts';
-import type { Replica } from '../system/replica.ts';
 import { steppableClock, stepClocks } from './clock-steps.ts';
 import { rotateKeysAndSecrets } from './rotation.ts';
-import { countCrossings } from '../history/crossings.ts';
 import type { Operation } from '../history/history.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';
 import { startForgetfulRedis, type ForgetfulRedis } from '../system/stores.ts';
+import { betweenMs, replaceAlone, replaceEach } from './versions.ts';
 
 export const scenarioNames = [
   'drain',
@@ -18,6 +17,7 @@ export const scenarioNames = [
   'redis-failover',
   'postgres-restart',
   'old-and-new',
+  'pairs',
   'clock-step',
   'rotation',
   'rotation-split',
@@ -25,13 +25,18 @@ export const scenarioNames = [
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface Setting {
-  /** The earlier commit, for `old-and-new`. */
+  /** The earlier commit, for `old-and-new` and `pairs`. */
   readonly old: string;
+  /** Those that `pairs` replaces; absent: all. */
+  readonly services?: readonly string[] | undefined;
   readonly cleanUps: CleanUps;
   readonly log: (line: string) => void;
 }
 
-export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Setting): Promise<Scenario> {
+export async function scenarioOf(
+  name: ScenarioName,
+  { old, services, cleanUps, log }: Setting,
+): Promise<Scenario> {
   if (name === 'redis-failover') return failOver(name, cleanUps);
   const redis = await startForgetfulRedis();
   cleanUps.push(() => redis.kill());
@@ -63,7 +68,8 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
         noticed: 'nothing',
         act: rotateKeysAndSecrets,
       };
-    case 'old-and-new': {
+    case 'old-and-new':
+    case 'pairs': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());
       log(`the earlier commit is ${old}`);
@@ -74,7 +80,8 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
         recoveryMs: 5_000,
         noticed: 'retries',
         root,
-        act: (stage) => replaceEach(stage, root),
+        administration: name === 'pairs',
+        act: (stage) => (name === 'pairs' ? replaceAlone(stage, root, services) : replaceEach(stage, root)),
       };
     }
   }
@@ -135,9 +142,6 @@ async function onRedis(url: string, work: (redis: Redis) => Promise<void>): Prom
     redis.disconnect();
   }
 }
-
-/** Callers retry a lost replica every two seconds: long enough to reconnect before the other one stops. */
-const betweenMs = 2_500;
 
 /** Restarts one process after the other. */
 async function restartEach({ cluster, recorder, log }: Stage): Promise<void> {
@@ -231,31 +235,4 @@ async function restartPostgres({ postgres, recorder, log }: Stage): Promise<void
     log(`Postgres was shut down (${how}) and came back after ${downMs} ms`);
     await sleep(8_000);
   }
-}
-
-/** Both versions side by side, the new one alone, then the old one again beside it, as in a rollback. */
-async function replaceEach({ cluster, recorder, log }: Stage, old: string): Promise<void> {
-  const replace = async (replica: Replica, root: string | undefined): Promise<void> => {
-    const over = recorder.fault('stop', replica.name);
-    await replica.stop();
-    replica.moveTo(root);
-    replica.start();
-    await replica.ready();
-    over();
-    await sleep(betweenMs);
-  };
-  const [first, second] = [0, 1].map((half) => cluster.replicas.filter((_replica, at) => at % 2 === half));
-  for (const replica of second ?? []) await replace(replica, undefined);
-  log('of each process one is old and one is new');
-  await sleep(10_000);
-  for (const replica of first ?? []) await replace(replica, undefined);
-  log('every process is new');
-  for (const replica of second ?? []) {
-    if (['authorize', 'token', 'gateway'].includes(replica.service)) await replace(replica, old);
-  }
-  log('some processes are old again');
-  await sleep(10_000);
-  const { forward, back } = countCrossings(cluster, recorder.operations, old);
-  log(`the new version served ${forward} values of the old one, which served ${back} of the new one's`);
-  if (forward === 0 || back === 0) throw new Error('the versions did not meet');
 }
