@@ -64,7 +64,7 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
   });
 }
 
-/** Clients of the services at `TESSERA_PEER_<NAME>`; closed with the process. */
+/** Clients of the services at `TESSERA_PEER_<NAME>`; closed with the process, which is not ready until each has answered once. */
 export async function connectPeers(
   config: RpcConfig,
   as: CallerName,
@@ -83,6 +83,7 @@ export async function connectPeers(
       throw new ConfigError([`${key} is required: the address of ${name} as host:port.`]);
     }
     const peer = openRemoteService({ target, as, credentials, peer: name, log });
+    lifecycle.check(name, async () => peer.answered());
     lifecycle.onClose(async () => peer.close());
     connected.set(name, peer);
     return peer;

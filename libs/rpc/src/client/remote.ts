@@ -43,11 +43,14 @@ export interface RemoteService {
    * `timeoutMs`, `signal`, the request id and the actor travel; response headers are not offered.
    */
   client<S extends DescService>(service: S): Client<S>;
+  /** Resolves once the peer has answered at the channel of each client that was made. Rejects if it does not within a second, or refuses this caller. */
+  answered(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connects lazily; while the service is unavailable, calls fail with `temporarily_unavailable`.
+ * Connects lazily; while the service is unavailable, calls fail with `temporarily_unavailable`. A stream waits for a service that has not
+ * answered yet: processes start in any order.
  * @throws Error if the certificates are not usable, or the target is not an address
  */
 export function openRemoteService(options: RemoteOptions): RemoteService {
@@ -58,12 +61,13 @@ export function openRemoteService(options: RemoteOptions): RemoteService {
     serverName: serverNameOf(options),
     keepaliveMs,
   };
-  const clients = new Map<DescService, GrpcClient>();
+  const channels = new Map<DescService, Channel>();
   let closed = false;
-  const clientOf = (service: DescService): GrpcClient => {
-    const grpc = clients.get(service) ?? openGrpcClient(service, settings);
-    clients.set(service, grpc);
-    return grpc;
+  const channelTo = (service: DescService): Channel => {
+    const channel =
+      channels.get(service) ?? openChannel(openGrpcClient(service, settings), () => metadataOf(options));
+    channels.set(service, channel);
+    return channel;
   };
   const outgoing = (path: string, callOptions: CallOptions | undefined, timeoutMs?: number): OutgoingCall => {
     if (callOptions?.signal?.aborted === true) throw cancelled();
@@ -73,10 +77,11 @@ export function openRemoteService(options: RemoteOptions): RemoteService {
   };
   const unary = (method: DescMethod): UnaryCall => {
     const path = methodName(method);
+    const { grpc } = channelTo(method.parent);
     return async (init, callOptions) => {
       const call = outgoing(path, callOptions, defaultTimeoutMs);
       try {
-        return await clientOf(method.parent).unary(method as DescMethodUnary, init, call);
+        return await grpc.unary(method as DescMethodUnary, init, call);
       } catch (error) {
         throw failure(error, path, call.signal);
       }
@@ -84,10 +89,16 @@ export function openRemoteService(options: RemoteOptions): RemoteService {
   };
   const stream = (method: DescMethod): StreamingCall => {
     const path = methodName(method);
+    const channel = channelTo(method.parent);
     return async function* messages(init, callOptions) {
       const call = outgoing(path, callOptions);
+      call.metadata.setOptions({ waitForReady: !channel.hasAnswered() });
       try {
-        yield* clientOf(method.parent).stream(method as DescMethodServerStreaming, init, call);
+        const messages = channel.grpc.stream(method as DescMethodServerStreaming, init, call);
+        for await (const message of messages) {
+          channel.heard();
+          yield message;
+        }
       } catch (error) {
         throw failure(error, path, call.signal);
       }
@@ -96,9 +107,48 @@ export function openRemoteService(options: RemoteOptions): RemoteService {
   return {
     client: (service) =>
       typedClient(service, { unary: (method) => traceCalling(method, unary(method)), stream }),
+    answered: async () => {
+      await Promise.all([...channels.values()].map(async ({ answered }) => answered()));
+    },
     close: async () => {
       closed = true;
-      for (const grpc of clients.values()) grpc.close();
+      for (const { grpc } of channels.values()) grpc.close();
+    },
+  };
+}
+
+interface Channel {
+  readonly grpc: GrpcClient;
+  hasAnswered(): boolean;
+  /** A message has come. */
+  heard(): void;
+  answered(): Promise<void>;
+}
+
+/** How long one attempt waits for a peer to come up. */
+const attemptMs = 800;
+
+function openChannel(grpc: GrpcClient, metadata: () => Metadata): Channel {
+  let hasAnswered = false;
+  let asking: Promise<void> | undefined;
+  const ask = async (): Promise<void> => {
+    try {
+      await grpc.answer({ metadata: metadata(), deadline: Date.now() + attemptMs });
+      hasAnswered = true;
+    } catch (error) {
+      throw failure(error, 'grpc.health.v1.Health/Check', undefined);
+    } finally {
+      asking = undefined;
+    }
+  };
+  return {
+    grpc,
+    hasAnswered: () => hasAnswered,
+    heard: () => {
+      hasAnswered = true;
+    },
+    answered: async () => {
+      if (!hasAnswered) await (asking ??= ask());
     },
   };
 }
@@ -129,7 +179,7 @@ function serverNameOf({ target, peer, credentials }: RemoteOptions): string | un
 }
 
 /** Who calls, for which request, in which trace. Under mTLS the certificate says who calls. */
-function metadataOf({ as, credentials }: RemoteOptions, callOptions: CallOptions | undefined): Metadata {
+function metadataOf({ as, credentials }: RemoteOptions, callOptions?: CallOptions): Metadata {
   const metadata = new Metadata();
   if (credentials.kind !== 'mtls') metadata.set(callerKey, as);
   if (credentials.kind === 'token') metadata.set(authorizationKey, bearerAuthorization(credentials.token));

@@ -17,7 +17,6 @@ const reads = [
   'ResourcesService/List',
   'RolesService/List',
   'SessionsService/List',
-  'KeysService/List',
   'AuditService/Search',
 ];
 
@@ -38,6 +37,7 @@ export function administer(stage: Pick<Stage, 'cluster' | 'on'>): { leave(): Pro
 
 async function round(stage: Pick<Stage, 'cluster' | 'on'>, tenantId: string): Promise<void> {
   for (const method of reads) await ask(stage, method, { tenantId });
+  await ask(stage, 'KeysService/List', {});
   const username = `new-${randomBytes(6).toString('hex')}`;
   const made = await ask(stage, 'UsersService/Create', {
     tenantId,
@@ -61,7 +61,7 @@ async function ask(
   spent: readonly number[] = [],
 ): Promise<Record<string, unknown> | undefined> {
   const { administrators, rpcToken } = cluster;
-  const tenant = 'tenantId' in request ? String(request.tenantId) : '';
+  const tenant = 'tenantId' in request ? String(request.tenantId) : 'every tenant';
   const caller = new Caller(on, { name: `${method}@${tenant}`, tenant, clientId: '' });
   for (let attempt = 0; !on.signal.aborted; attempt += 1) {
     await sleep(attempt === 0 ? pauseMs : afterLossMs);

@@ -58,6 +58,8 @@ export interface GrpcClient {
     request: MessageInitShape<I>,
     call: OutgoingCall,
   ): AsyncGenerator<MessageShape<O>, void>;
+  /** Resolves once the peer has answered: its server takes calls, and the channel is connected to it. Waits for it as long as the deadline allows. */
+  answer(call: Pick<OutgoingCall, 'metadata' | 'deadline'>): Promise<void>;
   close(): void;
 }
 
@@ -102,9 +104,24 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
         call.cancel();
       }
     },
+    answer: ({ metadata, deadline }) => {
+      metadata.setOptions({ waitForReady: true });
+      return new Promise((resolve, reject) => {
+        const bytes = (value: Buffer): Buffer => value;
+        client.makeUnaryRequest(healthCheck, bytes, bytes, wholeServer, metadata, { deadline }, (error) => {
+          if (error === null) resolve();
+          else reject(unavailableIfCut(error, undefined));
+        });
+      });
+    },
     close: () => client.close(),
   };
 }
+
+/** Every peer of ours serves it to every caller. */
+const healthCheck = '/grpc.health.v1.Health/Check';
+/** A HealthCheckRequest without the name of a service. */
+const wholeServer = Buffer.alloc(0);
 
 /** A target as grpc-js reads it: DNS by default, so that every address of a name is used. */
 export function grpcTarget(target: string): string {
@@ -127,7 +144,8 @@ function channelOptions(service: DescService, settings: ChannelSettings): Channe
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.keepalive_timeout_ms': keepaliveMs / 2,
     'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 2_000,
+    // A peer that has come up is tried again soon: until then its calls fail.
+    'grpc.max_reconnect_backoff_ms': 500,
     // Servers end connections by age, so that names are looked up again and new replicas are found.
     'grpc.dns_min_time_between_resolutions_ms': 2_000,
     'grpc.max_receive_message_length': maxMessageBytes,
