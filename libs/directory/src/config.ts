@@ -24,6 +24,8 @@ export const directoryConfig = z
     }),
     /** Passwords hashed at once; 0 is the number of cores. Never more than the thread pool less one. */
     TESSERA_DIRECTORY_HASH_CONCURRENCY: integer(0, { max: 1024 }),
+    /** MiB that hashes dearer than ours take at once; ours take 19 each besides. The dearest that is accepted takes 128. */
+    TESSERA_DIRECTORY_HASH_MEMORY: integer(128, { min: 128, max: 65_536 }),
     /** In characters, of passwords that are declared; imported hashes are accepted as they are. */
     TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
     /** The server that takes mail: `smtps://user:password@host:465` or `smtp://host:587`; absent: no mail is sent. */

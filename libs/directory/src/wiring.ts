@@ -77,6 +77,7 @@ export function buildDirectory(
     concurrency,
     queue: concurrency * queuePerHash,
     perAccount: signInsPerAccount,
+    dearMemory: config.TESSERA_DIRECTORY_HASH_MEMORY * 1024,
   });
   const passwords = new Passwords({ hashQueue, random });
   const mail = mailRoute && openMail(config, mailRoute, { runtime, store, pepper: key, pace: mailPace });

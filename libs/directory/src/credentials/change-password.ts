@@ -50,7 +50,12 @@ export function createChangePassword({
 }: ChangePasswordDeps): ChangePassword {
   return async ({ tenantId, userId, presentPassword, newPassword, ipAddress }, { requestId, signal }) => {
     const account = `${tenantId}\0${userId}`;
-    const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
+    const source = {
+      address: addressKey(ipAddress),
+      network: networkKey(ipAddress),
+      account,
+      tenant: tenantId,
+    };
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = await store.findUser(tenantId, userId);
       const from = found?.user.passwordHash;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 /** A tenant of so many people with imported hashes, and how many hashes were made since. */
-async function open(tenantId: string, people: number) {
+async function open(tenantId: string, people: number, { hash = imported, log = silentLog() } = {}) {
   await database.query({
     name: 'test.people',
     text: `WITH t AS (
@@ -31,7 +31,7 @@ async function open(tenantId: string, people: number) {
            )
            INSERT INTO directory.user_identifier (tenant_id, identifier, user_id)
            SELECT $1, 'u' || n, 'usr_' || n FROM generate_series(1, $2::int) AS n`,
-    values: [tenantId, people, imported],
+    values: [tenantId, people, hash],
   });
   let salts = 0;
   const bytes = (size: number) => {
@@ -47,7 +47,7 @@ async function open(tenantId: string, people: number) {
     admin: { replacePasswordHash: (renewal) => stored.then(() => admin.replacePasswordHash(renewal)) },
     passwords,
     pepper: createSecretKey(Buffer.alloc(32, 1)),
-    log: silentLog(),
+    log,
   });
   salts = 0;
   const signIn = (identifier: string) =>
@@ -89,5 +89,21 @@ describe('the renewal of imported hashes (DOS-4)', () => {
     expect((await everybody()).every((signedIn) => signedIn !== undefined)).toBe(true);
     await signIns.close();
     expect(made()).toBe(60);
+  });
+});
+
+describe('a hash that costs more than is accepted, stored before it was refused', () => {
+  it('is not computed; the person is told as for a wrong password, and the log says that it needs a reset', async () => {
+    const lines: unknown[][] = [];
+    const log = Object.assign(silentLog(), { warn: (...line: unknown[]) => void lines.push(line) });
+    const hash = imported.replace('m=256,t=2', 'm=262144,t=16');
+    const { signIn } = await open('dear', 2, { hash, log });
+    const before = process.cpuUsage();
+    expect([await signIn('u1'), await signIn('u1'), await signIn('u2')]).toEqual(Array(3).fill(undefined));
+    // 4 GiB are written for one; processor seconds tell that from three of ours.
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+    expect(lines).toEqual([
+      [{ tenantId: 'dear', userId: 'usr_1' }, expect.stringContaining('reset the password')],
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import type { Logger } from '@tessera/telemetry';
+import { limitRepeats, type Logger } from '@tessera/telemetry';
 import { addressKey, networkKey } from '@tessera/stores';
 import type { Passwords } from './passwords.ts';
 import { longestIdentifier, normalizeIdentifier } from '../users/identifiers.ts';
@@ -38,6 +38,8 @@ export interface PasswordSignIn {
 /** A hash may be replaced while it is compared, by a new password or by a better hash of the same one. */
 const attempts = 2;
 
+const needsReset = 'a password hash costs more than is accepted now and is not compared; reset the password';
+
 /** Hashes waiting to be renewed, each with its password; beyond that a later sign-in renews it. */
 const mostRenewing = 32;
 
@@ -47,6 +49,7 @@ const mostRenewing = 32;
  */
 export function createPasswordSignIn({ store, admin, passwords, pepper, log }: SignInDeps): PasswordSignIn {
   const renewing = new Map<string, Promise<void>>();
+  const tooCostly = limitRepeats(log);
 
   function renewLater(user: SignedInUser, password: string, from: string): void {
     const key = `${user.tenantId}\0${user.userId}`;
@@ -82,7 +85,14 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
         ]);
         const passwordHash = found?.user.passwordHash;
         const account = `${tenantId}\0${found?.user.userId ?? `\0${identifier}`}`;
-        const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
+        const source = {
+          address: addressKey(ipAddress),
+          network: networkKey(ipAddress),
+          account,
+          tenant: tenantId,
+        };
+        if (found !== undefined && passwordHash !== undefined && !passwords.isUsable(passwordHash))
+          tooCostly.warn(tenantId, { tenantId, userId: found.user.userId }, needsReset);
         const matches = await passwords.verify(password, passwordHash, { source, standIn, signal });
         if (!matches || found === undefined || passwordHash === undefined || !maySignIn(found))
           return undefined;

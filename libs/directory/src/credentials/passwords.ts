@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
+import { costOf, ownParameters as parameters } from './hashing/cost.ts';
 import { argon2Tag, belongs } from './hashing/derive.ts';
 import type { HashQueue, SignInSource } from './hashing/hash-queue.ts';
 import { decodePasswordHash, encodePasswordHash, longestPassword, type PasswordHash } from './hashing/phc.ts';
 
-/** 19 MiB, two passes, one lane: the minimum that OWASP recommends for argon2id. */
-const parameters = { algorithm: 'argon2id', memory: 19_456, passes: 2, parallelism: 1 } as const;
 const saltBytes = 16;
 const tagBytes = 32;
 
@@ -57,7 +56,8 @@ export class Passwords {
     const known = stored === undefined ? undefined : decodePasswordHash(stored);
     const other = standIn === undefined ? undefined : decodePasswordHash(standIn);
     const compared = known ?? other ?? this.#dummy;
-    const matches = await this.#hashQueue.run(() => belongs(password, compared), source, signal);
+    const cost = costOf(compared);
+    const matches = await this.#hashQueue.run(() => belongs(password, compared), source, { cost, signal });
     return matches && known !== undefined;
   }
 
@@ -67,14 +67,19 @@ export class Passwords {
     return known?.algorithm === 'argon2id' && isDeepStrictEqual({ ...known, ...parameters }, known);
   }
 
+  /** Whether passwords may be compared with a hash. One that was stored under other bounds may be too costly. */
+  isUsable(stored: string): boolean {
+    return decodePasswordHash(stored) !== undefined;
+  }
+
   /** A new PHC string of a password. */
-  async renewed(password: string): Promise<string> {
-    return this.#hashQueue.runInBackground(() => this.#make(password));
+  async renewed(password: string, signal?: AbortSignal): Promise<string> {
+    return this.#hashQueue.runInBackground(() => this.#make(password), { signal });
   }
 
   /** As `renewed`, for a password that a person has just chosen: in their turn. Throws `temporarily_unavailable` as `verify` does. */
   async chosen(password: string, source: SignInSource, signal?: AbortSignal): Promise<string> {
-    return this.#hashQueue.run(() => this.#make(password), source, signal);
+    return this.#hashQueue.run(() => this.#make(password), source, { signal });
   }
 
   /**
@@ -82,11 +87,15 @@ export class Passwords {
    * password, because any cheaper record of it would be a cheaper target for guessing.
    */
   async hashUnlessKnown(password: string, stored: string | undefined, signal?: AbortSignal): Promise<string> {
-    return this.#hashQueue.runInBackground(async () => {
-      const known = stored === undefined ? undefined : decodePasswordHash(stored);
+    const known = stored === undefined ? undefined : decodePasswordHash(stored);
+    const comparison = async () => {
       if (stored !== undefined && known !== undefined && (await belongs(password, known))) return stored;
       return this.#make(password);
-    }, signal);
+    };
+    return this.#hashQueue.runInBackground(comparison, {
+      signal,
+      ...(known !== undefined && { cost: costOf(known) }),
+    });
   }
 
   async #make(password: string): Promise<string> {

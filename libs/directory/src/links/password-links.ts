@@ -170,7 +170,12 @@ export function createPasswordLinks({
       const problem = newPasswordProblem(password, passwordMinLength);
       if (problem !== undefined) return { problem };
       const account = `${person.tenantId}\0${person.userId}`;
-      const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
+      const source = {
+        address: addressKey(ipAddress),
+        network: networkKey(ipAddress),
+        account,
+        tenant: person.tenantId,
+      };
       const passwordHash = await passwords.chosen(password, source, signal);
       const presented = { digest: digestOf(opened.link), tenantId: opened.tenantId };
       const use = { ...presented, person, passwordHash, ipAddress, requestId };

@@ -180,7 +180,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const problem = newPasswordProblem(password, deps.passwordMinLength);
       if (problem !== undefined) return { problem };
       const account = `${found.tenantId}\0${found.email}`;
-      const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
+      const source = {
+        address: addressKey(ipAddress),
+        network: networkKey(ipAddress),
+        account,
+        tenant: found.tenantId,
+      };
       const passwordHash = await deps.passwords.chosen(password, source, signal);
       const isMade = await make({ ...found, link }, { passwordHash }, { requestId, ipAddress });
       if (!isMade) return 'unknown';

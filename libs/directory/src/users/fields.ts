@@ -73,8 +73,8 @@ const declaredKeys = {
       })
       .optional(),
     reference:
-      'in place of a password: the PHC string of any password, by argon2id, argon2i or argon2d (at most 256 MiB, 16 passes, 16 lanes), ' +
-      '`pbkdf2-sha1`, `-sha256` or `-sha512` (2,000,000 iterations times blocks) or `scrypt` (N × r × p of 2^21), or a bcrypt hash ' +
+      'in place of a password: the PHC string of any password, by argon2id, argon2i or argon2d (at most 64 MiB, 4 passes, 4 lanes), ' +
+      '`pbkdf2-sha1`, `-sha256` or `-sha512` (1,000,000 iterations times blocks) or `scrypt` (N of 2^17, N × r × p of 2^20), or a bcrypt hash ' +
       '(cost 14); made anew, by argon2id, at the first sign-in',
   },
 };

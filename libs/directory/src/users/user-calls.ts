@@ -40,12 +40,16 @@ export function userCalls({
   ...linkDeps
 }: UserCallsDeps): Handlers<typeof UsersService> {
   /** The hash of a password that is given; before the transaction, which must be short. */
-  async function hashOf(given: Entry, validateOnly: boolean): Promise<string | undefined> {
+  async function hashOf(
+    given: Entry,
+    validateOnly: boolean,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { password } = userForm.parse(user.pick({ password: true }), { password: given['password'] });
     if (password === undefined) return undefined;
     const problem = passwordProblem(password, passwordMinLength);
     if (problem !== undefined) userForm.check((report) => report(['password'], problem));
-    return validateOnly ? notHashed : passwords.renewed(password);
+    return validateOnly ? notHashed : passwords.renewed(password, signal);
   }
 
   return {
@@ -64,7 +68,7 @@ export function userCalls({
     async create({ user: given, newPerson, ...request }, context) {
       const entry = userForm.entryOf(given);
       const declared = userForm.parse(user, entry);
-      const hashed = await hashOf(entry, request.validateOnly);
+      const hashed = await hashOf(entry, request.validateOnly, context.signal);
       const id = newUserId();
       const created = await records.create(
         'user',
@@ -89,7 +93,7 @@ export function userCalls({
       const entry = userForm.entryOf(given);
       const paths = userForm.pathsOf(updateMask, entry);
       const changed = updatedEntry({}, entry, paths);
-      const hashed = await hashOf(changed, request.validateOnly);
+      const hashed = await hashOf(changed, request.validateOnly, context.signal);
       const { userId: id = '', etag = '' } = given ?? {};
       const updated = await records.update(
         'user',

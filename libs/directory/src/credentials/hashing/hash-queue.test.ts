@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { costOf } from './cost.ts';
+import { decodePasswordHash } from './phc.ts';
 import { HashQueue } from './hash-queue.ts';
 
 /** A sign-in of one person from their own address. */
-const source = { address: '192.0.2.1', network: '192.0.2', account: 'ada' };
+const source = { address: '192.0.2.1', network: '192.0.2', account: 'ada', tenant: 'acme' };
 
 /** Work that is finished by hand, and a count of how much of it runs. */
 function workshop() {
@@ -55,7 +57,7 @@ describe('the queue for password hashes', () => {
     const { work, started, finishOne } = workshop();
     const leaving = new AbortController();
     const first = hashQueue.run(work('a'), source);
-    const second = hashQueue.run(work('b'), source, leaving.signal);
+    const second = hashQueue.run(work('b'), source, { signal: leaving.signal });
     const third = hashQueue.run(work('c'), source);
     leaving.abort();
     const gone = expect(second).rejects.toMatchObject({ code: 'temporarily_unavailable' });
@@ -83,7 +85,7 @@ describe('the queue for password hashes', () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const from = (address: string, name: string) =>
-      hashQueue.run(work(name), { address, network: '192.0.2', account: name });
+      hashQueue.run(work(name), { address, network: '192.0.2', account: name, tenant: 'acme' });
     const all = [
       ...['a1', 'a2', 'a3', 'a4'].map((name) => from('192.0.2.1', name)),
       from('192.0.2.2', 'b1'),
@@ -99,7 +101,7 @@ describe('the queue for password hashes', () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 3, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const from = (address: string, name: string) =>
-      hashQueue.run(work(name), { address, network: '192.0.2', account: name });
+      hashQueue.run(work(name), { address, network: '192.0.2', account: name, tenant: 'acme' });
     const kept = ['a1', 'a2', 'a3'].map((name) => from('192.0.2.1', name));
     const displaced = from('192.0.2.1', 'a4');
     const unavailable = { code: 'temporarily_unavailable', retryAfterSeconds: 1 };
@@ -120,7 +122,7 @@ describe('the queue for password hashes', () => {
     const from = (address: string, network: string) =>
       settled.push(
         hashQueue
-          .run(work(address), { address, network, account: address })
+          .run(work(address), { address, network, account: address, tenant: 'acme' })
           .catch(() => void refused.push(address)),
       );
     for (let subnet = 0; subnet <= 60; subnet += 1) from(`2001:db8:1:${subnet}`, '2001:db8:1');
@@ -141,7 +143,9 @@ describe('the queue for password hashes', () => {
     const { work, started, finishOne } = workshop();
     const outcomes: Promise<unknown>[] = [];
     const from = (address: string, network: string, name: string) =>
-      outcomes.push(hashQueue.run(work(name), { address, network, account: name }).catch(() => undefined));
+      outcomes.push(
+        hashQueue.run(work(name), { address, network, account: name, tenant: 'acme' }).catch(() => undefined),
+      );
     from('192.0.2.1', '192.0.2', 'running');
     for (const name of ['a1', 'a2']) from('192.0.2.1', '192.0.2', name);
     for (const name of ['b1', 'b2']) from('198.51.100.1', '198.51.100', name);
@@ -155,7 +159,7 @@ describe('the queue for password hashes', () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 2 });
     const { work, finishOne } = workshop();
     const from = (address: string, account = 'ada') =>
-      hashQueue.run(work(address), { address, network: '192.0.2', account });
+      hashQueue.run(work(address), { address, network: '192.0.2', account, tenant: 'acme' });
     const all = [from('192.0.2.1'), from('192.0.2.2')];
     await expect(from('192.0.2.3')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     all.push(from('192.0.2.4', 'bob'));
@@ -164,5 +168,131 @@ describe('the queue for password hashes', () => {
     const again = from('192.0.2.3');
     await finishOne();
     await again;
+  });
+
+  it('lets go of a caller that leaves at once, whose place is free', async () => {
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 1, perAccount: 5 });
+    const { work, finishOne } = workshop();
+    const leaving = new AbortController();
+    const first = hashQueue.run(work('a'), source);
+    const second = hashQueue.run(work('b'), source, { signal: leaving.signal });
+    leaving.abort();
+    await expect(second).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    const third = hashQueue.run(work('c'), source);
+    await finishOne();
+    await finishOne();
+    expect(await Promise.all([first, third])).toEqual(['a', 'c']);
+  });
+});
+
+/** What is dear, by what it takes: half of the memory of the lane. */
+const dear = { memory: 65_536, isDear: true };
+
+describe('hashes dearer than ours', () => {
+  const of = (tenant: string, name: string) => ({
+    address: name,
+    network: name,
+    account: name,
+    tenant,
+  });
+
+  it('have one place for each tenant, so that those of others do not wait', async () => {
+    const hashQueue = new HashQueue({ concurrency: 4, queue: 100, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const all = ['a1', 'a2', 'a3'].map((name) => hashQueue.run(work(name), of('acme', name), { cost: dear }));
+    all.push(hashQueue.run(work('g1'), of('globex', 'g1'), { cost: dear }));
+    all.push(hashQueue.run(work('ours'), of('initech', 'ours')));
+    expect(started).toEqual(['a1', 'g1', 'ours']);
+    for (let rest = all.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(all);
+    expect(started).toEqual(['a1', 'g1', 'ours', 'a2', 'a3']);
+  });
+
+  it('take half of the places at most, however many tenants have them', async () => {
+    const hashQueue = new HashQueue({ concurrency: 2, queue: 100, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const all = ['a', 'b', 'c'].map((name) => hashQueue.run(work(name), of(name, name), { cost: dear }));
+    all.push(hashQueue.run(work('ours'), of('initech', 'ours')));
+    expect(started).toEqual(['a', 'ours']);
+    for (let rest = all.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(all);
+    expect(started).toEqual(['a', 'ours', 'b', 'c']);
+  });
+
+  it('take turns with ours where there is one place', async () => {
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 100, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const all = ['a1', 'a2', 'a3'].map((name) => hashQueue.run(work(name), of('acme', name), { cost: dear }));
+    all.push(...['b1', 'b2'].map((name) => hashQueue.run(work(name), of('globex', name))));
+    for (let rest = all.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(all);
+    expect(started).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+  });
+
+  it('share a budget of memory, in which the one that needs most has its turn', async () => {
+    const hashQueue = new HashQueue({ concurrency: 8, queue: 100, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const most = { memory: 131_072, isDear: true };
+    const all = [
+      hashQueue.run(work('a'), of('a', 'a'), { cost: dear }),
+      hashQueue.run(work('b'), of('b', 'b'), { cost: dear }),
+      hashQueue.run(work('most'), of('c', 'c'), { cost: most }),
+      hashQueue.run(work('d'), of('d', 'd'), { cost: dear }),
+    ];
+    expect(started).toEqual(['a', 'b']);
+    await finishOne();
+    all.push(hashQueue.run(work('e'), of('e', 'e'), { cost: dear }));
+    expect(started).toEqual(['a', 'b']);
+    await finishOne();
+    expect(started).toEqual(['a', 'b', 'most']);
+    await finishOne();
+    expect(started).toEqual(['a', 'b', 'most', 'd', 'e']);
+    await finishOne();
+    await finishOne();
+    await Promise.all(all);
+  });
+
+  it('that wait for one tenant are few; the rest is asked to try again', async () => {
+    const hashQueue = new HashQueue({ concurrency: 2, queue: 100, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const outcomes = Array.from({ length: 20 }, (_, n) =>
+      hashQueue
+        .run(
+          work(`a${n}`),
+          { ...of('acme', `a${n}`), address: '192.0.2.1', network: '192.0.2' },
+          { cost: dear },
+        )
+        .then(
+          () => 'compared',
+          (error: { code: string; retryAfterSeconds: number }) => `${error.code} ${error.retryAfterSeconds}`,
+        ),
+    );
+    for (let rest = outcomes.length; rest > 0; rest -= 1) await finishOne();
+    const counted = await Promise.all(outcomes);
+    expect(counted.filter((outcome) => outcome === 'compared')).toHaveLength(9);
+    expect(counted.filter((outcome) => outcome === 'temporarily_unavailable 1')).toHaveLength(11);
+    expect(started).toHaveLength(9);
+  });
+
+  it.each([
+    ['$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 19_456, false],
+    ['$argon2id$v=19$m=65536,t=4,p=4$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 65_536, true],
+    ['$argon2id$v=19$m=19456,t=3,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 19_456, true],
+    ['$pbkdf2-sha256$i=6400$k/Ie45wTQug9pzRmLEWIUQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE', 0, false],
+    ['$pbkdf2-sha256$i=600000$k/Ie45wTQug9pzRmLEWIUQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE', 0, true],
+    [
+      '$scrypt$ln=14,r=8,p=1$EGIsRYixFiIkhHDu/b+X0g$otiU8TLY66LaR7IkCAyhBucNNF9UpLRWWXVNeH/BZMg',
+      16_384,
+      false,
+    ],
+    [
+      '$scrypt$ln=17,r=8,p=1$EGIsRYixFiIkhHDu/b+X0g$otiU8TLY66LaR7IkCAyhBucNNF9UpLRWWXVNeH/BZMg',
+      131_072,
+      true,
+    ],
+    ['$2b$12$.RJJ/wIRZRZBMkucu0aRhOPh7UUbVqzjNn1gCQbrnVW13z9Zou2.O', 32_768, true],
+  ])('are told by their parameters: %s', (text, memory, isDear) => {
+    const hash = decodePasswordHash(text);
+    expect(hash && costOf(hash)).toEqual({ memory, isDear });
   });
 });

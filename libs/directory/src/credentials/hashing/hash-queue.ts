@@ -1,4 +1,9 @@
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { addAbortListener } from 'node:events';
+import { busy } from './busy.ts';
+import { mostMemory, ownCost, type HashCost } from './cost.ts';
+import { FairLine, type SignInSource } from './fair-line.ts';
+
+export type { SignInSource } from './fair-line.ts';
 
 export interface HashQueueOptions {
   /** Hashes computed at once; fewer than the threads of the pool, so that signing never waits behind them. */
@@ -7,55 +12,79 @@ export interface HashQueueOptions {
   readonly queue: number;
   /** Sign-ins of one account that may run or wait. */
   readonly perAccount: number;
+  /** KiB that dear hashes may take together; those of ours take theirs besides. Default: what the dearest one takes. */
+  readonly dearMemory?: number;
 }
 
-/** Who signs in: the queue serves addresses in turn, and bounds what each network and each account has in it. */
-export interface SignInSource {
-  readonly address: string;
-  /** The network of the address. One subscriber may have thousands of addresses in theirs. */
-  readonly network: string;
-  readonly account: string;
+interface Turn {
+  readonly cost?: HashCost;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface QueuedHash {
-  readonly signal: AbortSignal | undefined;
+  readonly cost: HashCost;
   readonly start: () => void;
   readonly reject: (error: Error) => void;
 }
 
-/** The waiting sign-ins of one address. */
-interface AddressQueue {
-  readonly network: string;
-  readonly hashes: QueuedHash[];
-}
+/** Dear hashes of one tenant that may wait; more would not have their turn before their callers leave. */
+const waitingPerTenant = 8;
 
-/** A bounded queue of password hashes: sign-ins first, one address after the other, hashes of declared passwords after them. */
+/** Declared passwords that may wait. */
+const mostBackground = 1_000;
+
+/** Of dear hashes that an administrator or a file asks for; no tenant has this name. */
+const backgroundLane = '';
+
+/**
+ * A bounded queue of password hashes: sign-ins first, one address after the other, hashes of declared passwords after them. Dear
+ * hashes have a lane: one place for each tenant, half of all places and a bounded memory together, so that no tenant can make the
+ * others wait for its hashes or end the process.
+ */
 export class HashQueue {
   readonly #options: HashQueueOptions;
-  /** Waiting sign-ins by address; the address that comes next is the first. */
-  readonly #signIns = new Map<string, AddressQueue>();
+  readonly #dearMemory: number;
+  readonly #dearPlaces: number;
+  readonly #signIns: FairLine<QueuedHash>;
+  /** Waiting dear hashes by tenant; the tenant that comes next is the first. */
+  readonly #dear = new Map<string, FairLine<QueuedHash>>();
   readonly #background: QueuedHash[] = [];
   /** Sign-ins that run or wait, by account. */
   readonly #accounts = new Map<string, number>();
+  /** Tenants with a dear hash that runs, and the KiB it takes. */
+  readonly #dearRunning = new Map<string, number>();
   #running = 0;
-  #waiting = 0;
+  /** Whether the last one to start was dear, so that the others come next. */
+  #wasDear = false;
 
   constructor(options: HashQueueOptions) {
     this.#options = options;
+    this.#dearMemory = Math.max(options.dearMemory ?? 0, mostMemory);
+    this.#dearPlaces = Math.max(1, Math.floor(options.concurrency / 2));
+    this.#signIns = new FairLine(options.queue);
   }
 
   /**
    * Runs `work` in its turn. Throws `temporarily_unavailable` at once if too many sign-ins of the account are in the queue; if
-   * the queue is full and no network, and no address of the same network, has more waiting; or later, when one with fewer needs the
-   * place; and in its turn if the caller (`signal`) has left.
+   * the queue, or that of the tenant's dear hashes, is full and no network, and no address of the same network, has more waiting; or
+   * later, when one with fewer needs the place; and as soon as the caller (`signal`) leaves before its turn.
    */
-  async run<T>(work: () => Promise<T>, source: SignInSource, signal?: AbortSignal): Promise<T> {
-    const { account } = source;
+  async run<T>(
+    work: () => Promise<T>,
+    source: SignInSource,
+    { cost = ownCost, signal }: Turn = {},
+  ): Promise<T> {
+    const { account, address, tenant } = source;
     const held = this.#accounts.get(account) ?? 0;
     if (held >= this.#options.perAccount) throw busy('Too many sign-ins of this account are in progress.');
     this.#accounts.set(account, held + 1);
     try {
-      return await this.#inTurn((waiting) => this.#enqueue(source, waiting), work, signal);
+      const line = cost.isDear ? this.#laneOf(tenant) : this.#signIns;
+      const waits = {
+        enqueue: (waiting: QueuedHash) => line.add(source, waiting),
+        leave: (waiting: QueuedHash) => line.remove(address, waiting),
+      };
+      return await this.#inTurn(waits, work, { cost, signal, tenant });
     } finally {
       const left = (this.#accounts.get(account) ?? 1) - 1;
       if (left === 0) this.#accounts.delete(account);
@@ -63,78 +92,121 @@ export class HashQueue {
     }
   }
 
-  /** Runs `work` after all waiting sign-ins; it is never rejected. */
-  async runInBackground<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#inTurn((waiting) => void this.#background.push(waiting), work, signal);
+  /**
+   * Runs `work` after all waiting sign-ins. Throws `temporarily_unavailable` at once if a thousand others wait, and as soon as the
+   * caller leaves.
+   */
+  async runInBackground<T>(work: () => Promise<T>, { cost = ownCost, signal }: Turn = {}): Promise<T> {
+    const waits = {
+      enqueue: (waiting: QueuedHash) => {
+        if (this.#background.length >= mostBackground)
+          waiting.reject(busy('Too many passwords are being hashed.'));
+        else this.#background.push(waiting);
+      },
+      leave: (waiting: QueuedHash) => {
+        const at = this.#background.indexOf(waiting);
+        if (at >= 0) this.#background.splice(at, 1);
+      },
+    };
+    return this.#inTurn(waits, work, { cost, signal, tenant: backgroundLane });
   }
 
   async #inTurn<T>(
-    enqueue: (waiting: QueuedHash) => void,
+    { enqueue, leave }: Record<'enqueue' | 'leave', (waiting: QueuedHash) => void>,
     work: () => Promise<T>,
-    signal?: AbortSignal,
+    { cost, signal, tenant }: { cost: HashCost; signal: AbortSignal | undefined; tenant: string },
   ): Promise<T> {
-    if (this.#running >= this.#options.concurrency) {
-      await new Promise<void>((start, reject) => enqueue({ signal, start, reject }));
-    } else this.#running += 1;
+    if (signal?.aborted === true) throw busy('The caller has left.');
+    if (this.#hasPlace(cost, tenant) && !(cost.isDear && this.#anotherIsNext())) this.#take(cost, tenant);
+    else {
+      const { promise, resolve: start, reject } = Promise.withResolvers<void>();
+      const waiting = { cost, start, reject };
+      enqueue(waiting);
+      const leaving =
+        signal &&
+        addAbortListener(signal, () => {
+          leave(waiting);
+          reject(busy('The caller has left.'));
+        });
+      await promise.finally(() => leaving?.[Symbol.dispose]());
+    }
     try {
-      if (signal?.aborted === true) throw busy('The caller has left.');
       return await work();
     } finally {
-      const next = this.#nextSignIn() ?? this.#background.shift();
-      // The slot passes to the next one directly, so that no other call can take it.
-      if (next === undefined) this.#running -= 1;
-      else next.start();
+      this.#running -= 1;
+      if (cost.isDear) this.#dearRunning.delete(tenant);
+      this.#startNext();
     }
   }
 
-  #enqueue({ address, network }: SignInSource, waiting: QueuedHash): void {
-    const own = this.#signIns.get(address) ?? { network, hashes: [] };
-    if (this.#waiting >= this.#options.queue) {
-      const longest = this.#longestFor(own);
-      if (longest === undefined) return waiting.reject(busy('Too many passwords are being verified.'));
-      longest.hashes.pop()?.reject(busy('Too many passwords are being verified for this network.'));
-      this.#waiting -= 1;
-    }
-    own.hashes.push(waiting);
-    this.#signIns.set(address, own);
-    this.#waiting += 1;
+  #laneOf(tenant: string): FairLine<QueuedHash> {
+    const lane = this.#dear.get(tenant) ?? new FairLine<QueuedHash>(waitingPerTenant);
+    this.#dear.set(tenant, lane);
+    return lane;
   }
 
-  /**
-   * The address that gives a place of the full queue to `own`: in the network with the most waiting, or, if that is its own, in the
-   * same network. Undefined if none would still have as many waiting.
-   */
-  #longestFor(own: AddressQueue): AddressQueue | undefined {
-    const waitingOf = (network: string) => networks.get(network) ?? 0;
-    const networks = new Map<string, number>();
-    for (const { network, hashes } of this.#signIns.values())
-      networks.set(network, waitingOf(network) + hashes.length);
-    let largest = own.network;
-    for (const [network, waiting] of networks) if (waiting > waitingOf(largest)) largest = network;
-    const network = waitingOf(largest) > waitingOf(own.network) + 1 ? largest : own.network;
-    let longest = own;
-    let most = network === own.network ? own.hashes.length + 1 : 0;
-    for (const queue of this.#signIns.values()) {
-      if (queue.network !== network || queue.hashes.length <= most) continue;
-      longest = queue;
-      most = queue.hashes.length;
-    }
-    return longest === own ? undefined : longest;
+  /** Whether a tenant without a place has its turn before a dear hash that comes now: it may need more memory than is free. */
+  #anotherIsNext(): boolean {
+    for (const [tenant, lane] of this.#dear) if (lane.size > 0 && !this.#dearRunning.has(tenant)) return true;
+    return false;
   }
 
-  #nextSignIn(): QueuedHash | undefined {
-    for (const [address, own] of this.#signIns) {
-      const next = own.hashes.shift();
-      this.#signIns.delete(address);
-      if (own.hashes.length > 0) this.#signIns.set(address, own);
-      if (next === undefined) continue;
-      this.#waiting -= 1;
-      return next;
-    }
-    return undefined;
+  #hasPlace({ isDear, memory }: HashCost, tenant: string): boolean {
+    if (this.#running >= this.#options.concurrency) return false;
+    if (!isDear) return true;
+    if (this.#dearRunning.size >= this.#dearPlaces || this.#dearRunning.has(tenant)) return false;
+    let taken = memory;
+    for (const other of this.#dearRunning.values()) taken += other;
+    return taken <= this.#dearMemory;
   }
-}
 
-function busy(cause: string): Error {
-  return temporarilyUnavailable(new Error(cause));
+  #take({ isDear, memory }: HashCost, tenant: string): void {
+    this.#running += 1;
+    this.#wasDear = isDear;
+    if (isDear) this.#dearRunning.set(tenant, memory);
+  }
+
+  /** The places are given before anything else runs, so that no other call can take them. */
+  #startNext(): void {
+    while (this.#running < this.#options.concurrency) {
+      const started = this.#wasDear
+        ? this.#startSignIn() || this.#startDear()
+        : this.#startDear() || this.#startSignIn();
+      if (!started && !this.#startBackground()) return;
+    }
+  }
+
+  #startSignIn(): boolean {
+    const next = this.#signIns.shift();
+    if (next === undefined) return false;
+    this.#take(next.cost, '');
+    next.start();
+    return true;
+  }
+
+  #startDear(): boolean {
+    for (const [tenant, lane] of this.#dear) {
+      const next = lane.first();
+      if (next === undefined) this.#dear.delete(tenant);
+      if (next === undefined || this.#dearRunning.has(tenant)) continue;
+      // The tenants have their turns, so that one that needs much memory gets it too.
+      if (!this.#hasPlace(next.cost, tenant)) return false;
+      lane.shift();
+      this.#dear.delete(tenant);
+      if (lane.size > 0) this.#dear.set(tenant, lane);
+      this.#take(next.cost, tenant);
+      next.start();
+      return true;
+    }
+    return false;
+  }
+
+  #startBackground(): boolean {
+    const at = this.#background.findIndex(({ cost }) => this.#hasPlace(cost, backgroundLane));
+    const [next] = at < 0 ? [] : this.#background.splice(at, 1);
+    if (next === undefined) return false;
+    this.#take(next.cost, backgroundLane);
+    next.start();
+    return true;
+  }
 }

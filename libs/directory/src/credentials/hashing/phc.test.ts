@@ -15,14 +15,14 @@ describe('the PHC form of hashes', () => {
   });
 
   it.each([
-    ['argon2id at its bounds', `$argon2id$v=19$m=262144,t=16,p=16$${salt}$${tag}`],
+    ['argon2id at its bounds', `$argon2id$v=19$m=65536,t=4,p=4$${salt}$${tag}`],
     ['argon2i', `$argon2i$v=19$m=19456,t=2,p=1$${salt}$${tag}`],
     ['argon2d', `$argon2d$v=19$m=19456,t=2,p=1$${salt}$${tag}`],
-    ['PBKDF2 of 2,000,000 iterations', `$pbkdf2-sha256$i=2000000,l=32$${salt}$${tag}`],
-    ['PBKDF2 with two blocks of half as many', `$pbkdf2-sha256$i=1000000$${salt}$${tag64}`],
-    ['PBKDF2 as passlib writes it', `$pbkdf2-sha512$2000000$${salt}$${tag64}`],
-    ['scrypt at its bounds', `$scrypt$ln=18,r=8,p=1$${salt}$${tag}`],
-    ['bcrypt at its bounds', `$2b$14$${bcryptTag}`],
+    ['PBKDF2 of 1,000,000 iterations', `$pbkdf2-sha256$i=1000000,l=32$${salt}$${tag}`],
+    ['PBKDF2 with two blocks of half as many', `$pbkdf2-sha256$i=500000$${salt}$${tag64}`],
+    ['PBKDF2 as passlib writes it', `$pbkdf2-sha512$1000000$${salt}$${tag64}`],
+    ['scrypt at its bounds', `$scrypt$ln=17,r=8,p=1$${salt}$${tag}`],
+    ['bcrypt at its bounds', `$2b$12$${bcryptTag}`],
     ['bcrypt of PHP', `$2y$10$${bcryptTag}`],
   ])('is read of %s', (_what, text) => {
     expect(passwordHashProblem(text)).toBeUndefined();
@@ -40,17 +40,18 @@ describe('the PHC form of hashes', () => {
     ['an N of 1', `$scrypt$ln=0,r=8,p=1$${salt}$${tag}`, /does not allow/],
     ['an N too large for its blocks', `$scrypt$ln=16,r=1,p=1$${salt}$${tag}`, /does not allow/],
     ['a bcrypt cost of 3', `$2b$03$${bcryptTag}`, /does not allow/],
-    ['too much memory', `$argon2id$v=19$m=9999999,t=2,p=1$${salt}$${tag}`, /at most 256 MiB/],
-    ['too many passes', `$argon2d$v=19$m=19456,t=17,p=1$${salt}$${tag}`, /at most 256 MiB, 16 passes/],
-    ['too many iterations', `$pbkdf2-sha256$i=2000001$${salt}$${tag}`, /at most 2,000,000 iterations/],
+    ['too much memory', `$argon2id$v=19$m=65537,t=2,p=1$${salt}$${tag}`, /at most 64 MiB/],
+    ['too many passes', `$argon2d$v=19$m=19456,t=5,p=1$${salt}$${tag}`, /at most 64 MiB, 4 passes/],
+    ['too many lanes', `$argon2id$v=19$m=19456,t=2,p=5$${salt}$${tag}`, /4 lanes/],
+    ['too many iterations', `$pbkdf2-sha256$i=1000001$${salt}$${tag}`, /at most 1,000,000 iterations/],
     [
       'too many iterations for its blocks',
-      `$pbkdf2-sha256$i=1000001$${salt}$${tag64}`,
+      `$pbkdf2-sha256$i=500001$${salt}$${tag64}`,
       /counted once for each/,
     ],
-    ['a large N', `$scrypt$ln=99,r=8,p=1$${salt}$${tag}`, /at most N × r × p of 2\^21/],
-    ['many scrypts', `$scrypt$ln=18,r=8,p=2$${salt}$${tag}`, /at most N × r × p of 2\^21/],
-    ['a bcrypt cost of 15', `$2b$15$${bcryptTag}`, /at most a cost of 14/],
+    ['a large N', `$scrypt$ln=18,r=1,p=1$${salt}$${tag}`, /at most N of 2\^17/],
+    ['many scrypts', `$scrypt$ln=17,r=8,p=2$${salt}$${tag}`, /N × r × p of 2\^20/],
+    ['a bcrypt cost of 13', `$2b$13$${bcryptTag}`, /at most a cost of 12/],
   ])('is refused with %s, with the reason and without the text', (_what, text, problem) => {
     expect(decodePasswordHash(text)).toBeUndefined();
     expect(passwordHashProblem(text)).toMatch(problem);

@@ -55,12 +55,19 @@ const form = (head: RegExp) => new RegExp(`^\\$${head.source}\\$${salt.source}\\
 
 /** Blocks of output are computed one after the other, each with all iterations. */
 const blockBytes = { 'pbkdf2-sha1': 20, 'pbkdf2-sha256': 32, 'pbkdf2-sha512': 64 } as const;
-const mostIterations = 2_000_000;
 
-/** 256 MiB. */
-const mostArgon2 = { memory: 262_144, passes: 16, parallelism: 16 };
-const mostScryptBlocks = 2 ** 21;
-const bcryptCosts = { least: 4, most: 14 };
+/** The iterations of all blocks. */
+export function iterationsOf({ algorithm, iterations, tag: tagged }: Omit<Pbkdf2Hash, 'salt'>): number {
+  return iterations * Math.ceil(tagged.length / blockBytes[algorithm]);
+}
+
+const mostIterations = 1_000_000;
+
+/** 64 MiB. */
+const mostArgon2 = { memory: 65_536, passes: 4, parallelism: 4 };
+/** N, and N × r × p, which bounds the memory: 128 MiB. */
+const mostScrypt = { cost: 2 ** 17, blocks: 2 ** 20 };
+const bcryptCosts = { least: 4, most: 12 };
 
 /**
  * The bounds are what keeps an imported hash from making each sign-in take seconds, or more memory than a process has. They are those
@@ -73,7 +80,7 @@ const formats: readonly Format[] = [
       const [memory, passes, parallelism] = [Number(m), Number(t), Number(p)];
       const most = mostArgon2;
       if (memory > most.memory || passes > most.passes || parallelism > most.parallelism)
-        return tooCostly('256 MiB, 16 passes and 16 lanes');
+        return tooCostly('64 MiB, 4 passes and 4 lanes');
       // RFC 9106 §3.1 asks for 8 KiB a lane at least.
       if (parallelism < 1 || passes < 1 || memory < 8 * parallelism) return impossible;
       return {
@@ -94,8 +101,8 @@ const formats: readonly Format[] = [
       const algorithm = name as Pbkdf2Hash['algorithm'];
       const [iterations, { salt: salted, tag: tagged }] = [Number(i), decoded(bytes)];
       if (iterations < 1) return impossible;
-      if (iterations * Math.ceil(tagged.length / blockBytes[algorithm]) > mostIterations)
-        return tooCostly('2,000,000 iterations, counted once for each block of the hash');
+      if (iterationsOf({ algorithm, iterations, tag: tagged }) > mostIterations)
+        return tooCostly('1,000,000 iterations, counted once for each block of the hash');
       return { hash: { algorithm, iterations, salt: salted, tag: tagged } };
     },
   },
@@ -103,7 +110,8 @@ const formats: readonly Format[] = [
     form: form(/scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})/),
     read([ln, r, p, ...bytes]) {
       const [cost, blockSize, parallelization] = [2 ** Number(ln), Number(r), Number(p)];
-      if (cost * blockSize * parallelization > mostScryptBlocks) return tooCostly('N × r × p of 2^21');
+      if (cost > mostScrypt.cost || cost * blockSize * parallelization > mostScrypt.blocks)
+        return tooCostly('N of 2^17 and N × r × p of 2^20');
       // RFC 7914 §6.
       if (cost < 2 || blockSize < 1 || parallelization < 1 || Number(ln) >= 16 * blockSize) return impossible;
       return { hash: { algorithm: 'scrypt', cost, blockSize, parallelization, ...decoded(bytes) } };
