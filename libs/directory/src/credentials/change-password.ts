@@ -1,11 +1,12 @@
 import type { Clock, Random } from '@tessera/kit';
-import { addressKey, networkKey, type Database } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import type { Announce } from '../mail/announce.ts';
 import type { DirectoryStore } from '../store/store.ts';
 import { replacePassword } from './change-password.postgres.ts';
 import { newPasswordProblem } from './password-policy.ts';
 import { maySignIn, type SignedIn } from './password-sign-in.ts';
 import type { Passwords } from './passwords.ts';
+import { signInSource } from './hashing/sign-in-source.ts';
 
 export interface ChangePasswordDeps {
   readonly database: Database;
@@ -49,13 +50,7 @@ export function createChangePassword({
   ...runtime
 }: ChangePasswordDeps): ChangePassword {
   return async ({ tenantId, userId, presentPassword, newPassword, ipAddress }, { requestId, signal }) => {
-    const account = `${tenantId}\0${userId}`;
-    const source = {
-      address: addressKey(ipAddress),
-      network: networkKey(ipAddress),
-      account,
-      tenant: tenantId,
-    };
+    const source = signInSource(tenantId, userId, ipAddress);
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = await store.findUser(tenantId, userId);
       const from = found?.user.passwordHash;

@@ -1,9 +1,9 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { limitRepeats, type Logger } from '@tessera/telemetry';
-import { addressKey, networkKey } from '@tessera/stores';
 import type { Passwords } from './passwords.ts';
 import { longestIdentifier, normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
+import { signInSource } from './hashing/sign-in-source.ts';
 
 export interface SignInDeps {
   readonly store: Pick<DirectoryStore, 'findUserByIdentifier' | 'confirmSignIn' | 'somePasswordHash'>;
@@ -84,13 +84,7 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
           store.somePasswordHash(tenantId, standInOf(tenantId, identifier)),
         ]);
         const passwordHash = found?.user.passwordHash;
-        const account = `${tenantId}\0${found?.user.userId ?? `\0${identifier}`}`;
-        const source = {
-          address: addressKey(ipAddress),
-          network: networkKey(ipAddress),
-          account,
-          tenant: tenantId,
-        };
+        const source = signInSource(tenantId, found?.user.userId ?? `\0${identifier}`, ipAddress);
         if (found !== undefined && passwordHash !== undefined && !passwords.isUsable(passwordHash))
           tooCostly.warn(tenantId, { tenantId, userId: found.user.userId }, needsReset);
         const matches = await passwords.verify(password, passwordHash, { source, standIn, signal });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { eventBase, type AuditEvent } from '@tessera/audit';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
-import { addressKey, networkKey, type Database, type Queryable } from '@tessera/stores';
+import type { Database, Queryable } from '@tessera/stores';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { noMail } from '../mail/no-mail.ts';
@@ -22,6 +22,7 @@ import {
   type LinkedPerson,
   type LinkPurpose,
 } from './password-links.postgres.ts';
+import { signInSource } from '../credentials/hashing/sign-in-source.ts';
 
 export interface PasswordLinksDeps {
   readonly database: Database;
@@ -169,13 +170,7 @@ export function createPasswordLinks({
       if (person === undefined) return 'unknown';
       const problem = newPasswordProblem(password, passwordMinLength);
       if (problem !== undefined) return { problem };
-      const account = `${person.tenantId}\0${person.userId}`;
-      const source = {
-        address: addressKey(ipAddress),
-        network: networkKey(ipAddress),
-        account,
-        tenant: person.tenantId,
-      };
+      const source = signInSource(person.tenantId, person.userId, ipAddress);
       const passwordHash = await passwords.chosen(password, source, signal);
       const presented = { digest: digestOf(opened.link), tenantId: opened.tenantId };
       const use = { ...presented, person, passwordHash, ipAddress, requestId };

@@ -1,5 +1,5 @@
 import { invalidFields } from '@tessera/rpc';
-import { addressKey, networkKey, type Database, type Queryable } from '@tessera/stores';
+import type { Database, Queryable } from '@tessera/stores';
 import { changesOf } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { newPasswordProblem } from '../credentials/password-policy.ts';
@@ -30,6 +30,7 @@ import {
   takeRegistrationLink,
   type Registering,
 } from './registration.postgres.ts';
+import { signInSource } from '../credentials/hashing/sign-in-source.ts';
 
 export interface RegistrationDeps {
   readonly database: Database;
@@ -179,13 +180,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       if (found === undefined) return 'unknown';
       const problem = newPasswordProblem(password, deps.passwordMinLength);
       if (problem !== undefined) return { problem };
-      const account = `${found.tenantId}\0${found.email}`;
-      const source = {
-        address: addressKey(ipAddress),
-        network: networkKey(ipAddress),
-        account,
-        tenant: found.tenantId,
-      };
+      const source = signInSource(found.tenantId, found.email, ipAddress);
       const passwordHash = await deps.passwords.chosen(password, source, signal);
       const isMade = await make({ ...found, link }, { passwordHash }, { requestId, ipAddress });
       if (!isMade) return 'unknown';
