@@ -231,3 +231,8 @@ describe('Values that extend the pods', () => {
     expect(names).toEqual(expect.arrayContaining(['release-object', 'release-text']));
   });
 });
+
+test('The test waits for what it reaches, as the rules of a network come some seconds after a pod', () => {
+  const [smoke] = podsOf(render(least)).filter(({ of }) => of.kind === 'Pod');
+  expect(smoke?.pod.spec.containers[0]?.args?.slice(0, 4)).toEqual(['tessera', 'smoke', '--wait', '60s']);
+});

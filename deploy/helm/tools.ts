@@ -93,9 +93,15 @@ function build(name: keyof typeof tools, target: string): void {
   mkdirSync(module, { recursive: true });
   mkdirSync(dirname(target), { recursive: true });
   const go = (...args: string[]) => execFileSync('go', args, { cwd: module, stdio: 'pipe' });
+  const startedAt = performance.now();
+  const say = (what: string) =>
+    process.stderr.write(`${name}: ${what} (${Math.round((performance.now() - startedAt) / 1000)} s)\n`);
+  say('not on the PATH. Go builds it once, which takes some minutes: downloading its modules');
   go('mod', 'init', 'tools');
   go('get', tools[name]);
+  say('compiling');
   go('build', '-o', target, tools[name].replace(/@.*$/, ''));
+  say('built');
 }
 
 function schemas(): string {

@@ -33,6 +33,10 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
       'fetch metadata and keys from a running server and check that it rejects an invalid token; with a client, get a token too',
     )
     .option('--address <url>', 'where to reach the server, if not at the issuer')
+    .option(
+      '--wait <time>',
+      'how long to wait for a server that does not respond or is not ready, such as 60s',
+    )
     .option('--isolation', 'also try what one tenant could do with values of another', false)
     .addHelpText(
       'after',
@@ -40,14 +44,22 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
 With --isolation it creates two tenants with names that begin with smoke-, tries to use codes, tokens, sessions and requests of one
 as clients and people of the other, and deletes both. It reaches the directory as tessera user create does.`,
     )
-    .action(async (options: ClientOptions & { address?: string; isolation: boolean }) => {
+    .action(async (options: ClientOptions & { address?: string; wait?: string; isolation: boolean }) => {
       const issuer = issuerOf(options, context);
       const address = options.address ?? issuer;
-      await smoke({ issuer, address, client: clientOf(options, context) }, context);
+      const waitMs = await millisecondsOf(options.wait);
+      await smoke({ issuer, address, client: clientOf(options, context), waitMs }, context);
       if (!options.isolation) return;
       const { checkIsolation } = await import('./isolation/check-isolation.ts');
       await checkIsolation({ issuer, address: address.replace(/\/$/, '') }, context);
     });
+}
+
+async function millisecondsOf(time = '0s'): Promise<number> {
+  const { parseDuration } = await import('@tessera/process');
+  const seconds = parseDuration(time);
+  if (seconds === undefined) throw new CommandError('--wait: expected a duration such as 60s or 2m.');
+  return seconds * 1000;
 }
 
 const ownerOption = [

@@ -466,6 +466,26 @@ describe('tessera smoke', () => {
     expect(said).toContain(message);
   });
 
+  it('waits for a server that does not respond yet or is not ready, and says so', async () => {
+    const early = [
+      async () => Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })),
+      async () => new Response(null, { status: 503 }),
+    ];
+    const { code, said } = await tessera('smoke --wait 60s', { TESSERA_ISSUER: issuer }, async (url, init) =>
+      (early.shift() ?? (async () => answers(wellKnown)(url, init)))(),
+    );
+    expect({ code, said }).toEqual({
+      code: 0,
+      said:
+        `wait  ${issuer}/.well-known/openid-configuration does not respond: connect ECONNREFUSED\n` +
+        `wait  ${issuer}/.well-known/openid-configuration answered with status 503\n` +
+        'good  openid-configuration\ngood  oauth-authorization-server\ngood  1 signing keys\ngood  an invalid token is rejected\n',
+    });
+    expect((await tessera('smoke --wait soon', { TESSERA_ISSUER: issuer })).said).toContain(
+      '--wait: expected a duration such as 60s or 2m.',
+    );
+  });
+
   const asClient = { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' };
 
   it('fails if a token is refused', async () => {

@@ -2,23 +2,28 @@ import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
 import { requestError, endpointsOf, type OAuthClient } from '../oauth/oauth-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
+import { patientFetch } from './patient-fetch.ts';
 
 export interface SmokeOptions {
   readonly issuer: string;
   /** Address of the server if it differs from the issuer. */
   readonly address: string;
   readonly client: OAuthClient | undefined;
+  /** How long to wait for a server that does not respond or is not ready; 0 by default. */
+  readonly waitMs?: number;
 }
 
 type Json = Readonly<Record<string, unknown>>;
-
-const timeoutMs = 10_000;
 
 /**
  * Fetches metadata and keys from a running server and checks that it rejects an invalid token. With a client, it also requests a
  * token and verifies its signature. Throws CommandError at the first failed check.
  */
-export async function smoke({ issuer, address, client }: SmokeOptions, terminal: Terminal): Promise<void> {
+export async function smoke(
+  { issuer, address, client, waitMs = 0 }: SmokeOptions,
+  atTerminal: Terminal,
+): Promise<void> {
+  const terminal = { ...atTerminal, fetch: patientFetch(atTerminal, waitMs) };
   const base = address.replace(/\/$/, '');
   for (const name of ['openid-configuration', 'oauth-authorization-server']) {
     const metadata = await get(`${base}/.well-known/${name}`, terminal);
@@ -59,10 +64,7 @@ async function ask(
   headers: Readonly<Record<string, string>>,
   { fetch }: Pick<Terminal, 'fetch'>,
 ): Promise<Response> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const answer = await fetch(url, { headers, redirect: 'error', signal }).catch(() => undefined);
-  if (answer === undefined) throw new CommandError(`${url} does not respond.`);
-  return answer;
+  return fetch(url, { headers, redirect: 'error' });
 }
 
 async function assertSigned(

@@ -39,6 +39,7 @@ export const networkPolicies: Scenario = {
     await release.upgrade({ networkPolicy }, { roll: true });
     const open = await reached();
     check(open.length === 0, `reached by a pod that may not: ${open.join(', ')}`);
+    // The rules of a pod come some seconds after it. The test of the chart waits for its own, as the probe does.
     await on.helm(['test', 'tessera', '--timeout=5m']);
     const after = await load.more(100);
     check(after['client credentials'] !== undefined, `the load does not reach ${front}`);
