@@ -40,7 +40,13 @@ export type { RemoteService } from './client/remote.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';
 export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
 export { fieldViolations, invalidFields, type FieldViolation } from './errors/field-violations.ts';
-export { notOffered, notUnderstood, refusedByPeer, whereOffered } from './errors/other-version.ts';
+export {
+  notOffered,
+  notUnderstood,
+  readStored,
+  refusedByPeer,
+  whereOffered,
+} from './errors/other-version.ts';
 export { pageRequest, pageToken, type PageRequest } from './page-token.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';

@@ -1,6 +1,6 @@
 import { flatGrant, userGrantFields } from '@tessera/oauth';
 import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
-import { create, storedMessage } from '@tessera/rpc';
+import { create, readStored, storedMessage } from '@tessera/rpc';
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { digest } from '../browser-call.ts';
@@ -145,6 +145,10 @@ if origin then redis.call('ZREM', KEYS[3] .. origin, KEYS[1]) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
+function read<T>(what: string, form: z.ZodType<T>, text: unknown): T | undefined {
+  return typeof text === 'string' ? readStored(what, () => form.parse(JSON.parse(text))) : undefined;
+}
+
 function answerText({ request, ...answer }: AnsweredVisit): string {
   return JSON.stringify({ request: toStored(request), ...answer });
 }
@@ -165,7 +169,7 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
     },
     async find(idHash): Promise<Visit | undefined> {
       const text = await redis.call('GET', visitKey(idHash));
-      return typeof text === 'string' ? storedVisit.parse(JSON.parse(text)) : undefined;
+      return read('a visit', storedVisit, text);
     },
     async update(idHash, visit) {
       return Number(await updateScript([visitKey(idHash)], [JSON.stringify(toStored(visit))])) === 1;
@@ -177,7 +181,7 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
     },
     async findAnswered(idHash): Promise<AnsweredVisit | undefined> {
       const text = await redis.call('GET', answeredKey(idHash));
-      return typeof text === 'string' ? storedAnswer.parse(JSON.parse(text)) : undefined;
+      return read('an answered visit', storedAnswer, text);
     },
     async answerAgain(idHash, answered, lifetimeSeconds) {
       const lifetime = String(milliseconds(lifetimeSeconds));

@@ -1,3 +1,4 @@
+import { readStored } from '@tessera/rpc';
 import { hash as digest } from 'node:crypto';
 import type { RedisArgument, RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
@@ -126,7 +127,7 @@ const grantReply = z.tuple([z.string(), z.string(), z.string(), z.number()]);
 function activeGrant(reply: unknown): ActiveGrant {
   const [data, userId, sessionId, remainingMs] = grantReply.parse(reply);
   return {
-    request: grantRequest.parse(JSON.parse(data)),
+    request: readStored('a request', () => grantRequest.parse(JSON.parse(data))),
     owner: { userId, sessionId },
     remainingSeconds: remainingMs / 1000,
   };

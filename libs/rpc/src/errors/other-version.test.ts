@@ -1,7 +1,8 @@
-import type { DescMethod } from '@bufbuild/protobuf';
+import { create, type DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { KeysService } from '@tessera/proto-gen/keys';
+import { UserGrantSchema } from '@tessera/proto-gen/oauth';
 import { methodName } from '@tessera/telemetry';
 import { silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,6 +11,7 @@ import { openRemoteService } from '../client/remote.ts';
 import { serve, type RpcServer } from '../hosts/grpc/serve-grpc.ts';
 import { local } from '../hosts/in-process/local.ts';
 import { declaredAccess } from '../access/declared-access.ts';
+import { storedMessage } from '../stored-message.ts';
 import { everyService } from '../testing/every-service.ts';
 import { invalidFields } from './field-violations.ts';
 import { notUnderstood, refusedByPeer, whereOffered } from './other-version.ts';
@@ -110,6 +112,19 @@ test('a call that a peer refuses as it stands is temporarily_unavailable; what i
     new Error('a defect'),
   ])
     expect(refusedByPeer(error)).toBeUndefined();
+});
+
+test('a stored record that this version cannot read is temporarily_unavailable, and the log has the reason', () => {
+  const stored = storedMessage(UserGrantSchema);
+  const grant = create(UserGrantSchema, { clientId: 'web', scopes: ['openid'] });
+  expect(stored.decode({ ...(stored.encode(grant) as object), ofTomorrow: true })).toEqual(grant);
+  for (const unreadable of [{ scopes: 'openid' }, 'text', { authentication: { time: 'noon' } }])
+    expect(() => stored.decode(unreadable)).toThrow(
+      expect.objectContaining({
+        code: 'temporarily_unavailable',
+        cause: expect.objectContaining({ name: 'NotUnderstood', cause: expect.any(Error) }),
+      }),
+    );
 });
 
 test('the log says which method, or what, another version does not know', async () => {

@@ -22,8 +22,17 @@ export function notOffered(method: string): OAuthError {
  * an `enum`: `temporarily_unavailable`. It is never read as something that is known.
  * @param what for the log
  */
-export function notUnderstood(what: string): OAuthError {
-  return temporarilyUnavailable(new NotUnderstood(`not known to this version: ${what}`));
+export function notUnderstood(what: string, cause?: unknown): OAuthError {
+  return temporarilyUnavailable(new NotUnderstood(`not known to this version: ${what}`, { cause }));
+}
+
+/** Reads what a store holds. A record that cannot be read was written by another version, so it is `notUnderstood`. */
+export function readStored<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw notUnderstood(`${what} as it is stored`, error);
+  }
 }
 
 /**
