@@ -1,8 +1,11 @@
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { KeysService } from '@tessera/proto-gen/keys';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
+import { connect as connectTls } from 'node:tls';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { CertificateFilePaths } from '../../credentials.ts';
@@ -85,4 +88,24 @@ test('new certificates are used without a restart', async () => {
   const operator = await writeIdentity(directory, 'operator', next);
   await writeIdentity(directory, 'keys', next, [next, authority]);
   await expect.poll(async () => (await call(operator.caFile, operator)).out).toMatch(/\n200$/);
+});
+
+test.each([
+  ['does not shake hands', false],
+  ['sends part of a head', true],
+])('a connection that %s is cut', async (_what, shakesHands) => {
+  const { server, own } = await stand({ certificates: 'optional', places: { headMs: 300 } });
+  const socket = connect(server.port, '127.0.0.1');
+  cleanUps.push(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  const cut = once(socket, 'close');
+  if (shakesHands) {
+    const ca = await readFile(own.caFile);
+    const secure = connectTls({ socket, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] });
+    secure.on('error', () => undefined);
+    await once(secure, 'secureConnect');
+    secure.write(`POST ${path} HTTP/1.1\r\nhost: a\r\n`);
+    secure.resume();
+  }
+  await cut;
 });

@@ -1,3 +1,4 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import {
   createConnectRouter,
   createContextKey,
@@ -14,7 +15,7 @@ import { methodName } from '@tessera/telemetry';
 import { fastify, type FastifyReply, type FastifyRequest } from 'fastify';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { createAdmission } from '../../access/admission.ts';
@@ -26,6 +27,7 @@ import type { ServedCall } from '../served-call.ts';
 import { addReflection } from './connect-reflection.ts';
 import { shuttingDown, toConnectError } from './connect-error.ts';
 import { addRoute, admittedKey } from './connect-service.ts';
+import { peerOf, type Peer, type PlacesOptions } from './connection-places.ts';
 import { createListener } from './http-listener.ts';
 
 export interface ConnectServeOptions {
@@ -39,6 +41,10 @@ export interface ConnectServeOptions {
   readonly log: Logger;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
   readonly maxMessageBytes?: number;
+  /** Bounds of connections; those of the listener by default. */
+  readonly places?: Partial<PlacesOptions>;
+  /** Until the body of a call has arrived that is one message, in milliseconds; 30 s by default. */
+  readonly bodyMs?: number;
   /** How long `drain` waits for calls to end before it cuts them, in milliseconds; 10 s by default. */
   readonly drainMs?: number;
 }
@@ -68,9 +74,11 @@ export async function serveConnect(
   }
   const { address: host } = await lookup(options.host);
   warnOfTrust(credentials, log);
-  const { app, drainStreams, settled } = createApp(built, options);
+  const admitted = (peer: Peer): void => listener.letIn(peer);
+  const { app, drainStreams, settled } = createApp(built, { ...options, admitted });
   await app.ready();
-  const listener = await createListener(credentials, app.routing, { log, certificates });
+  const { places } = options;
+  const listener = await createListener(credentials, app.routing, { log, certificates, ...places });
   listener.server.listen({ host, port });
   await once(listener.server, 'listening');
   const drain = async (): Promise<void> => {
@@ -87,7 +95,13 @@ export async function serveConnect(
 
 function createApp(
   { routes }: Pick<BuiltService, 'routes'>,
-  { credentials, log, maxMessageBytes = 4 * 1024 * 1024 }: ConnectServeOptions,
+  {
+    credentials,
+    log,
+    maxMessageBytes = 4 * 1024 * 1024,
+    bodyMs = 30_000,
+    admitted,
+  }: ConnectServeOptions & { admitted(peer: Peer): void },
 ) {
   const access = new Map<string, Access>();
   const streams = new Set<ServedCall>();
@@ -98,17 +112,19 @@ function createApp(
   const requestGate = async (context: HandlerContext): Promise<void> => {
     if (ending) throw shuttingDown();
     const socket = context.values.get(requestKey)?.raw.socket as Partial<TLSSocket> | undefined;
+    const peer = peerOf(socket as Socket | undefined);
     const arriving = {
       path: `/${methodName(context.method)}`,
-      peer: `${socket?.remoteAddress}:${socket?.remotePort}`,
+      peer,
       header: (name: string) => context.requestHeader.get(name) ?? '',
       // Where certificates are optional, the handshake takes one that none of our authorities signed.
       certificate: () => (socket?.authorized === true ? socket.getPeerCertificate?.() : undefined),
     };
-    const admitted = await admit(arriving).catch((refusal: PublicError) => {
+    const caller = await admit(arriving).catch((refusal: PublicError) => {
       throw toConnectError(refusal);
     });
-    context.values.set(admittedKey, admitted);
+    admitted(peer);
+    context.values.set(admittedKey, caller);
   };
   const router = createConnectRouter({
     requestGate,
@@ -145,6 +161,10 @@ function createApp(
       reply.hijack();
       // An unheard error event would end the process; what follows it is `close`.
       for (const end of [request.raw, reply.raw]) end.on('error', () => undefined);
+      if (!sendsStream(handler.method)) {
+        const late = setTimeout(() => reply.raw.destroy(), bodyMs).unref();
+        for (const event of ['end', 'close']) request.raw.once(event, () => clearTimeout(late));
+      }
       const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve));
       answers.add(answered);
       void answered.then(() => answers.delete(answered));
@@ -163,4 +183,9 @@ function createApp(
     },
     settled: async () => Promise.allSettled(answers),
   };
+}
+
+/** Whether its caller may send messages for as long as the call lasts. */
+function sendsStream({ methodKind }: DescMethod): boolean {
+  return methodKind === 'client_streaming' || methodKind === 'bidi_streaming';
 }
