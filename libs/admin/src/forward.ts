@@ -25,21 +25,22 @@ type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 /**
  * Serves the methods that access tokens open, by calling the service that owns the records, with the same messages.
  * @param owner of the records; called as `admin`
+ * @param reader reads a record before a change, for the rules about who may change it
  */
 export function forwarding<S extends DescService>(
   service: S,
   owner: Client<S>,
   bearer: AuthenticateBearer,
+  reader: Client<S> = owner,
 ): Route {
-  const sends = owner as unknown as Readonly<Record<string, Send & SendStream>>;
-  const sendOf = (localName: string): Send & SendStream => {
-    const send = sends[localName];
+  const sendOf = (localName: string, client = owner): Send & SendStream => {
+    const send = (client as unknown as Readonly<Record<string, Send & SendStream>>)[localName];
     if (send === undefined) throw new Error(`${service.typeName} has no method ${localName}`);
     return send;
   };
   const methods = service.methods.filter((method) => declaredAccess(method).scopes.length > 0);
   const reads = methods.some(({ localName }) => localName === 'get');
-  const read = reads ? sendOf('get') : undefined;
+  const read = reads ? sendOf('get', reader) : undefined;
   const handlers = methods.map((method) => {
     const send = sendOf(method.localName);
     const handler = method.methodKind === 'unary' ? handlerOf(method, send, read) : streamOf(method, send);

@@ -8,6 +8,7 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, Client, DescService } from '@tessera/rpc';
@@ -17,6 +18,7 @@ import { completingImpact } from './complete-impact.ts';
 import type { AdminConfig } from './config.ts';
 import { notedEnds } from './sessions/noted-ends.ts';
 import { forwarding } from './forward.ts';
+import { showingLock } from './shown-lock.ts';
 
 /** Makes a client of what a service offers, which calls it as `admin`. */
 type ClientOf = <S extends DescService>(service: S) => Client<S>;
@@ -30,7 +32,6 @@ const services = {
     TenantsService,
     ResourcesService,
     RolesService,
-    UsersService,
     ApplicationsService,
     DirectoryService,
     DirectoryAdminService,
@@ -43,6 +44,7 @@ const services = {
 /** Builds the administration API. It keeps nothing, so it is ready at once. */
 export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService {
   const token = peers.token(TokenService);
+  const users = completingImpact(UsersService, peers.directory(UsersService), token);
   const bearer = administratorAuthentication({
     introspection: peers.token(IntrospectionService),
     directory: peers.directory(DirectoryService),
@@ -57,6 +59,7 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
           return forwarding(service, completingImpact(service, client, token), bearer);
         }),
       ),
+      forwarding(UsersService, showingLock(users, peers.authorize(AuthorizeService)), bearer, users),
       forwarding(SessionsService, notedEnds(peers.authorize(SessionsService), token), bearer),
       forwarding(
         AuditService,

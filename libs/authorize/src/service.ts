@@ -20,6 +20,7 @@ import {
 } from './messages.ts';
 import type { AnswerFromProvider } from './methods/upstream/answer-from-provider.ts';
 import type { EndProviderSessions } from './sessions/upstream/provider-logout.ts';
+import type { PasswordLockOf } from './methods/password-lock.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './sessions/end-session.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
@@ -34,6 +35,7 @@ export interface AuthorizeDeps {
   readonly logout: Logout;
   readonly endProviderSessions: EndProviderSessions;
   readonly changeOwnPassword: ChangeOwnPassword;
+  readonly passwordLockOf: PasswordLockOf;
   readonly codes: Codes;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
@@ -118,6 +120,10 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
     async redeemCode(request, call) {
       const { grant, ...redeemed } = await codes.redeem({ ...request, requestId: call.requestId });
       return { grant: flatGrant(grant), userGrant: grant, ...redeemed };
+    },
+
+    async getLock(person, call) {
+      return { endsAtMs: BigInt(await deps.passwordLockOf(person, call.onward())) };
     },
 
     async countEndedSessions({ ends }, call) {

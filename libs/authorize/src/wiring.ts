@@ -24,6 +24,7 @@ import { createVisits } from './interaction/visits.ts';
 import { createGuessLimits } from './methods/guess-limits.ts';
 import type { SignInLimits } from './methods/guess-limits.ts';
 import { createKnownBrowserCounters } from './methods/known-browsers.ts';
+import { createPasswordLockOf } from './methods/password-lock.ts';
 import { createChangeOwnPassword } from './methods/password/own-password.ts';
 import { createSteps } from './methods/step-table.ts';
 import { createAnswerFromProvider } from './methods/upstream/answer-from-provider.ts';
@@ -132,10 +133,12 @@ export function buildAuthorize(
     failpoint,
     lifetimeSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
   });
+  const limiter = createLimiter({ redis, clock, log, prefix: 'authorize' });
+  const limits = limitsOf(config);
   const limitGuesses = createGuessLimits({
     ownCounter: createKnownBrowserCounters(knownBrowsers),
-    limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
-    limits: limitsOf(config),
+    limiter,
+    limits,
     audit,
   });
   const steps = stepsOf({
@@ -187,6 +190,7 @@ export function buildAuthorize(
     logout,
     endProviderSessions: createEndProviderSessions({ ...upstream, directory, sessions }),
     changeOwnPassword,
+    passwordLockOf: createPasswordLockOf({ directoryService: peers.directory, limiter, limits, clock }),
     presentPerson,
     codes,
     sessionEnds,

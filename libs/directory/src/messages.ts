@@ -41,7 +41,7 @@ function scopeMessage(scope: FoundScope) {
 }
 
 /** Never with the password hash. */
-export function userMessage({ user, updatedAt, tenant, validFrom, secondFactors }: FoundUser) {
+export function userMessage({ user, updatedAt, tenant, validFrom, secondFactors, unlockedAt }: FoundUser) {
   const isExtended = Object.keys(user.standardClaims).length > 0;
   return {
     ...messageOf(userFields, user),
@@ -49,6 +49,7 @@ export function userMessage({ user, updatedAt, tenant, validFrom, secondFactors 
     tenantId: tenant.tenantId,
     validFrom: BigInt(validFrom),
     secondFactors: [...secondFactors],
+    unlockedAtMs: BigInt(unlockedAt),
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
     ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
   };

@@ -758,6 +758,7 @@ describe('callers', () => {
       delete: ['operator', 'admin'],
       createPasswordLink: ['operator', 'admin'],
       resetSecondFactors: ['operator', 'admin'],
+      unlock: ['operator', 'admin'],
       undelete: ['operator', 'admin'],
       listDeleted: ['operator', 'admin'],
     },

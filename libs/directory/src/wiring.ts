@@ -18,6 +18,7 @@ import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts
 import { HashQueue } from './credentials/hashing/hash-queue.ts';
 import { createPasswordSignIn } from './credentials/password-sign-in.ts';
 import { Passwords } from './credentials/passwords.ts';
+import { createUnlock } from './credentials/unlock.postgres.ts';
 import { createPepperCheck } from './credentials/pepper-check.ts';
 import { SecretUses } from './credentials/secret-uses.ts';
 import { purgeDeleted } from './deleted/deleted-records.postgres.ts';
@@ -133,6 +134,7 @@ export function buildDirectory(
     database,
     links,
     secondFactors,
+    unlock: createUnlock(setting),
     store: adminStore,
     changeRecord,
     directoryStore: store,

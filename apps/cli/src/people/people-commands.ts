@@ -4,6 +4,7 @@ import { formats, outputOption } from '../records/print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';
+import type { PersonOptions } from './password-link.ts';
 import type { ResetFactorsOptions } from './reset-factors.ts';
 import type { ResetOptions } from './reset-link.ts';
 
@@ -72,5 +73,15 @@ password it may be repeated, which ends the link before.`,
     .action(async (options: ResetFactorsOptions) => {
       const { resetFactors } = await import('./reset-factors.ts');
       await resetFactors(options, context);
+    });
+  group
+    .command('unlock')
+    .description('let a person sign in again who was locked out by too many wrong passwords or codes')
+    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
+    .option('--user-id <id>', 'in place of --username', nonEmpty)
+    .action(async (options: PersonOptions) => {
+      const { unlock } = await import('./unlock.ts');
+      await unlock(options, context);
     });
 }

@@ -149,6 +149,15 @@ describe('tessera user reset-factors', () => {
   });
 });
 
+describe('tessera user unlock', () => {
+  it('ends the lock of a person, and says who is unknown', async () => {
+    const { code, said } = await run('user unlock --tenant acme --username ADA@acme.example');
+    expect([code, said]).toEqual([0, expect.stringContaining('ADA@acme.example can try to sign in again')]);
+    expect((await run('user unlock --tenant acme --username nobody')).code).toBe(1);
+    expect((await run('user unlock --tenant acme')).code).toBe(2);
+  });
+});
+
 describe('tessera user reset-link', () => {
   it('prints a link with which a person sets a new password', async () => {
     const { code, said } = await run('user reset-link --tenant acme --username ADA@acme.example -o json');

@@ -108,6 +108,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
         resetSecondFactors: 'changes',
+        unlock: 'acts',
       } satisfies EffectsOf<typeof UsersService>,
       gifts: ({ roles }: User) =>
         roles.map((what) => {

@@ -2,6 +2,7 @@ import { addressKey } from '@tessera/stores';
 import { normalizeStart } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
 import { digest } from '../browser-call.ts';
 import type { BrowserCall } from '../browser-call.ts';
@@ -47,10 +48,17 @@ interface Attempt {
 /** Longer identifiers are never stored, so they cannot match. */
 export const longestIdentifier = 512;
 
+/** Whom a guess is about. */
+export interface Guessed {
+  readonly userId: string;
+  /** Guesses before it no longer count: the person has another password since, or an administrator ended the lock. */
+  readonly since: string;
+}
+
 /** How a guess is judged. */
 export interface Judged<T> {
-  /** The id of the person; undefined for an unknown identifier. */
-  readonly whose: () => Promise<string | undefined>;
+  /** Undefined for an unknown identifier. */
+  readonly whose: () => Promise<Guessed | undefined>;
   /** What the guess proves; undefined if it is wrong. */
   readonly check: () => Promise<T | undefined>;
 }
@@ -103,20 +111,21 @@ export function createGuessLimits(deps: {
 
   return async (from, guess, { whose, check }) => {
     const { tenantId, clientId, identifier, factor } = guess;
-    const keyed = (key: string) => (factor === undefined ? key : digest(`${key}\n${factor}`));
-    const account = keyed(digest(`${tenantId}\n${accountName(identifier)}`));
+    const named = accountKey(tenantId, identifier);
     const who =
-      factor === undefined ? { identifierReference: account.slice(0, 8) } : { userId: identifier, factor };
+      factor === undefined ? { identifierReference: named.slice(0, 8) } : { userId: identifier, factor };
     const failed: FailedSignIn = { tenantId, clientId, who };
     const address = addressKey(from.browser.ipAddress);
     const attempt: Attempt = { begun: [], counted: [] };
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
     // sign-ins beyond their limit do not use them up.
     await begin(from, attempt, [limits.address, address], failed);
-    const { userId, own } = await unlessUnchecked(from, attempt, async () => {
-      const person = await whose();
-      return { userId: person, own: await ownCounter(from, tenantId, person) };
+    const { person, own } = await unlessUnchecked(from, attempt, async () => {
+      const found = await whose();
+      return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
     });
+    const keyed = (key: string) => countedSince(key, person?.since, factor);
+    const account = keyed(named);
     await begin(
       from,
       attempt,
@@ -127,7 +136,7 @@ export function createGuessLimits(deps: {
     if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
     const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
-      const counter = keyed(userId === undefined ? unknownKey(guess) : personKey(tenantId, userId));
+      const counter = keyed(person === undefined ? unknownKey(guess) : personKey(tenantId, person.userId));
       const allowed = own !== undefined || (await countPerson(counter, attempt));
       // A code is used up when it is judged. A password is judged all the same, as the time would tell.
       return { withinLimit: allowed, proven: allowed || factor === undefined ? await check() : undefined };
@@ -213,6 +222,41 @@ export function accountName(identifier: string): string {
   return normalizeStart(compared, 'NFKC', compared.length)
     .toLowerCase()
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
+}
+
+/**
+ * When guesses at the password of a person begin to count. A new password and an administrator's unlock end a lock at once in every process,
+ * as the counters then have other names.
+ */
+export function passwordSince({ validFrom, unlockedAtMs }: Pick<User, 'validFrom' | 'unlockedAtMs'>): string {
+  return `${validFrom} ${unlockedAtMs}`;
+}
+
+/** When guesses at a second factor begin to count: a new password does not end its lock. */
+export function factorSince(user: Pick<User, 'unlockedAtMs'> | undefined): string {
+  return String(user?.unlockedAtMs ?? 0n);
+}
+
+/** The counters of wrong passwords of a person, from browsers that are not known for them. */
+export function countersOfPassword(user: User): {
+  readonly person: string;
+  readonly accounts: readonly string[];
+} {
+  const { tenantId, userId } = user;
+  const keyed = (key: string) => countedSince(key, passwordSince(user), undefined);
+  const names = [user.username, user.email, user.phoneNumber].filter((name) => name !== '');
+  return {
+    person: keyed(personKey(tenantId, userId)),
+    accounts: names.map((name) => keyed(accountKey(tenantId, name))),
+  };
+}
+
+function countedSince(key: string, since: string | undefined, factor: string | undefined): string {
+  return factor === undefined && since === undefined ? key : digest([key, since, factor].join('\n'));
+}
+
+function accountKey(tenantId: string, identifier: string): string {
+  return digest(`${tenantId}\n${accountName(identifier)}`);
 }
 
 function personKey(tenantId: string, userId: string): string {

@@ -86,6 +86,7 @@ export interface FakeUser {
   status: Status;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
+  unlockedAtMs?: bigint;
 }
 
 export interface FakeTenant {

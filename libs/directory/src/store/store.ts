@@ -54,6 +54,8 @@ export interface FoundUser {
   readonly validFrom: number;
   /** How the person signs in beyond the password: `totp`, `passkey`. */
   readonly secondFactors: readonly string[];
+  /** When an administrator last ended the lock after too many guesses, in milliseconds; 0 for never. */
+  readonly unlockedAt: number;
 }
 
 export interface SequencedChange extends Change {

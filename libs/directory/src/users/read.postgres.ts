@@ -8,9 +8,10 @@ type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
   readonly updated_at: number;
   readonly second_factors: string[];
+  readonly unlocked_at: number;
 };
 
-const userFacts = `${secondFactorsOfUser},
+const userFacts = `${secondFactorsOfUser}, u.unlocked_at::float8 AS unlocked_at,
   greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
   floor(extract(epoch FROM u.updated_at))::float8 AS updated_at`;
 
@@ -122,6 +123,7 @@ function foundUserOf(row: FoundRow): FoundUser {
     tenant: tenantColumns.read(row),
     validFrom: row.valid_from,
     secondFactors: row.second_factors,
+    unlockedAt: row.unlocked_at,
   };
 }
 

@@ -3,6 +3,7 @@ import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
+import type { Unlock } from '../credentials/unlock.postgres.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from '../deleted/deleted-user-calls.ts';
 import { linkCalls, type LinkCallsDeps } from '../links/link-calls.ts';
@@ -24,6 +25,7 @@ export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
   readonly passwordMinLength: number;
   readonly newUserId: () => string;
   readonly secondFactors: SecondFactors;
+  readonly unlock: Unlock;
 }
 
 /** In place of the hash of a password that is only validated: another one than the person has, as its salt would make it. */
@@ -37,6 +39,7 @@ export function userCalls({
   passwordMinLength,
   newUserId,
   secondFactors,
+  unlock,
   ...linkDeps
 }: UserCallsDeps): Handlers<typeof UsersService> {
   /** The hash of a password that is given; before the transaction, which must be short. */
@@ -116,6 +119,11 @@ export function userCalls({
     async delete({ userId: id, ...request }, context) {
       const impact = await records.delete('user', { ...request, id }, context);
       return impact === undefined ? {} : { impact };
+    },
+
+    async unlock(person, context) {
+      await unlock(person, context);
+      return {};
     },
 
     ...linkCalls(linkDeps),

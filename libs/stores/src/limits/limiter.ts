@@ -40,6 +40,8 @@ export interface Limiter {
    * `withdrawn`, and the failed guesses are forgotten.
    */
   endGuess(rule: LimitRule, key: string, outcome: 'failed' | 'withdrawn' | 'forgiven'): Promise<void>;
+  /** Counts nothing: 0, or the milliseconds until a used-up limit ends. */
+  used(rule: LimitRule, key: string): Promise<number>;
 }
 
 export interface LimiterDeps {
@@ -103,6 +105,13 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 0`,
 };
 
+const usedScript = {
+  name: 'limit.used',
+  lua: `
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
+return math.max(redis.call('PTTL', KEYS[1]), 1)`,
+};
+
 /** The latest of those in progress ends, whichever it was: one that nobody ends grows old. */
 const endScript = {
   name: 'limit.end',
@@ -128,6 +137,7 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterDeps): Limit
     refund: redis.script(refundScript),
     begin: redis.script(beginScript),
     end: redis.script(endScript),
+    used: redis.script(usedScript),
   };
   const keysOf = (name: string) => [`${prefix}:limit:${name}`, `${prefix}:limit:${name}:begun`];
   const { note, unlessAway } = watchRedis(log, prefix);
@@ -195,6 +205,12 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterDeps): Limit
       await unlessAway(async () => shared?.end(keysOf(name), [outcome, rule.windowSeconds * 1000]));
       hold(name, -1);
       lines.advance(name);
+    },
+    async used(rule, key) {
+      const name = counterName(rule, key);
+      const keys = keysOf(name).slice(0, 1);
+      const left = await unlessAway(async () => Number((await shared?.used(keys, [rule.limit])) ?? 0));
+      return Math.max(left ?? 0, local.usedUp(rule, name));
     },
   };
 }

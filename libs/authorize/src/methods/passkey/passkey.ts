@@ -74,7 +74,7 @@ export function createPasskeyStep(deps: {
         userId === ''
           ? { tenantId, clientId, identifier: credentialOf(response) }
           : { tenantId, clientId, identifier: userId, factor: 'passkey' };
-      const whose = async () => (userId === '' ? undefined : userId);
+      const whose = async () => (userId === '' ? undefined : { userId, since: '' });
       const verified = await limitGuesses(from, guess, { whose, check });
       return verified ?? { outcome: 'refused', problem: 'wrong_passkey' };
     },

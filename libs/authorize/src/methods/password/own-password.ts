@@ -3,6 +3,7 @@ import type { DirectoryService, ReplacePasswordResponse } from '@tessera/proto-g
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
+import { passwordSince } from '../guess-limits.ts';
 import type { LimitGuesses } from '../guess-limits.ts';
 import { isPossible, longestPassword } from './password.ts';
 
@@ -47,7 +48,7 @@ export function createChangeOwnPassword(deps: {
     const answer = await limitGuesses(
       from,
       { tenantId, clientId: '', identifier: username },
-      { whose: async () => userId, check: replaced },
+      { whose: async () => ({ userId, since: passwordSince(user) }), check: replaced },
     );
     if (answer === undefined) return { outcome: 'wrong' };
     if (answer.user === undefined) return { outcome: 'refused', problem: answer.passwordProblem };

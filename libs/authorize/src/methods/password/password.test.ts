@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
+import { local } from '@tessera/rpc';
+import { silentLog } from '@tessera/test-kit';
 import { accountName } from '../guess-limits.ts';
 import { createWorld, password } from '../../testing/world.ts';
 import type { World } from '../../testing/world.ts';
@@ -22,8 +25,8 @@ afterAll(() => world.service.close());
 const limited = { code: 'rate_limited', retryAfterSeconds: expect.any(Number) as number };
 
 /** One attempt from a new browser; the address is a new one unless it is given. */
-async function attempt(identifier: string, secret: string, ipAddress?: string) {
-  const person = newPerson(world);
+async function attempt(identifier: string, secret: string, ipAddress?: string, process = world) {
+  const person = newPerson(process);
   if (ipAddress !== undefined) person.ipAddress = ipAddress;
   const { outcome } = await person.submit(await person.interaction(), { identifier, password: secret });
   return outcome.case;
@@ -79,6 +82,36 @@ describe('guessing', () => {
     expect(world.directory.calls.verifyPassword).toBe(checks);
     const rows = await world.audited('ratelimit.exceeded');
     expect(rows.at(-1)).toMatchObject({ reason: 'sign-in.account', tenantId: 'acme' });
+  });
+
+  it('begins anew with another password and with an unlock, in every process, and GetLock tells of it', async () => {
+    const other = await createWorld({ beside: world, config: { TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 4 } });
+    const admin = local(AuthorizeService, world.service, 'admin', silentLog());
+    const heidi = { tenantId: 'acme', userId: 'acme-heidi' };
+    const names = { username: 'heidi', email: 'heidi@people.example' };
+    world.directory.addUser(heidi.userId, { ...names, password });
+    const lock = async () => {
+      for (let i = 0; i < 4; i += 1) expect(await attempt('heidi', 'wrong')).toBe('wrongCredentials');
+      await expect(attempt('heidi', password)).rejects.toMatchObject(limited);
+      await expect(attempt('heidi', password, undefined, other)).rejects.toMatchObject(limited);
+    };
+    try {
+      expect((await admin.getLock(heidi)).endsAtMs).toBe(0n);
+      await lock();
+      const left = Number((await admin.getLock(heidi)).endsAtMs) - Date.now();
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThanOrEqual(60_000);
+      await world.directory.changeUser(heidi.userId, { validFrom: 7n });
+      expect((await admin.getLock(heidi)).endsAtMs).toBe(0n);
+      expect(await attempt('heidi', password)).toBe('signedIn');
+      await lock();
+      await world.directory.changeUser(heidi.userId, { unlockedAtMs: 1n });
+      for (const process of [world, other])
+        expect(await attempt('heidi', password, undefined, process)).toBe('signedIn');
+      expect((await admin.getLock({ ...heidi, userId: 'acme-none' })).endsAtMs).toBe(0n);
+    } finally {
+      await other.service.close();
+    }
   });
 
   it('is limited per person: user name, e-mail address and phone number share one limit', async () => {

@@ -4,8 +4,8 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Step, Verified } from '../../interaction/step.ts';
-import { longestIdentifier } from '../guess-limits.ts';
-import type { Guess, LimitGuesses } from '../guess-limits.ts';
+import { longestIdentifier, passwordSince } from '../guess-limits.ts';
+import type { Guess, Guessed, LimitGuesses } from '../guess-limits.ts';
 
 /** A giant password is never hashed (CVE-2023-38492). */
 export const longestPassword = 1024;
@@ -25,11 +25,11 @@ export function createPasswordStep(deps: {
   async function resolve(
     { call }: BrowserCall,
     { tenantId, identifier }: Guess,
-  ): Promise<string | undefined> {
+  ): Promise<Guessed | undefined> {
     if (!isPossible(identifier, longestIdentifier)) return undefined;
     try {
       const { user } = await directoryService.findUser({ tenantId, identifier }, call.onward());
-      return user?.userId;
+      return user && { userId: user.userId, since: passwordSince(user) };
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
       throw error;

@@ -4,6 +4,7 @@ import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy, Step, StepResult, Verified } from '../../interaction/step.ts';
 import type { Visit } from '../../store/store.ts';
+import { factorSince } from '../guess-limits.ts';
 import type { LimitGuesses } from '../guess-limits.ts';
 
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
@@ -38,11 +39,12 @@ export function createTotpStep(deps: {
 
 interface TakeCodeDeps {
   readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'user'>;
   readonly limitGuesses: LimitGuesses;
 }
 
 /** Judges a code of the app or a recovery code. Guesses at both count together. */
-export function createTakeCode({ directoryService, limitGuesses }: TakeCodeDeps) {
+export function createTakeCode({ directoryService, directory, limitGuesses }: TakeCodeDeps) {
   return async (
     from: BrowserCall,
     { tenantId, person }: Visit,
@@ -61,7 +63,11 @@ export function createTakeCode({ directoryService, limitGuesses }: TakeCodeDeps)
     }
 
     const guess = { tenantId, clientId, identifier: userId, factor: 'totp' };
-    const verified = await limitGuesses(from, guess, { whose: async () => userId, check });
+    const whose = async () => {
+      const user = await directory.user(tenantId, userId, from.call.onward());
+      return { userId, since: factorSince(user) };
+    };
+    const verified = await limitGuesses(from, guess, { whose, check });
     return verified ?? { outcome: 'refused', problem: 'wrong_code' };
   };
 }

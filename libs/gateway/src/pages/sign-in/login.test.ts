@@ -332,8 +332,35 @@ describe('POST /login', () => {
     });
     const answer = await send(gateway);
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '60']);
-    expect(answer.body).toContain('Too many attempts. Try again later.');
+    expect(answer.body).toContain('Too many attempts. Try again in a minute.');
   });
+
+  it.each([
+    ['en', 'Too many attempts. Try again in 14 minutes.'],
+    ['de', 'Zu viele Versuche. Versuchen Sie es in 14 Minuten noch einmal.'],
+    ['ar', 'محاولات كثيرة جدًا. حاول مرة أخرى بعد 14 دقيقة.'],
+  ])(
+    'keeps the form after too many attempts, says for how long, and offers the other ways, in %s',
+    async (language, said) => {
+      const shown = { recovers: 'yes' };
+      const gateway = open({
+        getInteraction: () => ({ step: { name: 'password', interaction, shown } }),
+        continue: () => {
+          throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', {
+            retryAfterSeconds: 800,
+          });
+        },
+      });
+      const answer = await send(gateway, fields, { 'accept-language': language });
+      expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '800']);
+      expect(answer.body).toContain(said);
+      expect(answer.body).toContain('value="ada"');
+      expect(answer.body).not.toContain('engine');
+      expect(answer.body).toContain('/password/forgot?tenant=acme');
+      const json = await send(gateway, fields, { accept: 'application/json' });
+      expect(json.json()).toMatchObject({ message: 'Too many attempts. Try again later.' });
+    },
+  );
 
   it('posts the response to the client if it asked for that (OAuth 2.0 Form Post Response Mode §2)', async () => {
     const formPost = { uri: 'https://app/cb', parameters: { code: 'tc_1' } };

@@ -126,10 +126,48 @@ export async function continueSignIn(
     );
     return await sendNext(context, place, answer, form);
   } catch (error) {
+    if (error instanceof OAuthError && error.code === 'rate_limited')
+      return sendWait(context, place, { visit, form, error });
     const isOver = error instanceof OAuthError && error.code === 'invalid_request';
     if (!isOver || place.page === undefined || visit.case === 'page') throw error;
     return sendSignIn(context, { ...place, page: place.page }, undefined, error);
   }
+}
+
+/** Shows the step again, with what was typed and the ways that still work, and says when its form works again. */
+async function sendWait(
+  context: PageContext,
+  place: SignInPlace,
+  refused: {
+    readonly visit: ReturnType<typeof visitOf>;
+    readonly form: ReadonlyMap<string, string>;
+    readonly error: OAuthError;
+  },
+): Promise<FastifyReply> {
+  const { app, request, gateway } = context;
+  const { visit, form, error } = refused;
+  const { authorize } = gateway.peers;
+  const call = rootCall(request.incoming.requestId);
+  const found =
+    visit.case === 'page'
+      ? (
+          await authorize.begin(
+            { browser: browserContext(app, request, requireBrowserId(context)), visit },
+            call,
+          )
+        ).next?.next
+      : {
+          case: 'step' as const,
+          value: (
+            await authorize.getInteraction(
+              { browser: browserContext(app, request), interactionId: visit.value },
+              call,
+            )
+          ).step,
+        };
+  if (found?.case !== 'step' || found.value === undefined) throw error;
+  const isFirst = visit.case === 'page' && found.value.name === passwordPage.name;
+  return sendStep(context, place, found.value, { form, error, isFirst });
 }
 
 /** Providers of others may be slow. */
@@ -196,6 +234,15 @@ export function sendElsewhere(
   return sendMismatch({ request, reply, gateway, browserId, tenantId, formTarget, resume });
 }
 
+/** A client that reads JSON has the time in `Retry-After`. */
+function problemOf({ code, message, retryAfterSeconds }: OAuthError): string {
+  if (code !== 'rate_limited' || retryAfterSeconds === undefined) return message;
+  const minutes = Math.ceil(retryAfterSeconds / 60);
+  return minutes > 1
+    ? `Too many attempts. Try again in ${minutes} minutes.`
+    : 'Too many attempts. Try again in a minute.';
+}
+
 /** Shows the page of a step. `form` is one that may have been refused. */
 export function sendStep(
   context: PageContext,
@@ -218,7 +265,7 @@ export function sendStep(
   const providers = offeredProviders(shown);
   const passkey = passkeyAsked(shown);
   const { person, error, isFirst } = to;
-  const view = { shown, person, form: refused && to.form };
+  const view = { shown, person, form: (refused ?? error) && to.form };
   const [lead, leadName] = place.lead(interaction);
   const token = gateway.antiForgery.token(requireBrowserId(context), place.purpose);
   const { interactionId } = interaction;
@@ -235,7 +282,7 @@ export function sendStep(
       path: place.path,
       lead,
       leadName,
-      problem: refused?.message ?? error?.message,
+      problem: refused?.message ?? (error && problemOf(error)),
       providers,
       passkey: passkey && { ...passkey, interactionId: isFirst && interactionId },
       ...step.data(view),

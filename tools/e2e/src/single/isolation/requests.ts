@@ -520,6 +520,13 @@ const directoryCalls: readonly GoodRequest[] = [
     },
   },
   {
+    method: 'admin.UsersService.Unlock',
+    async request(tenant) {
+      const { tenantId, userId } = await tenant.secondFactor();
+      return { tenantId, userId };
+    },
+  },
+  {
     method: 'DirectoryService.GetPasswordLink',
     request: async (tenant) => ({ tenantId: tenant.id, link: await tenant.passwordLink() }),
   },
