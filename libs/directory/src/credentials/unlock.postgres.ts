@@ -1,5 +1,6 @@
 import { eventBase } from '@tessera/audit';
-import type { CallContext } from '@tessera/rpc';
+import type { UsersService } from '@tessera/proto-gen/admin-users';
+import type { Handlers } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { notFound } from '../messages.ts';
@@ -7,10 +8,7 @@ import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres
 import { lockTenant } from '../store/locks.postgres.ts';
 
 /** Ends the lock of a person after too many guesses: `authorize` counts those since then. Throws NotFound. */
-export type Unlock = (
-  person: { readonly tenantId: string; readonly userId: string },
-  context: CallContext,
-) => Promise<void>;
+export type Unlock = Handlers<typeof UsersService>['unlock'];
 
 export function createUnlock({
   database,
@@ -35,5 +33,6 @@ export function createUnlock({
       await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
     });
     onChange();
+    return {};
   };
 }

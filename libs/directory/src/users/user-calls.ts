@@ -121,11 +121,7 @@ export function userCalls({
       return impact === undefined ? {} : { impact };
     },
 
-    async unlock(person, context) {
-      await unlock(person, context);
-      return {};
-    },
-
+    unlock,
     ...linkCalls(linkDeps),
     ...factorResetCalls(secondFactors),
     ...deletedUserCalls({ database, records }),
