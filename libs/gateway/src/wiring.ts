@@ -18,6 +18,7 @@ import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadLanguages } from '@tessera/languages';
 import { createTenantLooks } from './pages/looks/tenant-looks.ts';
 import { loadTemplates } from './pages/templates.ts';
+import { boundedPeers } from './server/bounded-calls.ts';
 import { createServer, type ServerOptions } from './server/http-server.ts';
 
 /** The gateway serves HTTP instead of calls between services. */
@@ -54,9 +55,10 @@ export function buildGateway(
     clock,
     log,
   });
+  const bounded = boundedPeers(peers);
   const gateway: Gateway = {
     config,
-    peers: { ...peers, authorize: acceptEarlierAuthorize(peers.authorize) },
+    peers: { ...bounded, authorize: acceptEarlierAuthorize(bounded.authorize) },
     runtime,
     keySets,
     deliveryModes,

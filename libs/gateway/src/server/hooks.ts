@@ -6,7 +6,8 @@ import type { Gateway } from '../gateway.ts';
 import { commonHeaders, crossOriginHeaders } from '../http/headers.ts';
 import { isLogged } from './access-log.ts';
 import { readIncoming, type IncomingRules } from './incoming.ts';
-import { watchRequestEnds } from './request-ends.ts';
+import { bindCalls, cancelCalls } from './bounded-calls.ts';
+import { clientLeft, watchRequestEnds } from './request-ends.ts';
 import { measureRequest } from './request-metrics.ts';
 import { crossOriginMethods } from '../routes.ts';
 import { endSpan } from './request-traces.ts';
@@ -43,6 +44,7 @@ export function prepareRequests(
   app.decorateRequest('route', undefined);
   const { log, clock } = gateway.runtime;
   const open = watchRequestEnds(app, clock, options.patience, (request, status, milliseconds) => {
+    if (status === clientLeft) cancelCalls(request);
     measureRequest(request, status, milliseconds);
     endSpan(request, status);
     if (!request.refused && isLogged(request, status, gateway.config.TESSERA_ACCESS_LOG))
@@ -63,6 +65,7 @@ export function prepareRequests(
     if (request.raw.socket.writableEnded) return void request.raw.socket.destroy();
     done();
   });
+  bindCalls(app);
   // An idle connection would delay the close until it times out, and a request sent on it at that moment would get no
   // answer (RFC 9112 §9.6).
   app.addHook('onSend', (_request, reply, payload, done) => {

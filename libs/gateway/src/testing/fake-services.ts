@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { loadConfig, type Runtime } from '@tessera/process';
-import { local, type BuiltService, type Handlers } from '@tessera/rpc';
+import { local, type BuiltService, type CallOptions, type Handlers } from '@tessera/rpc';
 import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -51,7 +51,7 @@ export function openGateway(
     ...behaviours,
   };
   const fake = <S extends DescService>(service: S) =>
-    local(service, built(service, all, asked), 'gateway', runtime.log);
+    requiringBounds(local(service, built(service, all, asked), 'gateway', runtime.log));
   const peers: GatewayPeers = {
     keys: fake(KeysService),
     directory: fake(DirectoryService),
@@ -103,4 +103,28 @@ function built(
     ready: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
+}
+
+/** What several requests share, so that the client of one of them does not cancel it. */
+const shared: ReadonlySet<string> = new Set([
+  'getPublicKeys',
+  'getDeliveryModes',
+  'getTenantLooks',
+  'listTenantIssuers',
+]);
+
+/** Fails the test of whatever calls a service without a deadline, or for a request without the signal of its client. */
+function requiringBounds<C extends object>(client: C): C {
+  const methods = client as Record<string, (request: unknown, options?: CallOptions) => unknown>;
+  for (const [name, method] of Object.entries(methods)) {
+    methods[name] = (request, options) => {
+      if (name !== 'watchChanges') {
+        if (options?.timeoutMs === undefined) throw new Error(`${name} is called without a deadline`);
+        if (options.signal === undefined && !shared.has(name))
+          throw new Error(`${name} is called without the signal of the client`);
+      }
+      return method(request, options);
+    };
+  }
+  return client;
 }
