@@ -1,8 +1,11 @@
 import type { Message } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { outcomeUnknown } from '@tessera/oauth';
 import {
   Code,
   ConnectError,
   declaredAccess,
+  isUnanswered,
   onBehalfOf,
   type Actor,
   type AuthenticateBearer,
@@ -42,11 +45,25 @@ export function forwarding<S extends DescService>(
   const reads = methods.some(({ localName }) => localName === 'get');
   const read = reads ? sendOf('get', reader) : undefined;
   const handlers = methods.map((method) => {
-    const send = sendOf(method.localName);
+    const send = sayingUnknown(method, sendOf(method.localName));
     const handler = method.methodKind === 'unary' ? handlerOf(method, send, read) : streamOf(method, send);
     return [method.localName, handler] as const;
   });
   return { service: { ...service, methods }, handlers: Object.fromEntries(handlers), bearer };
+}
+
+/** Who asked for a change learns whether it may have been made although its owner did not say so. */
+function sayingUnknown(method: DescMethod, send: Send & SendStream): Send & SendStream {
+  const reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  if (reads || method.methodKind !== 'unary') return send;
+  const sending: Send = async (request, call) => {
+    try {
+      return await send(request, call);
+    } catch (error) {
+      throw isUnanswered(error) ? outcomeUnknown(error) : error;
+    }
+  };
+  return sending as Send & SendStream;
 }
 
 function streamOf(method: DescMethod, send: SendStream) {

@@ -8,6 +8,7 @@
  */
 export { parseAddresses, type Address } from './addresses.ts';
 export { boundedCache, type BoundedCache } from './bounded-cache.ts';
+export { callTimeLeft, inCall, isInCall, type CallTime } from './call-time.ts';
 export { epochSeconds, systemClock, type Clock } from './clock.ts';
 export { opaqueValue, systemRandom, ulid, uuid, ulidTime, type Random } from './ids.ts';
 export { followStream } from './follow-stream.ts';

@@ -108,3 +108,9 @@ export function temporarilyUnavailable(cause?: unknown, retryAfterSeconds = 1): 
     retryAfterSeconds,
   });
 }
+
+/** The error for a change that was on its way when a store or service failed. Any other 503 means that nothing was changed. */
+export function outcomeUnknown(cause: unknown): OAuthError {
+  const message = 'The service is temporarily unavailable. It is not known whether this was done.';
+  return new OAuthError('temporarily_unavailable', message, { cause, retryAfterSeconds: 1 });
+}

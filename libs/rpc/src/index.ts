@@ -35,6 +35,7 @@ export type {
 export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
 export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts';
 export { certifiedName } from './access/caller-of-certificate.ts';
+export { isUnanswered } from './errors/refusal.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';

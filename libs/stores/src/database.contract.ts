@@ -1,3 +1,4 @@
+import { inCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { OpenedDatabase } from './database.ts';
@@ -241,6 +242,38 @@ function describeStatements(database: () => OpenedDatabase): void {
     mayRun = true;
     expect((await database().query(insert)).rowCount).toBe(1);
     await database().query({ name: 'test.undo_late', text: `DELETE FROM account WHERE id = 'late'` });
+  });
+
+  it('makes nothing final for a call whose time is over', async () => {
+    const insert = (id: string) => ({
+      name: `test.late_${id}`,
+      text: `INSERT INTO account VALUES ('${id}', 1)`,
+    });
+    let left = 60_000;
+    const time = { left: () => left };
+    const unavailable = {
+      code: 'temporarily_unavailable',
+      message: expect.stringMatching(/Try again\.$/) as string,
+    };
+    const late = inCall(time, async () =>
+      database().transaction(async (tx) => {
+        await tx.query(insert('one'));
+        left = 0;
+      }),
+    );
+    await expect(late).rejects.toMatchObject(unavailable);
+    await expect(inCall(time, async () => database().query(insert('two')))).rejects.toMatchObject(
+      unavailable,
+    );
+    const asked = {
+      name: 'test.late_rows',
+      text: `SELECT id FROM account WHERE id IN ('one', 'two', 'three')`,
+    };
+    expect((await database().query(asked)).rows).toEqual([]);
+    left = 60_000;
+    await inCall(time, async () => database().query(insert('three')));
+    expect((await database().query(asked)).rows).toEqual([{ id: 'three' }]);
+    await database().query({ name: 'test.undo_late_rows', text: `DELETE FROM account WHERE id = 'three'` });
   });
 
   it('throws the error of a violated constraint', async () => {

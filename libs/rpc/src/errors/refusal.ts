@@ -60,6 +60,12 @@ export function seenByCaller(error: PublicError, method: string): PublicError {
   return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
 }
 
+/** Whether a call failed without an answer of its service, so that what it asked for may have been done. */
+export function isUnanswered(error: unknown): boolean {
+  // What a service says comes without its cause.
+  return error instanceof OAuthError && error.code === 'temporarily_unavailable' && error.cause !== undefined;
+}
+
 function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAuthError {
   if (error.cause === undefined && error.code !== 'server_error') return error;
   const level = logLevel(error);

@@ -1,8 +1,10 @@
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { inCall } from '@tessera/kit';
 import { measureMethod, methodName } from '@tessera/telemetry';
 import { tenantCheck } from '../access/check-caller.ts';
 import { traceServed } from '../call-traces.ts';
-import type { Route } from '../call.ts';
+import type { CallerName, Route } from '../call.ts';
 import type { Refuse } from '../errors/refusal.ts';
 import type { ServedCall } from './served-call.ts';
 import type { Initializer } from '../typed-client.ts';
@@ -16,7 +18,7 @@ export type UnaryInvocation = (request: Message, call: ServedCall) => Promise<Me
 export type StreamingInvocation = (request: Message, call: ServedCall) => AsyncGenerator<Message, void>;
 
 export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse): UnaryInvocation {
-  const handler = handlerOf(route, method) as UnaryHandler;
+  const handler = inTime(method, handlerOf(route, method) as UnaryHandler);
   const { output } = method;
   const checkTenant = tenantCheck(method);
   const measured = measureMethod(method);
@@ -61,6 +63,19 @@ export function streamingInvocation(route: Route, method: DescMethod, refuse: Re
       call.finish();
     }
   };
+}
+
+/** Who changes records for administrators. */
+const administrators: ReadonlySet<CallerName> = new Set(['admin', 'operator']);
+
+/**
+ * What administration changes becomes final only while its caller waits, so that nothing changes after the caller was told that the
+ * service is unavailable.
+ */
+function inTime(method: DescMethod, handler: UnaryHandler): UnaryHandler {
+  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return handler;
+  return (request, call) =>
+    administrators.has(call.caller) ? inCall(call, () => handler(request, call)) : handler(request, call);
 }
 
 function handlerOf(route: Route, method: DescMethod): unknown {

@@ -3,7 +3,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { readActor } from '../actor.ts';
 import { cancelled, hopMs, minimumMs, rootCall } from '../call-options.ts';
 import type { Actor, CallContext, CallerName, Principal } from '../call.ts';
-import { systemClock, systemRandom, ulid, unlessAborted } from '@tessera/kit';
+import { systemClock, systemRandom, ulid, unlessAborted, type CallTime } from '@tessera/kit';
 import type { TraceOrigin } from '../call-traces.ts';
 
 /** What is known about a call when it arrives. */
@@ -23,7 +23,7 @@ export interface ArrivedCall {
 }
 
 /** The context of one call on the serving side. The signal is made when it is first asked for. */
-export class ServedCall implements CallContext {
+export class ServedCall implements CallContext, CallTime {
   readonly requestId: string;
   readonly caller: CallerName;
   readonly principal: Principal | undefined;
@@ -53,6 +53,12 @@ export class ServedCall implements CallContext {
   /** Why the call ended before its handler did. */
   get cancellation(): ConnectError | undefined {
     return this.#controller?.signal.reason as ConnectError | undefined;
+  }
+
+  /** Less what the answer takes on its way. Work that a finished call left running is bounded only if its caller gave up before. */
+  left(): number {
+    if (this.#controller?.signal.aborted === true) return 0;
+    return this.#finished ? Infinity : this.deadline - Date.now() - hopMs;
   }
 
   onward(): CallOptions {

@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
+import { isInCall } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { requireTime } from '../call-time.ts';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { channel, Listeners } from '../feed/announcements.ts';
 import { lockDirectory } from './directory-lock.ts';
@@ -59,11 +61,12 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
     async query(statement) {
       scope.assertOutside();
       const { beforeSending } = statement;
-      if (beforeSending === undefined) return queued(() => run(engine, statement));
+      if (beforeSending === undefined && !isInCall()) return queued(() => run(engine, statement));
       // The engine lets a lone statement wait where nothing can stop it.
       return queued(() =>
         engine.transaction((tx) => {
-          beforeSending();
+          beforeSending?.();
+          requireTime();
           return run(tx, statement);
         }),
       );
@@ -91,12 +94,14 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
 
 async function inTransaction<T>(engine: PGlite, work: (session: MigrationSession) => Promise<T>): Promise<T> {
   return engine.transaction(async (tx) => {
+    requireTime();
     const result = await work({
       query: (statement) => run(tx, statement),
       run: async (sql) => void (await tx.exec(sql)),
     });
     // Fails where an ignored error left the transaction aborted; its COMMIT would roll back in silence.
     await tx.query('SELECT 1');
+    requireTime();
     return result;
   });
 }

@@ -1,3 +1,4 @@
+import { inCall } from '@tessera/kit';
 import { newDatabaseUrl, openTcpProxy } from '@tessera/test-kit';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { TcpProxy } from '@tessera/test-kit';
@@ -40,6 +41,52 @@ describe('openDatabase', () => {
     });
     await expect(database.transaction((tx) => tx.query(sleep(5)))).rejects.toMatchObject(unavailable);
     expect((await database.query(one)).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('ends what a call wants to write when its time is over, and writes nothing later', async () => {
+    const database = await open({ maxConnections: 3 });
+    await database.migration((session) => session.run('CREATE TABLE late (id int PRIMARY KEY)'));
+    const insert = { name: 'test.late', text: 'INSERT INTO late VALUES (1)' };
+    const free = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holder = database.transaction(async (tx) => {
+      await tx.query({ name: 'test.lock', text: 'LOCK TABLE late IN EXCLUSIVE MODE' });
+      locked.resolve();
+      await free.promise;
+    });
+    await locked.promise;
+    const deadline = performance.now() + 500;
+    const time = { left: () => deadline - performance.now() };
+    await Promise.all([
+      expect(inCall(time, async () => database.query(insert))).rejects.toMatchObject(unavailable),
+      expect(inCall(time, async () => database.transaction((tx) => tx.query(insert)))).rejects.toMatchObject(
+        unavailable,
+      ),
+    ]);
+    free.resolve();
+    await holder;
+    expect((await database.query({ name: 'test.late_rows', text: 'SELECT id FROM late' })).rows).toEqual([]);
+  });
+
+  it('says that the outcome is unknown if the connection ends during the commit for a call', async () => {
+    const database = await open({ maxConnections: 2, statementTimeoutMs: 500 });
+    await database.migration((session) =>
+      session.run(`CREATE TABLE slow (id int);
+        CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$;
+        CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()`),
+    );
+    const insert = { name: 'test.slow', text: 'INSERT INTO slow VALUES (1)' };
+    const write = async () => database.transaction((tx) => tx.query(insert));
+    const kill = {
+      name: 'test.kill',
+      text: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'`,
+    };
+    const writing = expect(inCall({ left: () => Infinity }, write)).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('It is not known') as string,
+    });
+    await expect.poll(async () => (await database.query(kill)).rowCount, patience).toBe(1);
+    await writing;
   });
 
   it('refuses callers after the acquire time-out when every connection is taken', async () => {

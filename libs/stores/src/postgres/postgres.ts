@@ -1,10 +1,11 @@
 import type { PoolClient, PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { Secret } from '@tessera/kit';
+import { isInCall, Secret } from '@tessera/kit';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { metrics } from '@tessera/telemetry';
 import { channel } from '../feed/announcements.ts';
+import { committing, requireTime } from '../call-time.ts';
 import { withRetries } from '../retry.ts';
 import { createPostgresListener } from './postgres-listener.ts';
 import { createPools, type PostgresPools } from './postgres-pools.ts';
@@ -72,7 +73,7 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
       throw temporarilyUnavailable(new Error('Too many callers wait for a database connection.'));
     }
     const client = await from.connect();
-    const lease: Lease = { client, broken: false };
+    const lease: Lease = { client, statementTimeoutMs, broken: false };
     try {
       return await work(lease);
     } catch (error) {
@@ -85,7 +86,13 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
 
   const query = async <Row>(statement: Statement): Promise<Result<Row>> => {
     scope.assertOutside();
-    return withRetries(() => withClient(({ client }) => execute<Row>(client, statement)));
+    return withRetries(() =>
+      withClient((lease) =>
+        isInCall()
+          ? inTransaction(lease, (tx) => tx.query<Row>(statement))
+          : execute<Row>(lease.client, statement),
+      ),
+    );
   };
   const listener = createPostgresListener({
     connect: () => patientPools.connect(),
@@ -145,12 +152,14 @@ function measurePools(pools: PostgresPools): () => void {
 /** A connection on loan from a pool; a broken one is ended instead of being given to the next caller. */
 interface Lease {
   readonly client: PoolClient;
+  readonly statementTimeoutMs: number;
   broken: boolean;
 }
 
 async function execute<Row>(client: PoolClient, statement: Statement): Promise<Result<Row>> {
   const { name, text, values = [], beforeSending } = statement;
   beforeSending?.();
+  requireTime();
   const result = await client.query({ name, text, values: [...values] });
   return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
 }
@@ -164,10 +173,14 @@ function migrationSession(client: PoolClient): MigrationSession {
 
 async function inTransaction<T>(lease: Lease, work: (session: MigrationSession) => Promise<T>): Promise<T> {
   const { client } = lease;
-  await client.query('BEGIN');
+  const left = Math.ceil(requireTime());
+  await client.query(
+    left < lease.statementTimeoutMs ? `BEGIN; SET LOCAL statement_timeout = ${left}` : 'BEGIN',
+  );
   let result: T;
   try {
     result = await work(migrationSession(client));
+    requireTime();
   } catch (error) {
     // The error of the work is the one to report, whatever happens to the session afterwards.
     await client.query('ROLLBACK').catch(() => {
@@ -175,7 +188,7 @@ async function inTransaction<T>(lease: Lease, work: (session: MigrationSession) 
     });
     throw error;
   }
-  const committed = await client.query('COMMIT');
+  const committed = await committing(() => client.query('COMMIT'));
   if (committed.command !== 'COMMIT')
     throw new Error('A failed statement was ignored, so the transaction was rolled back.');
   return result;
