@@ -1,3 +1,4 @@
+import { temporarilyUnavailable } from '@tessera/oauth';
 import { EndSessionsResponseSchema } from '@tessera/proto-gen/admin-sessions';
 import { NoteSessionEndResponseSchema } from '@tessera/proto-gen/token';
 import { Code, ConnectError, create } from '@tessera/rpc';
@@ -9,7 +10,7 @@ const ended = create(EndSessionsResponseSchema, {
 });
 const request = { tenantId: 'acme', whose: { case: 'userId', value: 'u1' } } as const;
 
-function noting(fail?: ConnectError) {
+function noting(fail?: Error) {
   const noted: unknown[] = [];
   const sessions = {
     list: async () => Promise.reject(new Error('not asked')),
@@ -34,4 +35,10 @@ it('token hears of every session that is over before the answer (SES-7)', async 
 it('what token did not hear is not confirmed, unless it is of a version that does not listen', async () => {
   await expect(noting(new ConnectError('away', Code.Unavailable)).end()).rejects.toThrow('away');
   expect(await noting(new ConnectError('may not', Code.PermissionDenied)).end()).toEqual(ended);
+});
+
+it('a session that is over, of which token did not hear in time, is one whose end is not known', async () => {
+  await expect(noting(temporarilyUnavailable()).end()).rejects.toThrow(
+    'It is not known whether this was done.',
+  );
 });

@@ -86,6 +86,17 @@ async function rename(userId: string, name: string): Promise<Outcome> {
   }
 }
 
+it('a change that waits for a lock longer than its caller for the answer is not made', async () => {
+  const userId = await idOf('ada');
+  const before = await nameOf('ada');
+  const locked = lock('ada', longestLockMs);
+  await sleep(100);
+  expect(['not done', 'unknown']).toContain(await rename(userId, 'late'));
+  await locked;
+  await sleep(settleMs);
+  expect(await nameOf('ada')).toBe(before);
+});
+
 it(
   `nothing that administration was told is not done happens later, through ${kills} kills (seed ${seed})`,
   { timeout: 120_000 + kills * 60_000 },
