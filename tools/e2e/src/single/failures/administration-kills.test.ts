@@ -18,7 +18,11 @@ let system: System;
 let database: pg.Pool;
 beforeAll(async () => {
   const databaseUrl = await newDatabaseUrl();
-  system = await startSystem(setUps.split, { stores: { databaseUrl, redisUrl: redisUrl() } });
+  system = await startSystem(setUps.split, {
+    stores: { databaseUrl, redisUrl: redisUrl() },
+    // A statement may take longer than a call.
+    environment: { TESSERA_DATABASE_STATEMENT_TIMEOUT: '5s' },
+  });
   database = new pg.Pool({ connectionString: databaseUrl });
   database.on('error', () => undefined);
 });
