@@ -10,18 +10,22 @@ const context = {
   onward: () => ({}),
 } as unknown as CallContext;
 
-/** What a change and a read answer if the owner of the records fails with this error. */
-async function answers(error: OAuthError): Promise<string[]> {
-  const fail = async () => Promise.reject(error);
+/** What a change and a read answer if the owner of the records fails like this. */
+async function answers(failure: OAuthError): Promise<string[]> {
+  const fail = async () => Promise.reject(failure);
   const owner = Object.fromEntries(UsersService.methods.map(({ localName }) => [localName, fail]));
   const { handlers } = forwarding(UsersService, owner as unknown as Client<typeof UsersService>, async () => {
-    throw error;
+    throw failure;
   });
-  const ask = async (name: string) =>
-    (handlers[name] as (request: object, call: CallContext) => Promise<unknown>)({}, context).then(
-      () => 'done',
-      ({ message }: Error) => message,
-    );
+  const ask = async (name: string): Promise<string> => {
+    const handler = handlers[name] as (request: object, call: CallContext) => Promise<unknown>;
+    try {
+      await handler({}, context);
+      return 'done';
+    } catch (refused) {
+      return (refused as Error).message;
+    }
+  };
   return [await ask('delete'), await ask('get')];
 }
 

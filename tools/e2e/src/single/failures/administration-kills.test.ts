@@ -135,7 +135,6 @@ it(
       }
       await system.restart(victim);
     }
-    console.log(`${kills} kills: ${JSON.stringify(counts)}`);
-    expect(late).toEqual([]);
+    expect(late, JSON.stringify(counts)).toEqual([]);
   },
 );
