@@ -1,0 +1,198 @@
+import { adminAudience } from '@tessera/oauth';
+import {
+  ApplicationSchema,
+  GetApplicationResponseSchema,
+  GetUserResponseSchema,
+  Status,
+  TenantSchema,
+  UserSchema,
+  type Application,
+  type Tenant,
+  type User,
+} from '@tessera/proto-gen/directory';
+import { IntrospectResponseSchema, TokenKind, type IntrospectResponse } from '@tessera/proto-gen/token';
+import { Code, ConnectError, create, rootCall } from '@tessera/rpc';
+import { expect, it } from 'vitest';
+import { administratorAuthentication } from './bearer-administrators.ts';
+
+const read = 'admin.users.read';
+const write = 'admin.users.write';
+const own = 'https://acme.example';
+const shared = 'https://id.example';
+const acme = { tenantId: 'acme', issuer: own };
+
+interface World {
+  readonly token?: Partial<IntrospectResponse>;
+  readonly application?: Partial<Application>;
+  readonly tenant?: Partial<Tenant>;
+  readonly user?: Partial<User>;
+  readonly operator?: string;
+  readonly failing?: Code;
+}
+
+/** What an access token of the person `usr_root` opens by the application `console` of the operator tenant, but for what is said. */
+async function letIn(world: World = {}) {
+  const active = { status: Status.ACTIVE, validFrom: 1_000n };
+  const asked: unknown[] = [];
+  const { tenant, operator = 'ops' } = world;
+  const tenantId = tenant?.tenantId ?? 'ops';
+  const authenticate = administratorAuthentication({
+    introspection: {
+      introspect: async () =>
+        create(IntrospectResponseSchema, {
+          active: true,
+          kind: TokenKind.ACCESS_TOKEN,
+          aud: adminAudience,
+          sub: 'usr_root',
+          clientId: 'console',
+          tenantId,
+          iss: tenant?.issuer || shared,
+          scope: `${read} openid`,
+          iat: 1_000n,
+          exp: 1_900n,
+          ...(world.token as object),
+        }),
+    },
+    directory: {
+      getApplication: async (request) => {
+        asked.push(request);
+        if (world.failing !== undefined) throw new ConnectError('no answer', world.failing);
+        const scopes = [read, write].map((name) => ({ name, audience: adminAudience }));
+        return create(GetApplicationResponseSchema, {
+          application: create(ApplicationSchema, {
+            ...active,
+            clientId: 'console',
+            scopes,
+            ...(world.application as object),
+          }),
+          tenant: create(TenantSchema, { tenantId, status: Status.ACTIVE, ...(tenant as object) }),
+        });
+      },
+      getUser: async (request) => {
+        asked.push(request);
+        return create(GetUserResponseSchema, {
+          user: create(UserSchema, {
+            ...active,
+            userId: 'usr_root',
+            roles: ['tessera.administrator'],
+            ...(world.user as object),
+          }),
+        });
+      },
+    },
+    config: { TESSERA_OPERATOR_TENANT: operator, TESSERA_ISSUER: shared },
+  });
+  return { ...(await authenticate('a token', rootCall('a-request', 1_000))), asked };
+}
+
+const refused = (message: RegExp) => ({
+  code: 'invalid_token',
+  message: expect.stringMatching(message) as string,
+});
+
+it('lets a person in with the scopes of the token, and asks for the records that it names', async () => {
+  const { principal, scopes, remedy, caller, asked } = await letIn();
+  expect([caller, scopes]).toEqual(['admin', [read]]);
+  expect(principal).toEqual({
+    kind: 'user',
+    id: 'usr_root',
+    tenantId: 'ops',
+    everyTenant: true,
+    expiresAt: 1_900,
+    scopes: [read],
+  });
+  expect(remedy).toMatch(
+    /^The application console must have it, and the token be asked for with it; a person also needs a role that has it: tessera\.administrator/,
+  );
+  expect(asked).toEqual([{ clientId: 'console' }, { tenantId: 'ops', userId: 'usr_root' }]);
+});
+
+it('lets a client in with its own scopes, and reaches every tenant from the operator tenant alone', async () => {
+  const { principal, remedy } = await letIn({ tenant: acme, token: { sub: 'console' } });
+  expect(principal).toEqual({
+    kind: 'client',
+    id: 'console',
+    tenantId: 'acme',
+    expiresAt: 1_900,
+    scopes: [read],
+  });
+  expect(remedy).toBe('The application console must have it, and the token be asked for with it.');
+});
+
+it.each([
+  ['is not active', { active: false }, /^The access token is not valid\. Get a new one\.$/],
+  ['is no access token', { kind: TokenKind.REFRESH_TOKEN }, /^The access token is not valid/],
+  [
+    'is for another API',
+    { aud: 'urn:orders' },
+    /^The access token is for another API\. Get one for urn:tessera:admin/,
+  ],
+  [
+    'is of another tenant than its application',
+    { tenantId: 'other' },
+    /^The application of the access token is no longer active/,
+  ],
+  [
+    'is of another issuer',
+    { iss: own },
+    /^The access token is of another issuer than its tenant has now\. Get a new one\.$/,
+  ],
+])('refuses a token that %s', async (_what, token, message) => {
+  await expect(letIn({ token })).rejects.toMatchObject(refused(message));
+});
+
+it.each([shared, 'https://other.example'])(
+  'refuses a token of %s for a tenant that has an issuer of its own',
+  async (iss) => {
+    await expect(letIn({ tenant: acme, token: { iss } })).rejects.toMatchObject(refused(/another issuer/));
+  },
+);
+
+it('refuses a token of the shared issuer once the operator tenant has an issuer of its own', async () => {
+  const tenant = { tenantId: 'ops', issuer: own };
+  await expect(letIn({ tenant, token: { iss: shared } })).rejects.toMatchObject(refused(/another issuer/));
+  expect((await letIn({ tenant })).principal).toMatchObject({ everyTenant: true });
+});
+
+it('says that a tenant without an issuer of its own administers nothing', async () => {
+  const letting = letIn({ tenant: { tenantId: 'acme', issuer: '' } });
+  await expect(letting).rejects.toMatchObject({
+    code: 'insufficient_scope',
+    message:
+      'The tenant acme does not administer itself: give acme an issuer of its own, or use an access token of the operator tenant (TESSERA_OPERATOR_TENANT).',
+  });
+});
+
+it.each([
+  ['application', { application: { status: Status.DISABLED } }, /^The application/],
+  ['tenant', { tenant: { tenantId: 'ops', status: Status.DISABLED } }, /^The application/],
+  ['person', { user: { status: Status.DISABLED } }, /^The person of the access token is no longer active/],
+])('refuses a token whose %s is disabled', async (_what, world, message) => {
+  await expect(letIn(world as World)).rejects.toMatchObject(refused(message));
+});
+
+it('refuses a person whom the application is not for', async () => {
+  const application = { allowedRoles: ['staff'] };
+  await expect(letIn({ application })).rejects.toMatchObject(refused(/^The person of the access token/));
+  const user = { roles: ['staff', 'tessera.administrator'] };
+  expect((await letIn({ application, user })).scopes).toEqual([read]);
+});
+
+it.each([
+  ['its token does not have', { token: { scope: 'openid' } }, []],
+  ['its application no longer has', { application: { scopes: [] } }, []],
+  [
+    'its application has of another API',
+    { application: { scopes: [{ name: read, audience: 'urn:x' }] } },
+    [],
+  ],
+  ['no role of the person has', { user: { roles: ['clerk'] } }, []],
+  ['nobody has as a built-in one', { token: { scope: `${read} admin.nothing` } }, [read]],
+])('gives no scope that %s', async (_what, world, scopes) => {
+  expect((await letIn(world as unknown as World)).scopes).toEqual(scopes);
+});
+
+it('takes an unknown application as no longer active, and no answer for no answer', async () => {
+  await expect(letIn({ failing: Code.NotFound })).rejects.toMatchObject(refused(/^The application/));
+  await expect(letIn({ failing: Code.Unavailable })).rejects.toMatchObject({ code: Code.Unavailable });
+});
