@@ -1,7 +1,7 @@
 import { announceAdministration, serveAdministration, type AdminConfig } from '@tessera/admin';
+import { opaqueValue, Secret, systemRandom } from '@tessera/kit';
 import type { Lifecycle, ProcessConfig, RpcConfig, Runtime } from '@tessera/process';
 import type { BuiltService, RpcCredentials } from '@tessera/rpc';
-import { developmentSecret } from './development-secret.ts';
 
 type Config = AdminConfig & RpcConfig & ProcessConfig;
 
@@ -27,13 +27,15 @@ export async function administer(
     return;
   }
   const { TESSERA_DATA_DIR: directory, TESSERA_RPC_TOKEN: shared } = config;
-  const token = shared ?? (await developmentSecret(directory, 'operator'));
+  // A new one at each start: what an earlier process left in its file, if it was killed, is worth nothing.
+  const token = shared ?? new Secret(opaqueValue('', systemRandom));
   const credentials: RpcCredentials =
     shared === undefined ? { kind: 'token', token, of: 'operator' } : { kind: 'token', token };
   const settings = { ...config, TESSERA_ADMIN_PORT: config.TESSERA_ADMIN_PORT ?? 0 };
   const server = await serveAdministration(admin, settings, { ...options, credentials });
   if (server === undefined) return;
   lifecycle.onDrain(() => server.drain());
-  const host = server.host.includes(':') ? `[${server.host}]` : server.host;
+  const here = { '0.0.0.0': '127.0.0.1', '::': '::1' }[server.host] ?? server.host;
+  const host = here.includes(':') ? `[${here}]` : here;
   lifecycle.onClose(await announceAdministration(directory, { target: `${host}:${server.port}`, token }));
 }

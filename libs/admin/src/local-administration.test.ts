@@ -1,8 +1,8 @@
 import { Secret } from '@tessera/kit';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { announceAdministration, findAdministration } from './local-administration.ts';
 
 describe('the file that tells the command line where a process with embedded stores is', () => {
@@ -36,11 +36,56 @@ describe('the file that tells the command line where a process with embedded sto
   it.each(['', '{}', '{"target": 1, "token": "t0"}', '{"target": "a:1", "token": "t0", "more": true}'])(
     'is refused with %j in it, which is not repeated',
     async (content) => {
-      await writeFile(path(), content);
+      await writeFile(path(), content, { mode: 0o600 });
       const refused = findAdministration(directory);
       await expect(refused).rejects.toThrow('is not what a running process writes. Remove it');
       await expect(refused).rejects.not.toThrow('t0');
       expect(await readFile(path(), 'utf8')).toBe(content);
     },
   );
+
+  it.each([0o644, 0o640, 0o604, 0o660, 0o700])(
+    'is refused with mode %o, and told how to mend it',
+    async (mode) => {
+      const withdraw = await announce('127.0.0.1:1');
+      await chmod(path(), mode);
+      await expect(findAdministration(directory)).rejects.toThrow(
+        /not for its user alone.*Remove it and start/,
+      );
+      await withdraw();
+    },
+  );
+
+  it.each([
+    'api.evil.example:80',
+    '127.0.0.1.evil.example:80',
+    '127.0.0.1:80@evil.example:80',
+    '10.0.0.1:80',
+    '0.0.0.0:80',
+    '127.0.0.1',
+    '127.0.0.1:80/path',
+  ])('is refused if it names %s, which is not this machine', async (target) => {
+    const withdraw = await announce(target);
+    await expect(findAdministration(directory)).rejects.toThrow('does not name an address of this machine');
+    await withdraw();
+  });
+
+  it.each(['127.0.0.1:1', '[::1]:1', 'localhost:1'])('may name %s', async (target) => {
+    const withdraw = await announce(target);
+    expect((await findAdministration(directory))?.target).toBe(target);
+    await withdraw();
+  });
+
+  it('is refused as a link, and as a file of another user', async () => {
+    const withdraw = await announce('127.0.0.1:1');
+    const other = join(directory, 'other.json');
+    await rename(path(), other);
+    await symlink(other, path());
+    await expect(findAdministration(directory)).rejects.toThrow('is a link. Remove it');
+    await rename(other, path());
+    const owner = vi.spyOn(process, 'getuid').mockReturnValue(4_321);
+    await expect(findAdministration(directory)).rejects.toThrow('belongs to another user. Run the command');
+    owner.mockRestore();
+    await withdraw();
+  });
 });

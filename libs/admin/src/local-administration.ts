@@ -1,5 +1,6 @@
 import { Secret, uuid } from '@tessera/kit';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -38,18 +39,59 @@ export async function announceAdministration(
   };
 }
 
-/** What a running process wrote; undefined without one. Throws Error for a file that it did not write. */
+/**
+ * What a running process wrote; undefined without one. Anybody may have made the folder that a command runs in: throws Error, with what to
+ * change, for a file that is not the user's own and for nobody else to read, that names another machine, or that no process wrote.
+ */
 export async function findAdministration(dataDirectory: string): Promise<LocalAdministration | undefined> {
   const path = pathIn(dataDirectory);
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const text = await readOwn(path);
   if (text === undefined) return undefined;
-  try {
-    const { target, token } = contents.parse(JSON.parse(text));
-    return { target, token: new Secret(token) };
-  } catch {
+  const { success, data } = contents.safeParse(parsed(text));
+  if (!success)
     throw new Error(`${path} is not what a running process writes. Remove it and start the process again.`);
+  const { target, token } = data;
+  if (!loopback.test(target))
+    throw new Error(
+      `${path} does not name an address of this machine. Set TESSERA_ADMIN_HOST to 127.0.0.1 and start the process again, or use tessera login.`,
+    );
+  return { target, token: new Secret(token) };
+}
+
+const loopback = /^(?:127\.0\.0\.1|\[::1\]|localhost):\d{1,5}$/;
+
+/** The text of a file that only its user can have written and can read, checked on the open file. */
+async function readOwn(path: string): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      if (error.code === 'ELOOP')
+        throw new Error(`${path} is a link. Remove it and start the process again.`);
+      throw error;
+    },
+  );
+  if (file === undefined) return undefined;
+  try {
+    const status = await file.stat();
+    if (!status.isFile()) throw new Error(`${path} is not a file. Remove it and start the process again.`);
+    if (status.uid !== process.getuid?.())
+      throw new Error(
+        `${path} belongs to another user. Run the command as that user, or set TESSERA_DATA_DIR to a data directory of your own.`,
+      );
+    if ((status.mode & 0o777) !== 0o600)
+      throw new Error(
+        `${path} is not for its user alone, as a running process writes it (mode 0600). Remove it and start the process again.`,
+      );
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -122,7 +122,9 @@ describe('tessera login', () => {
       const { run, file } = await world([answer('at1', 600)]);
       const folder = join(file, '..', '..', 'data');
       await mkdir(folder);
-      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token: 'x' }));
+      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token: 'x' }), {
+        mode: 0o600,
+      });
       const { code, said } = await run(`login --no-qr --issuer ${issuer}`, { TESSERA_DATA_DIR: folder });
       expect(code, said).toBe(0);
       expect(JSON.parse((await run('context list -o json')).said)).toMatchObject([{ api: expected }]);

@@ -88,6 +88,5 @@ async function apiAtHand({ environment }: Terminal): Promise<string> {
   const found = await findAdministration(environment['TESSERA_DATA_DIR'] || '.tessera').catch(
     () => undefined,
   );
-  const isHere = found !== undefined && /^(?:127\.0\.0\.1|\[::1\]|localhost):\d+$/.test(found.target);
-  return isHere ? `http://${found.target}` : defaultApi;
+  return found === undefined ? defaultApi : `http://${found.target}`;
 }

@@ -203,3 +203,38 @@ it('beside embedded stores the command line works at once, and so does a person 
   expect(await server.stop()).toBe(0);
   await expect(stat(announced)).rejects.toThrow('ENOENT');
 });
+
+it('a process that was killed leaves no credential that the next one takes', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
+  const server = new ServerProcess('standalone', entryOf('standalone'));
+  onTestFinished(async () => {
+    await server.kill();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const settings = { TESSERA_DATA_DIR: directory, TESSERA_HTTP_PORT: String(await freePort()) };
+  const announced = async () =>
+    JSON.parse(await readFile(join(directory, 'administration.json'), 'utf8')) as {
+      target: string;
+      token: string;
+    };
+  const started = async (former = '') => {
+    server.start(settings);
+    await eventually('its credential is new', async () => (await announced()).token !== former);
+    return announced();
+  };
+  const status = async ({ target }: { target: string }, { token }: { token: string }) =>
+    (
+      await fetch(`http://${target}/tessera.admin.v1.TenantsService/List`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{}',
+      })
+    ).status;
+  const before = await started();
+  expect(await status(before, before)).toBe(200);
+  await server.kill();
+  expect(await announced()).toEqual(before);
+  const after = await started(before.token);
+  expect(await status(after, after)).toBe(200);
+  expect(await status(after, before)).toBe(401);
+});
