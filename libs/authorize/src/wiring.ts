@@ -21,7 +21,7 @@ import { createConsentStore } from './consent/consents.postgres.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './interaction/visits.ts';
-import { createGuessLimits } from './methods/guess-limits.ts';
+import { codeLimits, createGuessLimits } from './methods/guess-limits.ts';
 import type { SignInLimits } from './methods/guess-limits.ts';
 import { createKnownBrowserCounters } from './methods/known-browsers.ts';
 import { createPasswordLockOf } from './methods/password-lock.ts';
@@ -255,6 +255,7 @@ function limitsOf(config: AuthorizeConfig): SignInLimits {
   const windowSeconds = config.TESSERA_LOGIN_FAILURES_WINDOW;
   return {
     account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
+    codes: codeLimits,
     person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
     knownBrowser: {
       name: 'sign-in.known-browser',

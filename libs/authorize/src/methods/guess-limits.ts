@@ -27,12 +27,23 @@ export interface SignInLimits {
   readonly person: LimitRule;
   /** By a person and a browser in which that person has signed in before, instead of `account` and `person`. */
   readonly knownBrowser: LimitRule;
+  /** Of a code, in addition: by the person, or by the person and a known browser. Their windows grow, and a right code clears none. */
+  readonly codes: readonly LimitRule[];
   readonly address: LimitRule;
   /** As `account`, successful sign-ins included. */
   readonly accountTotal: LimitRule;
   /** As `address`, successful sign-ins included. */
   readonly addressTotal: LimitRule;
 }
+
+/** The factor of codes of an app and of recovery codes. */
+export const codeFactor = 'totp';
+
+/** Failed codes in longer windows: with a known password nobody has more than a hundred a day (RFC 4226 §7.3). */
+export const codeLimits: readonly LimitRule[] = [
+  { name: 'sign-in.codes-2h', limit: 30, windowSeconds: 2 * 3600 },
+  { name: 'sign-in.codes-24h', limit: 100, windowSeconds: 24 * 3600 },
+];
 
 /** A limit, and the key of the counter that an attempt was counted on. */
 type Counted = readonly [LimitRule, string];
@@ -132,6 +143,9 @@ export function createGuessLimits(deps: {
       own === undefined ? [limits.account, account] : [limits.knownBrowser, keyed(own)],
       failed,
     );
+    const longer = factor === codeFactor ? limits.codes : [];
+    for (const rule of longer)
+      await begin(from, attempt, [rule, own === undefined ? account : keyed(own)], failed);
     // A sign-in counts once, however many factors it has.
     if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
@@ -201,9 +215,13 @@ function createCounting({
     return new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
   }
 
-  /** `right`: forgets the failed attempts, but not those of the address: they may be of other accounts. */
+  /**
+   * `right`: forgets the failed attempts, but not those of the address, which may be of other accounts, nor those of codes in longer windows:
+   * the person signs in between the guesses of somebody who knows the password.
+   */
   async function end({ begun }: Attempt, outcome: 'failed' | 'withdrawn' | 'right'): Promise<void> {
-    const right = (rule: LimitRule) => (rule === limits.address ? 'withdrawn' : 'forgiven');
+    const kept = new Set([limits.address, ...limits.codes]);
+    const right = (rule: LimitRule) => (kept.has(rule) ? 'withdrawn' : 'forgiven');
     await Promise.all(
       begun.map(([rule, key]) => limiter.endGuess(rule, key, outcome === 'right' ? right(rule) : outcome)),
     );

@@ -4,7 +4,7 @@ import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy, Step, StepResult, Verified } from '../../interaction/step.ts';
 import type { Visit } from '../../store/store.ts';
-import { factorSince } from '../guess-limits.ts';
+import { codeFactor, factorSince } from '../guess-limits.ts';
 import type { LimitGuesses } from '../guess-limits.ts';
 
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
@@ -62,7 +62,7 @@ export function createTakeCode({ directoryService, directory, limitGuesses }: Ta
       return { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
     }
 
-    const guess = { tenantId, clientId, identifier: userId, factor: 'totp' };
+    const guess = { tenantId, clientId, identifier: userId, factor: codeFactor };
     const whose = async () => {
       const user = await directory.user(tenantId, userId, from.call.onward());
       return { userId, since: factorSince(user) };
