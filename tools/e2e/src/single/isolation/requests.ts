@@ -230,6 +230,10 @@ async function endsOf(tenant: Tenant): Promise<JsonObject> {
 }
 
 const tokenCalls: readonly GoodRequest[] = [
+  {
+    method: 'AuthorizeService.GetLock',
+    request: async (tenant) => ({ tenantId: tenant.id, userId: tenant.userId }),
+  },
   { method: 'AuthorizeService.CountEndedSessions', request: endsOf },
   { method: 'TokenService.CountEnded', request: endsOf },
   {
