@@ -232,7 +232,7 @@ async function endsOf(tenant: Tenant): Promise<JsonObject> {
 const tokenCalls: readonly GoodRequest[] = [
   {
     method: 'AuthorizeService.GetLock',
-    request: async (tenant) => ({ tenantId: tenant.id, userId: tenant.userId }),
+    request: async (tenant) => ({ tenantId: tenant.id, userId: (await tenant.session()).userId }),
   },
   { method: 'AuthorizeService.CountEndedSessions', request: endsOf },
   { method: 'TokenService.CountEnded', request: endsOf },
