@@ -233,6 +233,8 @@ const tokenCalls: readonly GoodRequest[] = [
   {
     method: 'AuthorizeService.GetLock',
     request: async (tenant) => ({ tenantId: tenant.id, userId: (await tenant.session()).userId }),
+    // Nobody is locked here, as guesses have no limits.
+    isNew: true,
   },
   { method: 'AuthorizeService.CountEndedSessions', request: endsOf },
   { method: 'TokenService.CountEnded', request: endsOf },
