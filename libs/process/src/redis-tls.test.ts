@@ -8,7 +8,8 @@ import {
   startReplicatedRedis,
 } from '@tessera/test-kit/provision';
 import type { RedisTlsFiles } from '@tessera/test-kit/provision';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTcpProxy } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError, loadConfig } from './config/load-config.ts';
 import { processConfig, redisOptions } from './config/settings-of-every-process.ts';
 import { Secret } from '@tessera/kit';
@@ -94,6 +95,55 @@ describe('Redis over TLS', () => {
     for (let i = 0; i < 10; i += 1) expect(await redis.call('SET', `n${i}:k`, 'v')).toBe('OK');
     await expect(ping(url, { ...ours, ca: stranger.ca })).rejects.toMatchObject(untrusted);
   });
+});
+
+const shapes: Record<string, () => Promise<string>> = {
+  'one server': async () => kept(await startRedis({ tls: files })).tlsUrl,
+  Sentinels: async () => kept(await startReplicatedRedis({ tls: files })).url,
+  'a cluster': async () => kept(await startRedisCluster({ tls: files })).url,
+};
+
+describe('a TLS handshake with Redis that breaks', () => {
+  it.each(Object.keys(shapes))('ends no process: %s', async (shape) => {
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    process.on('uncaughtException', note);
+    onTestFinished(() => void process.off('uncaughtException', note));
+    const { url, spoil } = await spoiled(await (shapes[shape]?.() ?? ''));
+    for (let round = 0; round < 20; round += 1) {
+      // From the first byte of the server's hello to what it sends after the handshake; every fourth time it is whole.
+      spoil(round % 4 === 0 ? undefined : round * 142);
+      // Closed at different moments: Redis answers a handshake that its client leaves with a fatal alert.
+      const redis = await openRedis({ url, tls: ours, openTimeoutMs: 20 + round * 10 });
+      await redis.call('PING').catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'temporarily_unavailable' });
+      });
+      await redis.close();
+    }
+    spoil(undefined);
+    expect(await ping(url, ours)).toBe('PONG');
+    expect(uncaught).toEqual([]);
+  });
+
+  /** The same servers by way of proxies that change one byte of what each of them sends. */
+  async function spoiled(target: string) {
+    const { protocol, hosts, path } =
+      /^(?<protocol>[a-z+]+):\/\/(?<hosts>[^/]+)(?<path>.*)$/.exec(target)?.groups ?? {};
+    const proxies = await Promise.all((hosts ?? '').split(',').map((host) => openTcpProxy(`tcp://${host}`)));
+    closing.push(() => Promise.all(proxies.map((proxy) => proxy.close())));
+    const near = proxies.map((proxy) => new URL(proxy.url).host).join(',');
+    function spoil(at: number | undefined): void {
+      for (const proxy of proxies) {
+        let left = at ?? Infinity;
+        proxy.rewrite((answer) => {
+          if (left >= 0 && left < answer.length) answer.writeUInt8((answer[left] ?? 0) ^ 0xff, left);
+          left -= answer.length;
+          return answer;
+        });
+      }
+    }
+    return { url: `${protocol}://${near}${path}`, spoil };
+  }
 });
 
 describe('the settings of TLS to Redis', () => {

@@ -26,24 +26,43 @@ export const secrets = {
 /** A process that runs in the checkout is not for tests. */
 const nowhere = { TESSERA_DATA_DIR: join(tmpdir(), 'tessera-is-not-here') };
 
+/** What a command has printed. */
+export interface Printed {
+  readonly code: number;
+  /** Standard output alone: what a script reads. */
+  readonly out: string;
+  /** Results and messages, in their order. */
+  readonly said: string;
+}
+
 /** Runs a command. Resolves with its exit code and output, results and messages. */
-export async function tessera(
+export async function tessera(...of: Parameters<typeof printed>): Promise<Pick<Printed, 'code' | 'said'>> {
+  const { code, said } = await printed(...of);
+  return { code, said };
+}
+
+/** Runs a command. Resolves with all that it printed. */
+export async function printed(
   words: string,
   environment: Record<string, string>,
   fetchFrom: typeof fetch = async () => Promise.reject(new TypeError('fetch failed')),
   input = '',
-): Promise<{ code: number; said: string }> {
-  let said = '';
+): Promise<Printed> {
+  let [out, said] = ['', ''];
   const terminal: Terminal = {
     environment: { ...nowhere, ...environment },
-    out: (text) => (said += text),
+    out: (text) => {
+      out += text;
+      said += text;
+    },
     say: (text) => (said += text),
     input: async () => input,
     sleep: async () => undefined,
     now: () => Date.now(),
     fetch: fetchFrom,
   };
-  return { code: await run(words.split(' '), terminal), said };
+  const code = await run(words.split(' '), terminal);
+  return { code, out, said };
 }
 
 /** Writes a file, which replaces the one before. Resolves with its path. */

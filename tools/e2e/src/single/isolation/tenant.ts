@@ -304,12 +304,12 @@ export class Tenant {
     return { tenantId: this.id, userId: textAt(person, 'userId'), seed: this.newName() };
   }
 
-  /** The codes of that app, of the time step before this one and of this one. */
+  /** The codes of that app, of this time step and of the next. Both are taken for at least 30 s. */
   async codeOf(proposal: JsonObject): Promise<{ readonly code: string; readonly next: string }> {
     const proposed = await this.#calls.get('DirectoryService.ProposeTotp', proposal);
     const app = URI.parse(textAt(proposed, 'uri')) as TOTP;
     const now = Date.now();
-    return { code: app.generate({ timestamp: now - 30_000 }), next: app.generate({ timestamp: now }) };
+    return { code: app.generate({ timestamp: now }), next: app.generate({ timestamp: now + 30_000 }) };
   }
 
   /** A code of an app that a new person has enrolled. */
