@@ -1,4 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -105,10 +107,7 @@ const shapes: Record<string, () => Promise<string>> = {
 
 describe('a TLS handshake with Redis that breaks', () => {
   it.each(Object.keys(shapes))('ends no process: %s', async (shape) => {
-    const uncaught: unknown[] = [];
-    const note = (error: unknown) => void uncaught.push(error);
-    process.on('uncaughtException', note);
-    onTestFinished(() => void process.off('uncaughtException', note));
+    const uncaught = uncaughtErrors();
     const { url, spoil } = await spoiled(await (shapes[shape]?.() ?? ''));
     for (let round = 0; round < 20; round += 1) {
       // From the first byte of the server's hello to what it sends after the handshake; every fourth time it is whole.
@@ -124,6 +123,48 @@ describe('a TLS handshake with Redis that breaks', () => {
     expect(await ping(url, ours)).toBe('PONG');
     expect(uncaught).toEqual([]);
   });
+
+  it('ends no process when an alert follows a refused certificate after the client has left', async () => {
+    const uncaught = uncaughtErrors();
+    const { tlsUrl } = kept(await startRedis({ tls: files }));
+    const late = await answeringAfterTheEnd(Number(new URL(tlsUrl).port));
+    for (let round = 0; round < 5; round += 1) {
+      const url = `rediss://127.0.0.1:${late.port}`;
+      const redis = await openRedis({ url, tls: { ...ours, ca: stranger.ca }, openTimeoutMs: 50 });
+      await redis.close();
+      await expect.poll(() => late.answered()).toBe(round + 1);
+    }
+    // The sockets have emitted what they had to.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(uncaught).toEqual([]);
+  });
+
+  function uncaughtErrors(): unknown[] {
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    process.on('uncaughtException', note);
+    onTestFinished(() => void process.off('uncaughtException', note));
+    return uncaught;
+  }
+
+  /** Passes on what a server sends, in one piece, only when its client has ended the connection and the server has answered that. */
+  async function answeringAfterTheEnd(port: number) {
+    let answered = 0;
+    const server = createServer({ allowHalfOpen: true }, (near) => {
+      const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      const answer: Buffer[] = [];
+      far.on('data', (data: Buffer) => void answer.push(data));
+      far.on('end', () => {
+        near.end(Buffer.concat(answer));
+        answered += 1;
+      });
+      near.on('data', (data) => void far.write(data)).on('end', () => far.end());
+      for (const socket of [near, far]) socket.on('error', () => void (near.destroy(), far.destroy()));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve)));
+    return { port: (server.address() as AddressInfo).port, answered: () => answered };
+  }
 
   /** The same servers by way of proxies that change one byte of what each of them sends. */
   async function spoiled(target: string) {

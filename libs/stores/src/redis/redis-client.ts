@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions as ClientOptions } from 'ioredis';
 import type { Secret } from '@tessera/kit';
 import type { RedisTarget } from './redis-url.ts';
+import { tolerateSecondErrors } from './tls-sockets.ts';
 
 /** Certificates for TLS to Redis, in PEM. */
 export interface RedisTls {
@@ -34,6 +35,7 @@ export interface RedisConnection {
 }
 
 export function createConnection(settings: ClientSettings): RedisConnection {
+  if (settings.target.tls) tolerateSecondErrors();
   return settings.target.shape === 'cluster' ? clusterConnection(settings) : singleConnection(settings);
 }
 
