@@ -35,6 +35,12 @@ const rules: readonly Rule[] = [
     files: sources,
   },
   { problem: 'work put off', pattern: /\b(?:TODO|FIXME|XXX)\b/, files: sources },
+  {
+    problem: 'the table of policies repeated (libs/oauth ranks them)',
+    pattern: /'(?:second-factor|phishing-resistant)'|authenticationPolicy(?::| [=!]==) '[^']/,
+    files:
+      /^(?:apps|libs)\/(?!oauth\/src\/token\/authentication-class)(?!.*\/testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
   { problem: 'the host of a registry', pattern: /"resolved": "[a-z+]+:\/\//, files: /^package-lock\.json$/ },
 ];
 

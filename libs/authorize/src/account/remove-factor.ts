@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DirectoryClient } from '@tessera/directory-client';
+import { hasTwoFactors } from '@tessera/oauth';
 import { AccountProblem } from '@tessera/proto-gen/account';
 import type { PersonService } from '@tessera/proto-gen/person';
 import type { Client } from '@tessera/rpc';
@@ -46,7 +47,7 @@ export function methodsWithout(methods: readonly string[], factor: 'totp' | 'pas
   const gone = factor === 'totp' ? ['otp'] : ofPasskeys;
   const left = methods.filter((method) => !gone.includes(method) && method !== 'mfa');
   const isStillTwo = left.includes('otp') || left.includes('user');
-  return methods.includes('mfa') && isStillTwo ? [...left, 'mfa'] : left;
+  return hasTwoFactors(methods) && isStillTwo ? [...left, 'mfa'] : left;
 }
 
 /** A moment, until what is cached says that the app is gone: the new session would be asked for a code of it. */

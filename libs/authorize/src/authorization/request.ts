@@ -7,7 +7,6 @@ import {
   acrValues,
   grantScopes,
   oneFactorAcr,
-  phishingResistantAcr,
   matchesRegistered,
   missingPkce,
   noRequestedClaims,
@@ -50,10 +49,8 @@ export interface CheckedRequest {
   readonly maxAge: number | undefined;
   /** Claims requested by name to which the scopes of the application entitle it. */
   readonly claims: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
-  /** Whether the client accepts no sign-in by one factor. */
-  readonly needsTwoFactors: boolean;
-  /** Whether it accepts nothing but a passkey. */
-  readonly needsPhishingResistance: boolean;
+  /** Classes of sign-ins (`acr`) that the client asks for; the strongest one counts. */
+  readonly neededClasses: readonly string[];
   /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint, and §5.5.1, sub); empty for anyone. */
   readonly hintedUserId: string;
   readonly issuer: string;
@@ -77,8 +74,7 @@ interface Draft {
   prompt?: ReadonlySet<PromptValue>;
   maxAge?: number | undefined;
   claims?: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
-  needsTwoFactors?: boolean;
-  needsPhishingResistance?: boolean;
+  neededClasses?: readonly string[];
   hintedUserId: string;
   readonly idTokenHintIsInvalid: boolean;
 }
@@ -134,8 +130,7 @@ export async function checkRequest(
     prompt: settled(draft.prompt),
     maxAge: draft.maxAge,
     claims: settled(draft.claims),
-    needsTwoFactors: settled(draft.needsTwoFactors),
-    needsPhishingResistance: settled(draft.needsPhishingResistance),
+    neededClasses: settled(draft.neededClasses),
     hintedUserId: draft.hintedUserId,
     issuer,
   };
@@ -295,9 +290,7 @@ function checkClaims(draft: Draft): void {
     idToken: entitledClaims(asked.idToken, scopes),
   };
   const askedAcr = parameter(draft.parameters, 'acr_values')?.split(' ') ?? [];
-  const needed = [asked.acrValues, askedAcr].map(weakestClass);
-  draft.needsTwoFactors = needed.some((acr) => acr !== oneFactorAcr);
-  draft.needsPhishingResistance = needed.includes(phishingResistantAcr);
+  draft.neededClasses = [asked.acrValues, askedAcr].map(weakestClass);
   if (asked.subject === '') return;
   if (draft.hintedUserId !== '' && draft.hintedUserId !== asked.subject) {
     throw new OAuthError('login_required', 'The id_token_hint and the requested sub name different people.');

@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { ClientRedirect } from '@tessera/oauth';
+import { neededFactors, type ClientRedirect } from '@tessera/oauth';
 import type { Application, Tenant, User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import { checkRequest, isRefusal } from '../authorization/request.ts';
@@ -133,13 +133,9 @@ function needsOf({
   readonly application?: Application | undefined;
   readonly request?: CheckedRequest;
 }): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail' | 'registers'> {
-  const policies = [tenant, application].map((record) => record?.authenticationPolicy);
-  const needsPhishingResistance =
-    policies.includes('phishing-resistant') || request?.needsPhishingResistance === true;
-  const needsTwoFactors = policies.includes('second-factor') || request?.needsTwoFactors === true;
+  const policies = [tenant, application].map((record) => record?.authenticationPolicy ?? '');
   return {
-    needsTwoFactors: needsTwoFactors || needsPhishingResistance,
-    needsPhishingResistance,
+    ...neededFactors(policies, request?.neededClasses),
     sendsMail: tenant?.sendsMail === true,
     registers: tenant?.sendsMail === true && !['', 'closed'].includes(tenant.registration),
   };

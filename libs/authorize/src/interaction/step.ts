@@ -1,22 +1,18 @@
-import { hasTwoFactors, resistsPhishing, temporarilyUnavailable } from '@tessera/oauth';
+import { hasNeededFactors, temporarilyUnavailable, type NeededFactors } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Departure, KnownPerson, UpstreamSession, Visit } from '../store/store.ts';
 
 /** What decides which steps a visit needs, by the current records. */
-export interface Policy {
+export interface Policy extends NeededFactors {
   readonly tenantId: string;
   /** Application that the person signs in to; empty at our own pages. */
   readonly clientId: string;
   /** Undefined at our own pages. */
   readonly request: CheckedRequest | undefined;
-  /** Whether a sign-in by one factor is not enough. */
-  readonly needsTwoFactors: boolean;
   /** Whether who has a second factor must use one. */
   readonly needsOwnFactor: boolean;
-  /** Whether a passkey must be among them. */
-  readonly needsPhishingResistance: boolean;
   /** Whether people of the tenant can be sent mail. */
   readonly sendsMail: boolean;
   /** Whether somebody may make an account there. */
@@ -99,10 +95,7 @@ export function stepOfForm(steps: readonly Step[], due: Step, name: string): Ste
 }
 
 /** Throws `temporarily_unavailable` if the steps let a person pass with fewer factors than are needed, as records may be out of date. */
-export function requireFactors(
-  { needsTwoFactors, needsPhishingResistance }: Policy,
-  { methods }: KnownPerson,
-): void {
-  if ((needsTwoFactors && !hasTwoFactors(methods)) || (needsPhishingResistance && !resistsPhishing(methods)))
+export function requireFactors(policy: Policy, { methods }: KnownPerson): void {
+  if (!hasNeededFactors(policy, methods))
     throw temporarilyUnavailable(new Error('a second factor is missing'));
 }

@@ -1,4 +1,4 @@
-import { adminRoles, adminScopes, introspectionScope } from '@tessera/oauth';
+import { adminRoles, adminScopes, introspectionScope, weakestPolicy } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { DeclaredApplication } from './fields.ts';
 
@@ -60,7 +60,7 @@ function checkGrants(application: Checked, report: Report): void {
   }
   checkBackchannelLogout(application, report);
   if (ciba.approval === 'webhook' && ciba.url === '') report(['ciba', 'url'], 'is required');
-  if (ciba.approval === 'webhook' && authenticationPolicy !== 'any')
+  if (ciba.approval === 'webhook' && authenticationPolicy !== weakestPolicy)
     report(['authenticationPolicy'], 'must be any where a webhook approves: nobody signs in there');
   if (ciba.approval === 'page' && ciba.url !== '') report(['ciba', 'url'], 'is for webhooks only');
   checkDelivery(application, report);

@@ -5,6 +5,7 @@ import {
   logoutRedirectUriProblem,
   redirectUriProblem,
   scopesWithClaims,
+  weakestPolicy,
 } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
 import { z } from 'zod';
@@ -196,7 +197,7 @@ export const applicationFields = {
       'whether it is not of the company: it asks people for their consent, once and when it asks for more (default `false`)',
   }),
   authenticationPolicy: field({
-    schema: z.enum(authenticationPolicies).default('any'),
+    schema: z.enum(authenticationPolicies).default(weakestPolicy),
     stored: 'text',
     reference:
       "what its sign-ins and approvals need, as for tenants: the stronger one of the tenant's and its own counts (default `any`); not with `ciba.approval: webhook`, which has no sign-in",

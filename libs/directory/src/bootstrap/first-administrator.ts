@@ -1,5 +1,5 @@
 import { eventBase } from '@tessera/audit';
-import { administratorRole } from '@tessera/oauth';
+import { administratorRole, weakestPolicy } from '@tessera/oauth';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
@@ -103,7 +103,7 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     name: 'Operators',
     status: 'active',
     issuer: '',
-    authenticationPolicy: 'any',
+    authenticationPolicy: weakestPolicy,
     passkeyDomain: 'own',
     registration: 'closed',
     registrationDomains: [],

@@ -1,4 +1,4 @@
-import { authenticationPolicies } from '@tessera/oauth';
+import { authenticationPolicies, weakestPolicy } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, type RecordOf } from '../fields/field.ts';
@@ -38,7 +38,7 @@ export const tenantFields = {
       'without it the tenant is served at the shared one',
   }),
   authenticationPolicy: field({
-    schema: z.enum(authenticationPolicies).default('any'),
+    schema: z.enum(authenticationPolicies).default(weakestPolicy),
     stored: 'text',
     reference:
       'what every sign-in needs: `any` (default), `second-factor`: people without one set up an authenticator app when they sign in, or `phishing-resistant`: a passkey',

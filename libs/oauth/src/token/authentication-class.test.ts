@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { acrOf, meetsAcr, meetsPolicy } from './authentication-class.ts';
+import {
+  acrOf,
+  acrValues,
+  authenticationPolicies,
+  meetsAcr,
+  meetsPolicy,
+  neededFactors,
+} from './authentication-class.ts';
 
 describe('the class of a sign-in (OIDC Core §2)', () => {
   it.each([
@@ -36,7 +43,28 @@ describe('the class of a sign-in (OIDC Core §2)', () => {
     ['phishing-resistant', ['pwd', 'otp', 'mfa'], false],
     ['phishing-resistant', ['swk', 'user', 'mfa'], true],
     ['of a later version', ['pwd', 'otp', 'mfa'], false],
+    ['of a later version', ['swk', 'user', 'mfa'], true],
   ])('is enough for the policy %j after %j: %s', (policy, methods, isMet) => {
     expect(meetsPolicy(policy, methods)).toBe(isMet);
+  });
+
+  const none = { needsTwoFactors: false, needsPhishingResistance: false };
+  const two = { needsTwoFactors: true, needsPhishingResistance: false };
+  const strongest = { needsTwoFactors: true, needsPhishingResistance: true };
+  it.each([
+    [[], [], none],
+    [['', 'any'], ['1'], none],
+    [['any', 'second-factor'], [], two],
+    [['any'], ['1', '2'], two],
+    [['phishing-resistant', 'second-factor'], ['1'], strongest],
+    [['any'], ['3'], strongest],
+    [['any', 'of a later version'], [], strongest],
+    [['second-factor'], ['of a later version'], strongest],
+  ])('asked for by the policies %j and the classes %j needs %j', (policies, classes, needed) => {
+    expect(neededFactors(policies, classes)).toEqual(needed);
+  });
+
+  it('has a class for each policy', () => {
+    expect(authenticationPolicies).toHaveLength(acrValues.length);
   });
 });

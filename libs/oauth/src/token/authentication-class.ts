@@ -16,13 +16,51 @@ export function resistsPhishing(methods: readonly string[]): boolean {
   return hasTwoFactors(methods) && (methods.includes('hwk') || methods.includes('swk'));
 }
 
-/** What a tenant or an application may ask of sign-ins, the weakest first. */
+/** What a tenant or an application may ask of sign-ins, the weakest first: each asks for the class of `acrValues` at its place. */
 export const authenticationPolicies = ['any', 'second-factor', 'phishing-resistant'] as const;
 
-/** Whether a sign-in by these methods is enough for a policy. An unknown one, of a later version, is taken for the strongest. */
+/** The policy of who asks for nothing. */
+export const [weakestPolicy] = authenticationPolicies;
+
+/** What is needed of a sign-in beyond one factor. */
+export interface NeededFactors {
+  /** One factor is not enough. */
+  readonly needsTwoFactors: boolean;
+  /** Only factors that nobody can be tricked out of are enough. */
+  readonly needsPhishingResistance: boolean;
+}
+
+/** What some policies, and some classes that are asked for beside them, need together. An unknown one, of a later version, is taken for the strongest. */
+export function neededFactors(policies: readonly string[], classes: readonly string[] = []): NeededFactors {
+  const ranks = [
+    ...policies.map((policy) => rankIn(authenticationPolicies, policy === '' ? weakestPolicy : policy)),
+    ...classes.map((acr) => rankIn(acrValues, acr)),
+  ];
+  const isNeeded = (acr: string) => ranks.some((rank) => rank >= acrValues.indexOf(acr));
+  return {
+    needsTwoFactors: isNeeded(twoFactorsAcr),
+    needsPhishingResistance: isNeeded(phishingResistantAcr),
+  };
+}
+
+function rankIn(weakestFirst: readonly string[], name: string): number {
+  const rank = weakestFirst.indexOf(name);
+  return rank === -1 ? weakestFirst.length : rank;
+}
+
+/** Whether a sign-in by these methods has the needed factors. */
+export function hasNeededFactors(
+  { needsTwoFactors, needsPhishingResistance }: NeededFactors,
+  methods: readonly string[],
+): boolean {
+  return (
+    (!needsTwoFactors || hasTwoFactors(methods)) && (!needsPhishingResistance || resistsPhishing(methods))
+  );
+}
+
+/** Whether a sign-in by these methods is enough for a policy. */
 export function meetsPolicy(policy: string, methods: readonly string[]): boolean {
-  if (policy === '' || policy === 'any') return true;
-  return policy === 'second-factor' ? hasTwoFactors(methods) : resistsPhishing(methods);
+  return hasNeededFactors(neededFactors([policy]), methods);
 }
 
 /** The `acr` of a sign-in by its methods; undefined if they are not known. */

@@ -325,6 +325,31 @@ describe('where nothing but a passkey is accepted', () => {
     expect(await methodsOf(done, 'resistant-web')).toEqual(['pwd', 'swk', 'user', 'mfa']);
   });
 
+  it.each(['tenant', 'application'])(
+    'a policy of a later version, of the %s, is such a place too',
+    async (whose) => {
+      const later = { authenticationPolicy: 'of a later version' };
+      const tenantId = `later-${whose}`;
+      world.directory.addTenant(tenantId, whose === 'tenant' ? later : {});
+      const application = world.directory.applications.get('acme-web');
+      const client_id = `${tenantId}-web`;
+      const ofApplication = whose === 'application' ? later : {};
+      world.directory.addApplication(client_id, {
+        ...application,
+        clientId: client_id,
+        tenantId,
+        ...ofApplication,
+      });
+      const { username: identifier, userId } = account(tenantId, { hasPasskey: true, totpCode: '654321' });
+      const person = newPerson(world);
+      const first = await start(person, { client_id });
+      const page = await send(person, first, 'password', { identifier, password, passkeys });
+      expect(stepOf(page).name).toBe('passkey');
+      const done = await usePasskey(person, stepOf(page), userId);
+      expect(await methodsOf(done, client_id)).toEqual(['pwd', 'hwk', 'user', 'mfa']);
+    },
+  );
+
   it('a session by a password counts for nothing at our own pages, even where browsers have no passkeys', async () => {
     const { username: identifier, userId } = account('resistant');
     world.directory.addTenant('resistant', { authenticationPolicy: 'any' });

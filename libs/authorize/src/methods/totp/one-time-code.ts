@@ -1,4 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import { hasTwoFactors } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
@@ -23,7 +24,7 @@ export function createTotpStep(deps: {
     name: 'totp',
 
     async isDue({ call }, { tenantId, person }, { needsPhishingResistance }) {
-      if (person === undefined || person.methods.includes('mfa')) return false;
+      if (person === undefined || hasTwoFactors(person.methods)) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
       if (user === undefined) return true;
       // Who must use a passkey is asked for that alone.

@@ -1,4 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import { hasTwoFactors } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import { invalidContext } from '../../interaction/visits.ts';
@@ -21,7 +22,7 @@ export function createTotpEnrolmentStep(deps: {
     async isDue({ call }, { purpose, tenantId, person, done }, policy) {
       if (person === undefined || done.includes('totp_enrolment')) return false;
       const isMissing =
-        policy.needsTwoFactors && !policy.needsPhishingResistance && !person.methods.includes('mfa');
+        policy.needsTwoFactors && !policy.needsPhishingResistance && !hasTwoFactors(person.methods);
       if (!isMissing && purpose !== 'add_totp') return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
       return user !== undefined && !user.secondFactors.includes('totp');
