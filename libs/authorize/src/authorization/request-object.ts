@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import { z } from 'zod';
 
 const requestObject = z.object({
-  state: z.string().max(2048).optional(),
+  state: z.string().max(8192).optional(),
   response_mode: z.string().optional(),
 });
 

@@ -2,6 +2,7 @@ import {
   authorizationParameters,
   authorizationResponse,
   checkAuthorizationParameters,
+  checkParameterLengths,
   checkUnsupportedParameters,
   entitledClaims,
   acrValues,
@@ -100,13 +101,14 @@ export const phases: readonly Phase[] = [
   /* 2 */ { name: 'application', failure: 'error', check: checkApplication }, // RFC 6749 §3.1.2.4
   /* 3 */ { name: 'redirect_uri', failure: 'error', check: checkRedirectUri }, // RFC 9700 §2.1
   /* 4 */ { name: 'response_mode', failure: 'redirect', check: checkResponseMode }, // OAuth 2.0 Form Post Response Mode
-  /* 5 */ { name: 'grant_type', failure: 'redirect', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
-  /* 6 */ { name: 'unsupported', failure: 'redirect', check: checkUnsupported }, // OIDC Core §6, §7.2.1
-  /* 7 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
-  /* 8 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
-  /* 9 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
-  /* 10 */ { name: 'id_token_hint', failure: 'redirect', check: checkHint }, // OIDC Core §3.1.2.1
-  /* 11 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5, acr_values: §3.1.2.1
+  /* 5 */ { name: 'lengths', failure: 'redirect', check: checkLengths }, // RFC 6749 §4.1.2.1 invalid_request
+  /* 6 */ { name: 'grant_type', failure: 'redirect', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
+  /* 7 */ { name: 'unsupported', failure: 'redirect', check: checkUnsupported }, // OIDC Core §6, §7.2.1
+  /* 8 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
+  /* 9 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
+  /* 10 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
+  /* 11 */ { name: 'id_token_hint', failure: 'redirect', check: checkHint }, // OIDC Core §3.1.2.1
+  /* 12 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5, acr_values: §3.1.2.1
 ];
 
 /** Runs every phase. Throws if the directory fails; returns a refusal if the request is invalid. */
@@ -230,6 +232,10 @@ function checkResponseMode(draft: Draft): void {
     'invalid_request',
     'response_mode=form_post requires an http or https redirect URI. Use response_mode=query.',
   );
+}
+
+function checkLengths(draft: Draft): void {
+  checkParameterLengths(draft.parameters);
 }
 
 function checkGrantType(draft: Draft): void {

@@ -41,8 +41,11 @@ export interface StoredVisit {
   readonly before: Answer | undefined;
 }
 
-/** Bytes of a stored record. Anybody can have records stored, so their size times the quota of an address is the cost. */
-const longestRecord = 4096;
+/**
+ * Bytes of a stored record: the longest `state` and `nonce` of ASCII, and the rest. Anybody can have records stored, so their size
+ * times the quota of an address is the cost.
+ */
+const longestRecord = 24 * 1024;
 
 const interactionShape = /^ti_[A-Za-z0-9_-]{43}$/;
 const browserShape = /^tb_[A-Za-z0-9_-]{22,86}$/;

@@ -31,6 +31,14 @@ describe('parseForm', () => {
     },
   );
 
+  it('takes a resource that is sent twice with the same value for one, and refuses two (RFC 8707 §2)', () => {
+    expect([...parseForm('resource=x&a=1&resource=x')]).toEqual([
+      ['resource', 'x'],
+      ['a', '1'],
+    ]);
+    expect(refused(() => parseForm('resource=x&resource=y'))).toMatch(/more than once/);
+  });
+
   it.each(['a=%', 'a=%zz', '%=1', 'a=%ff', 'a=%ed%a0%80', 'a=%c0%af', 'a=%00'])('refuses %j', (text) => {
     refused(() => parseForm(text));
   });

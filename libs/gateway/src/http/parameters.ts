@@ -11,8 +11,12 @@ function refuse(message: string): never {
   throw new OAuthError('invalid_request', message);
 }
 
-/** Adds one parameter; refuses a second of the same name (RFC 6749 §3.1 and §3.2) and text that no store can hold. */
+/**
+ * Adds one parameter; refuses a second of the same name (RFC 6749 §3.1 and §3.2) and text that no store can hold. Libraries send
+ * `resource`, of which there may be several (RFC 8707 §2), more than once with the same value: that counts as one.
+ */
 function add(parameters: Map<string, string>, name: string, value: string): void {
+  if (name === 'resource' && parameters.get(name) === value) return;
   if (parameters.has(name)) refuse('A parameter is given more than once.');
   if (!name.isWellFormed() || !value.isWellFormed() || name.includes('\0') || value.includes('\0')) {
     refuse('A parameter holds characters that are not allowed.');

@@ -409,7 +409,7 @@ describe('on a real connection', () => {
     expect(await raw(url, 'nonsense <script>\r\n\r\n')).toMatch(/^HTTP\/1.1 400[^]*"isSuccess":false/);
     const large = `GET /login HTTP/1.1\r\nHost: localhost\r\nX-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`;
     expect(await raw(url, large)).toMatch(/^HTTP\/1.1 431/);
-    expect(await raw(url, `GET /?${'a&'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`)).toMatch(
+    expect(await raw(url, `GET /?${'a&'.repeat(40_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 431/,
     );
   });

@@ -104,7 +104,8 @@ function limits(patience: Patience) {
     // Longer than the idle time of common load balancers, so that they close first.
     keepAliveTimeout: 72_000,
     http: {
-      maxHeaderSize: 16 * 1024,
+      // An authorization request has a state and a nonce of up to 8,192 characters each, percent-encoded.
+      maxHeaderSize: 64 * 1024,
       // Node would answer 400 itself, without our headers: `prepareRequests` does it.
       requireHostHeader: false,
       headersTimeout: patience.headers,

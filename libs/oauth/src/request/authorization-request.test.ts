@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   checkAuthorizationParameters,
+  checkParameterLengths,
   missingPkce,
   checkUnsupportedParameters,
   parameter,
@@ -143,8 +144,8 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     ['client_id', 128],
     ['redirect_uri', 2048],
     ['scope', 4096],
-    ['state', 2048],
-    ['nonce', 512],
+    ['state', 8192],
+    ['nonce', 8192],
     ['login_hint', 512],
     ['resource', 2048],
     ['prompt', 64],
@@ -153,7 +154,11 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     'bounds %s to %i characters, because it is kept while a person signs in (DOS-6, DOS-8).',
     (name, longest) => {
       const at = (length: number) =>
-        failure(() => checkAuthorizationParameters({ ...complete, [name]: 'x'.repeat(length) }));
+        failure(() => {
+          const parameters = { ...complete, [name]: 'x'.repeat(length) };
+          checkAuthorizationParameters(parameters);
+          checkParameterLengths(parameters);
+        });
       expect(at(longest)).toBeUndefined();
       expect(at(longest + 1)).toEqual(
         invalidRequest(`The parameter ${name} has more than ${longest} characters.`),

@@ -58,7 +58,7 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
   ) {
     throw new OAuthError('invalid_request', 'Missing required OAuth parameters.');
   }
-  checkLengths(parameters);
+  checkLengths(parameters, beforeRedirects);
   if (responseType !== 'code') {
     throw new OAuthError('unsupported_response_type', 'Only response_type=code is supported.');
   }
@@ -77,17 +77,18 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
   };
 }
 
-/**
- * Maximum characters of the values that are stored while a user signs in. No client needs more, and longer values would only fill
- * the store.
- */
-const longestParameters: Readonly<Record<string, number>> = {
+/** Maximum characters of the values without which no error can be sent by redirect. */
+const beforeRedirects: Readonly<Record<string, number>> = {
   client_id: 128,
   redirect_uri: 2048,
-  scope: 4096,
-  state: 2048,
   code_challenge: 128,
-  nonce: 512,
+};
+
+/** Those of the others that are stored while a user signs in. `state` and `nonce` are the client's own, and hold deep links. */
+const longestParameters: Readonly<Record<string, number>> = {
+  scope: 4096,
+  state: 8192,
+  nonce: 8192,
   login_hint: 512,
   resource: 2048,
   prompt: 64,
@@ -99,6 +100,7 @@ const longestParameters: Readonly<Record<string, number>> = {
 
 /** The parameters that are read, and stored while a user signs in. */
 export const authorizationParameters: readonly string[] = [
+  ...Object.keys(beforeRedirects),
   ...Object.keys(longestParameters),
   // Their values are a few words.
   'response_type',
@@ -106,8 +108,13 @@ export const authorizationParameters: readonly string[] = [
   'code_challenge_method',
 ];
 
-function checkLengths(parameters: RequestParameters): void {
-  for (const [name, longest] of Object.entries(longestParameters)) {
+/** Throws `invalid_request` for a value that is too long to be stored. The error may be sent by redirect. */
+export function checkParameterLengths(parameters: RequestParameters): void {
+  checkLengths(parameters, longestParameters);
+}
+
+function checkLengths(parameters: RequestParameters, limits: Readonly<Record<string, number>>): void {
+  for (const [name, longest] of Object.entries(limits)) {
     if ((parameter(parameters, name)?.length ?? 0) > longest) {
       throw new OAuthError('invalid_request', `The parameter ${name} has more than ${longest} characters.`);
     }

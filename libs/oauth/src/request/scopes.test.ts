@@ -30,11 +30,16 @@ describe('parseScope (RFC 6749 §3.3)', () => {
     expect(parseScope('openid orders.read openid')).toEqual(['openid', 'orders.read']);
   });
 
-  it('reads an empty text as no scope.', () => {
-    expect(parseScope('')).toEqual([]);
+  it('reads an empty text, and one of spaces, as no scope.', () => {
+    expect([parseScope(''), parseScope('  ')]).toEqual([[], []]);
   });
 
-  it.each(['openid  profile', ' openid', 'openid ', 'a"b', 'a\\b', 'é', 'a\tb', 'a\r\nb', 'a\u007f'])(
+  it.each(['openid  profile', ' openid profile', 'openid profile   '])(
+    'takes %j, where spaces are repeated or stand at an end.',
+    (text) => expect(parseScope(text)).toEqual(['openid', 'profile']),
+  );
+
+  it.each(['a"b', 'a\\b', 'é', 'a\tb', 'a\r\nb', 'a\u007f'])(
     'refuses %j, which is outside the grammar.',
     (text) => {
       expect(codeOf(() => parseScope(text))).toBe('invalid_scope');
@@ -136,7 +141,34 @@ describe('grantScopes', () => {
     expect(codeOf(() => grantScopes(request))).toBe('invalid_scope');
   });
 
-  it.each(['https://other.example', 'https://orders.example/', 'HTTPS://ORDERS.EXAMPLE'])(
+  it('takes an empty path of a resource for the path /, and issues for the declared audience (RFC 3986 §6.2.3).', () => {
+    const ask = (resource: string, declared: string) => {
+      const scopes = [
+        { name: 'read', audience: declared },
+        { name: 'openid', audience: '' },
+      ];
+      const granted = grantScopes({ requested: ['read'], resource, available: scopes, person: true });
+      return [granted.resource, ...grantResourcesFor(resource, scopes)];
+    };
+    for (const [resource, declared] of [
+      ['https://mcp.example/', 'https://mcp.example'],
+      ['https://mcp.example', 'https://mcp.example/'],
+      ['http://mcp.example:8000/?a=1', 'http://mcp.example:8000?a=1'],
+    ] as const)
+      expect(ask(resource, declared)).toEqual([declared, declared, '']);
+    for (const [resource, declared] of [
+      ['https://mcp.example/a/', 'https://mcp.example/a'],
+      ['urn:mcp/', 'urn:mcp'],
+    ] as const)
+      expect(codeOf(() => ask(resource, declared))).toBe('invalid_target');
+    const both = ['https://mcp.example', 'https://mcp.example/'].map((audience, i) => ({
+      name: `read${i}`,
+      audience,
+    }));
+    expect(grantResourcesFor('https://mcp.example/', both)).toEqual(['https://mcp.example/', '']);
+  });
+
+  it.each(['https://other.example', 'https://orders.example/v2', 'HTTPS://ORDERS.EXAMPLE'])(
     'answers the foreign resource %s with invalid_target (RFC 8707 §2).',
     (resource) => {
       expect(codeOf(() => grantScopes({ requested: ['openid'], resource, available, person: true }))).toBe(

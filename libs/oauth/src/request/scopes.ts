@@ -27,14 +27,13 @@ export function isScopeToken(name: string): boolean {
 }
 
 /**
- * Reads a `scope` parameter (RFC 6749 §3.3): names separated by one space. Drops duplicates and keeps the order.
- * An empty text has no scopes. Throws `invalid_scope` for a text outside the grammar.
+ * Reads a `scope` parameter (RFC 6749 §3.3): names separated by spaces, however many. Drops duplicates and keeps the order.
+ * A text of nothing but spaces has no scopes. Throws `invalid_scope` for a text outside the grammar.
  */
 export function parseScope(text: string): string[] {
-  if (text === '') return [];
-  const names = text.split(' ');
+  const names = text.split(' ').filter((name) => name !== '');
   if (!names.every(isScopeToken)) {
-    throw new OAuthError('invalid_scope', 'The scope must be a list of names separated by single spaces.');
+    throw new OAuthError('invalid_scope', 'The scope must be a list of names separated by spaces.');
   }
   return [...new Set(names)];
 }
@@ -76,7 +75,7 @@ export interface GrantedScopes {
  */
 export function grantScopes(request: ScopeRequest): GrantedScopes {
   const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
-  requireResource(request.resource, request.available);
+  const named = requireResource(request.resource, request.available);
   const requested = request.requested ?? [];
   const candidates = requested.length === 0 ? defaultScopes(request) : [...new Set(requested)];
   const scopes: string[] = [];
@@ -88,10 +87,10 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
       if (request.ignoreUnknown === true) continue;
       throw new OAuthError(
         'invalid_scope',
-        'A requested scope is not known or not granted to this application.',
+        `The scope ${name} is not known or not granted to this application.`,
       );
     }
-    if (!personal && request.resource !== '' && audience !== request.resource) continue;
+    if (!personal && named !== '' && audience !== named) continue;
     if (!personal) audiences.add(audience);
     scopes.push(name);
   }
@@ -104,7 +103,7 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
       'The scopes belong to several resources; name one with the resource parameter.',
     );
   }
-  const [resource = request.resource] = audiences;
+  const [resource = named] = audiences;
   return { scopes, resource };
 }
 
@@ -114,20 +113,33 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
  */
 export function grantResourcesFor(resource: string, available: readonly AvailableScope[]): string[] {
   if (resource === '') return [];
-  return hasResource(available, resource) ? [resource, ''] : [resource];
+  const declared = declaredResource(available, resource);
+  return declared === undefined ? [resource] : [declared, ''];
 }
 
 /**
- * Throws `invalid_target` if the application has no scope of the resource, without which it could get tokens for any API (RFC 8707 §2).
- * @param resource empty if the request names none, which is always accepted
+ * The declared audience of the resource that a request names; empty if it names none, which is always accepted.
+ * Throws `invalid_target` if the application has no scope of it, without which it could get tokens for any API (RFC 8707 §2).
  */
-export function requireResource(resource: string, available: readonly AvailableScope[]): void {
-  if (resource === '' || hasResource(available, resource)) return;
+export function requireResource(resource: string, available: readonly AvailableScope[]): string {
+  const declared = resource === '' ? '' : declaredResource(available, resource);
+  if (declared !== undefined) return declared;
   throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.');
 }
 
-function hasResource(available: readonly AvailableScope[], resource: string): boolean {
-  return available.some(({ audience }) => audience === resource);
+/** The audience that equals a resource, where an empty path is the path `/` (RFC 3986 §6.2.3). The same text comes first. */
+function declaredResource(available: readonly AvailableScope[], resource: string): string | undefined {
+  const audiences = available.map(({ audience }) => audience).filter((audience) => audience !== '');
+  const wanted = withPath(resource);
+  return (
+    audiences.find((audience) => audience === resource) ??
+    audiences.find((audience) => withPath(audience) === wanted)
+  );
+}
+
+/** An `http` or `https` URI whose path is not empty; other texts as they are. */
+function withPath(uri: string): string {
+  return uri.replace(/^(https?:\/\/[^/?#]+)(?=\?|$)/i, '$1/');
 }
 
 function defaultScopes(request: ScopeRequest): string[] {

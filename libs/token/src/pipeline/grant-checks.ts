@@ -62,12 +62,13 @@ export function decideScopes(
     return grantScopes({ requested: requestedScopes, resource, available, person: false });
   }
   const resources = grantResourcesFor(request.resource, application.scopes);
+  const [named = ''] = resources;
   if (resources.length > 0 && !resources.includes(grant.resource)) {
     const message = 'The resource is not the one of the original grant.';
     throw oauthError('invalid_target', message, 'resource_mismatch');
   }
   // The person has not been asked about it.
-  if (application.thirdParty && request.resource !== '' && request.resource !== grant.resource) {
+  if (application.thirdParty && named !== '' && named !== grant.resource) {
     const message = 'The resource is not the one of the original grant.';
     throw oauthError('invalid_target', message, 'resource_mismatch');
   }
@@ -77,8 +78,7 @@ export function decideScopes(
   );
   const scopes = narrowScopes(remaining, requestedScopes);
   if (scopes.length === 0) throw oauthError('invalid_scope', 'No granted scope is left.', 'scope_withdrawn');
-  const resource = request.resource === '' ? resourceOf(grant, scopes) : request.resource;
-  requireResource(resource, application.scopes);
+  const resource = requireResource(named === '' ? resourceOf(grant, scopes) : named, application.scopes);
   return { scopes, resource };
 }
 

@@ -39,7 +39,7 @@ it('names a known client, the phase and the reason of a refused token request fo
   ).toEqual({
     clientId: 'service',
     phase: 'scope',
-    reason: 'A requested scope is not known or not granted to this application.',
+    reason: 'The scope no.such is not known or not granted to this application.',
   });
   expect(await refusalOf(on.exchange('web', { grantType: 'authorization_code' }))).toEqual({
     clientId: 'web',
