@@ -13,8 +13,10 @@ export interface Guess {
   readonly tenantId: string;
   /** Application that the person signs in to; empty at our own pages. */
   readonly clientId: string;
-  /** Whom it is about: as typed, or with a factor the ID of the person. */
+  /** Whom it is about: as typed, with a factor the ID of the person, or else the identifier of the passkey. */
   readonly identifier: string;
+  /** What is used in place of a password, if anything: all its counters are its own, so that it locks no password, nor a password it. */
+  readonly method?: typeof passkeyMethod;
   /** What is guessed, if it is no password: it has counters of its own, which a right password does not clear. */
   readonly factor?: string;
 }
@@ -55,6 +57,9 @@ interface Attempt {
   /** Limits of all attempts. */
   readonly counted: Counted[];
 }
+
+/** A sign-in by a passkey, be it in place of the password or after it. */
+export const passkeyMethod = 'passkey' as const;
 
 /** Longer identifiers are never stored, so they cannot match. */
 export const longestIdentifier = 512;
@@ -121,12 +126,12 @@ export function createGuessLimits(deps: {
   }
 
   return async (from, guess, { whose, check }) => {
-    const { tenantId, clientId, identifier, factor } = guess;
-    const named = accountKey(tenantId, identifier);
+    const { tenantId, clientId, identifier, factor, method } = guess;
+    const named = digest(`${tenantId}\n${nameOf(guess)}`);
     const who =
       factor === undefined ? { identifierReference: named.slice(0, 8) } : { userId: identifier, factor };
     const failed: FailedSignIn = { tenantId, clientId, who };
-    const address = addressKey(from.browser.ipAddress);
+    const address = countedSince(addressKey(from.browser.ipAddress), undefined, method);
     const attempt: Attempt = { begun: [], counted: [] };
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
     // sign-ins beyond their limit do not use them up.
@@ -135,7 +140,7 @@ export function createGuessLimits(deps: {
       const found = await whose();
       return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
     });
-    const keyed = (key: string) => countedSince(key, person?.since, factor);
+    const keyed = (key: string) => countedSince(key, person?.since, factor ?? method);
     const account = keyed(named);
     await begin(
       from,
@@ -282,6 +287,11 @@ function personKey(tenantId: string, userId: string): string {
 }
 
 /** The counter of an unknown identifier; no user ID begins with a line break. */
-function unknownKey({ tenantId, identifier }: Guess): string {
-  return personKey(tenantId, `\n${accountName(identifier)}`);
+function unknownKey(guess: Guess): string {
+  return personKey(guess.tenantId, `\n${nameOf(guess)}`);
+}
+
+/** Identifiers of passkeys are chosen by whoever makes them: only equal ones are one. */
+function nameOf({ identifier, method }: Guess): string {
+  return method === undefined ? accountName(identifier) : identifier;
 }

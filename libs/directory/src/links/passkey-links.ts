@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
-import { passkeyCeremony, type PasskeyCeremony } from '@tessera/oauth';
+import { longestPasskeyResponse, passkeyCeremony, type PasskeyCeremony } from '@tessera/oauth';
 import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { longestResponse } from '../passkeys/passkey-calls.ts';
 import { findPasskey } from '../passkeys/passkeys.postgres.ts';
 import { creationOptions, verifyRegistration } from '../passkeys/webauthn.ts';
 import type { Registration } from '../registration/registration.ts';
@@ -95,7 +94,7 @@ export function createPasskeyLinks(deps: PasskeyLinksDeps): PasskeyLinks {
       if (found === undefined) return 'unknown';
       const { tenant, invited, handle: userHandle } = found;
       const ceremony = ceremonyFor(opened, tenant, passkeyNonce);
-      if (ceremony === undefined || response.length > longestResponse) return 'refused';
+      if (ceremony === undefined || response.length > longestPasskeyResponse) return 'refused';
       const made = await verifyRegistration(ceremony, response);
       if (made === undefined) return 'refused';
       if ((await findPasskey(database, tenant.tenantId, made.credentialId)) !== undefined) return 'refused';

@@ -1,11 +1,9 @@
+import { longestPasskeyResponse } from '@tessera/oauth';
 import type { DirectoryService, PasskeyCeremony } from '@tessera/proto-gen/directory';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { userMessage } from '../messages.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { Ceremony } from './webauthn.ts';
-
-/** Characters of what browsers send of a passkey. Longer text is not looked at. */
-export const longestResponse = 8192;
 
 /** 256 bits (WebAuthn L3 §13.4.3 asks for 128). */
 const challengeShape = /^[\w-]{43}$/;
@@ -21,14 +19,14 @@ export function passkeyCalls(
 
     async enrolPasskey({ ceremony, ...answered }, { requestId }) {
       const asked = checked(ceremony);
-      if (answered.response.length > longestResponse) return {};
+      if (answered.response.length > longestPasskeyResponse) return {};
       const enrolled = await passkeys.enrol({ ...answered, ceremony: asked, requestId });
       return enrolled === undefined ? {} : { user: userMessage(enrolled.found), synced: enrolled.synced };
     },
 
     async verifyPasskey({ ceremony, ...answered }, { requestId }) {
       const asked = checked(ceremony);
-      if (answered.response.length > longestResponse) return {};
+      if (answered.response.length > longestPasskeyResponse) return {};
       const verified = await passkeys.verify({ ...answered, ceremony: asked, requestId });
       if (verified === undefined) return {};
       const { found, signedInAt, synced } = verified;

@@ -1,5 +1,6 @@
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
+import { credentialIdShape } from '@tessera/oauth';
 import { z } from 'zod';
 
 /** What a page asked a browser for: the domain of the passkey, the only origin that may use it, and a challenge (base64url). */
@@ -37,8 +38,7 @@ const base64url = z
   .string()
   .min(1)
   .regex(/^[\w-]+$/);
-/** A credential ID has at most 1023 bytes (§5.1). */
-const credentialId = base64url.max(1364);
+const credentialId = z.string().regex(credentialIdShape);
 const credential = { id: credentialId, rawId: credentialId, type: z.literal('public-key') };
 
 const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { passkeyCeremony } from './passkey-ceremony.ts';
+import { credentialOf, longestPasskeyResponse, passkeyCeremony } from './passkey-ceremony.ts';
 
 const at = { issuer: 'https://id.example/tenant', secret: 'a secret', domain: '' };
 
@@ -42,5 +42,30 @@ describe('a ceremony of passkeys (WebAuthn L3 §13.4)', () => {
   it('is none without a secret, or with a nonce that is none of ours', () => {
     expect(passkeyCeremony({ ...at, secret: '' }, 'get', 'n')).toBeUndefined();
     for (const nonce of ['', 'n'.repeat(65)]) expect(passkeyCeremony(at, 'get', nonce)).toBeUndefined();
+  });
+});
+
+describe('the identifier of the passkey that a response is of (WebAuthn L3 §5.1)', () => {
+  it.each([
+    ['{"id":"a-_9"}', 'a-_9'],
+    ['{"x":{"id":"other"},"id":"mine"}', 'mine'],
+    ['{"id":"other","id":"mine"}', 'mine'],
+    [`{"id":"${'a'.repeat(1364)}"}`, 'a'.repeat(1364)],
+    [`{"id":"${'a'.repeat(1365)}"}`, undefined],
+    ['{"x":{"id":"other"}}', undefined],
+    ['{"id":"a b"}', undefined],
+    ['{"id":"a\\n"}', undefined],
+    ['{"id":""}', undefined],
+    ['{"id":["mine"]}', undefined],
+    ['["id"]', undefined],
+    ['null', undefined],
+    ['"id":"mine"', undefined],
+    ['', undefined],
+  ])('of %j is %j', (text, id) => expect(credentialOf(text)).toBe(id));
+
+  it('is not looked for in a text that is too long', () => {
+    const rest = longestPasskeyResponse - '{"id":"a"}'.length;
+    expect(credentialOf(`{"id":"a"${' '.repeat(rest)}}`)).toBe('a');
+    expect(credentialOf(`{"id":"a"${' '.repeat(rest + 1)}}`)).toBeUndefined();
   });
 });

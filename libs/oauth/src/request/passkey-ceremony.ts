@@ -33,6 +33,27 @@ export function passkeyCeremony(
   return { rpId: domain === '' ? hostname : domain, origin, challenge };
 }
 
+/** Characters of what browsers send of a passkey. Longer text is not looked at. */
+export const longestPasskeyResponse = 8192;
+
+/** The identifier of a passkey, in base64url: it has at most 1023 bytes (WebAuthn L3 §5.1). */
+export const credentialIdShape = /^[\w-]{1,1364}$/;
+
+/** The identifier of the passkey that a response is of, as everything else that reads the response sees it; undefined if it names none. */
+export function credentialOf(response: string): string | undefined {
+  if (response.length > longestPasskeyResponse) return undefined;
+  const { id } = membersOf(response);
+  return typeof id === 'string' && credentialIdShape.test(id) ? id : undefined;
+}
+
+function membersOf(text: string): { readonly id?: unknown } {
+  try {
+    return Object(JSON.parse(text)) as { id?: unknown };
+  } catch {
+    return {};
+  }
+}
+
 /** Whether a host name of a URL is an IP address: URLs have version 4 in four decimal parts, and version 6 in brackets. */
 function isAddress(hostname: string): boolean {
   return hostname.startsWith('[') || /^\d+(?:\.\d+){3}$/.test(hostname);

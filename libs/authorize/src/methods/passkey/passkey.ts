@@ -1,10 +1,10 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { Random } from '@tessera/kit';
-import { hasTwoFactors, resistsPhishing } from '@tessera/oauth';
+import { credentialOf, hasTwoFactors, resistsPhishing } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { Step, Verified } from '../../interaction/step.ts';
-import type { LimitGuesses } from '../guess-limits.ts';
+import { passkeyMethod, type LimitGuesses } from '../guess-limits.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 import type { PasskeyDomain } from './passkey-domain.ts';
 
@@ -50,7 +50,9 @@ export function createPasskeyStep(deps: {
     async take(from, visit, { clientId }, { passkey: response = '', passkey_nonce: nonce = '' }) {
       const { tenantId, person } = visit;
       const ceremony = ceremonyOf(visit, await passkeyDomain(from, visit), 'get', nonce);
-      if (ceremony === undefined || response === '') return { outcome: 'refused', problem: 'wrong_passkey' };
+      const credentialId = credentialOf(response);
+      if (ceremony === undefined || credentialId === undefined)
+        return { outcome: 'refused', problem: 'wrong_passkey' };
       const userId = person?.userId ?? '';
       const presented = { tenantId, userId, ceremony, response, ipAddress: from.browser.ipAddress };
 
@@ -70,18 +72,12 @@ export function createPasskeyStep(deps: {
       }
 
       // Nobody guesses a passkey; the limits keep an address from having signatures checked without end.
-      const guess =
-        userId === ''
-          ? { tenantId, clientId, identifier: credentialOf(response) }
-          : { tenantId, clientId, identifier: userId, factor: 'passkey' };
+      const whom =
+        userId === '' ? { identifier: credentialId } : { identifier: userId, factor: passkeyMethod };
+      const guess = { tenantId, clientId, method: passkeyMethod, ...whom } as const;
       const whose = async () => (userId === '' ? undefined : { userId, since: '' });
       const verified = await limitGuesses(from, guess, { whose, check });
       return verified ?? { outcome: 'refused', problem: 'wrong_passkey' };
     },
   };
-}
-
-/** The identifier of the passkey that a response is of. */
-function credentialOf(response: string): string {
-  return /"id":"([\w-]+)"/.exec(response)?.[1] ?? '';
 }
