@@ -381,6 +381,7 @@ describe('an ID token (OIDC Core §3.1.3.7)', () => {
     ['a subject that is no text', { claims: { sub: 7 } }],
     ['an expired one', { claims: { exp: 1 } }],
     ['one of the future', { claims: { iat: Math.floor(Date.now() / 1000) + 600, nbf: 4e9 } }],
+    ['one that is made in the future', { claims: { iat: Math.floor(Date.now() / 1000) + 600 } }],
     ['none at all', { token: { id_token: undefined } }],
     ['another signature', { signature: 'AAAA' }],
     ['no signature', { signature: '' }],
@@ -388,6 +389,10 @@ describe('an ID token (OIDC Core §3.1.3.7)', () => {
     ['a wrong client secret', { tokenError: { status: 401, body: { error: 'invalid_client' } } }],
   ])('with %s is refused', async (_name, faults) => {
     expect(await tried(faults as FakeProvider['faults'])).toBe('invalid_answer');
+  });
+
+  it('of a provider whose clock is some seconds ahead is accepted', async () => {
+    expect(await tried({ claims: { iat: Math.floor(Date.now() / 1000) + 10 } })).toBe('');
   });
 
   it('that cannot be read is none', async () => {

@@ -277,6 +277,7 @@ describe('a logout token (OIDC Back-Channel Logout)', () => {
     ['an expired one', { exp: 1 }],
     ['no exp', { exp: undefined }],
     ['one that was made long ago', { iat: Math.floor(Date.now() / 1000) - 3_600 }],
+    ['one that is made in the future', { iat: Math.floor(Date.now() / 1000) + 600, exp: 4e9 }],
     ['no jti', { jti: undefined }],
     ['a jti that is no text', { jti: 7 }],
     ['no events', { events: undefined }],
