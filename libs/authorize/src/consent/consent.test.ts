@@ -173,6 +173,27 @@ describe('a third-party application', () => {
     await answer(other, await afterPassword(other), 'allow');
     const denied = answerOf(await answer(person, page, 'deny'));
     expect([denied.get('error'), denied.has('code')]).toEqual(['access_denied', false]);
+    expect(await isAsked(person)).toBe(true);
+  });
+
+  it('is not allowed for good by forms at once, one of which denies it', async () => {
+    const ends = new Set<string>();
+    for (let round = 0; round < 30; round += 1) {
+      const person = newPerson(world);
+      const page = await afterPassword(person);
+      const forms = round % 2 === 0 ? ['allow', 'deny'] : ['deny', 'allow', 'allow'];
+      const answers = await Promise.allSettled(forms.map((form) => answer(person, page, form)));
+      const good = answers.flatMap((each) => (each.status === 'fulfilled' ? [answerOf(each.value)] : []));
+      expect(good).toHaveLength(1);
+      const end = good[0]?.get('error') ?? 'code';
+      ends.add(end);
+      const later = newPerson(world);
+      const next = await afterPassword(later);
+      if (end === 'access_denied') expect(stepOf(next).name, `round ${round}`).toBe('consent');
+      // So that the next round begins without one.
+      await answer(later, await start(later, { prompt: 'consent' }), 'deny');
+    }
+    expect(ends).toContain('access_denied');
   });
 
   it('forgets what was allowed when the person denies it', async () => {

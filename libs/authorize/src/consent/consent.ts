@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
 import type { CheckedRequest } from '../authorization/request.ts';
+import { invalidContext } from '../interaction/visits.ts';
 import { isHintedUser } from '../interaction/visit.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Fields, Step } from '../interaction/step.ts';
@@ -58,19 +60,26 @@ export function createConsentStep(deps: {
       return shown;
     },
 
-    async take(from, { tenantId, person }, { clientId, request }, { consent }) {
-      if (request === undefined || person === undefined || (consent !== 'allow' && consent !== 'deny'))
+    async take(from, { tenantId, person, seed = '' }, { clientId, request }, { consent }) {
+      if (request?.record.application.thirdParty !== true || person === undefined)
         return { outcome: 'refused', problem: 'incomplete' };
+      if (consent !== 'allow' && consent !== 'deny') return { outcome: 'refused', problem: 'incomplete' };
+      if (seed === '') throw invalidContext('the visit has no seed');
+      const visit = createHash('sha256').update(`consent\0${seed}`).digest();
       const key = { tenantId, userId: person.userId, clientId };
       const scopes = askedScopes(request);
       if (consent === 'deny') {
-        await consents.remove(key);
+        await consents.deny(key, visit);
         audit.denied(from, key, scopes);
         return { outcome: 'declined' };
       }
-      const all = [...new Set([...(await allowed(request, key)), ...scopes])];
-      await consents.save(key, all, audit.granted(from, key, scopes));
-      return { outcome: 'agreed' };
+      const countsSince = Number(request.record.application.validFrom);
+      const isAllowed = await consents.allow(
+        key,
+        { scopes, countsSince, visit },
+        audit.granted(from, key, scopes),
+      );
+      return { outcome: isAllowed ? 'agreed' : 'declined' };
     },
   };
 }

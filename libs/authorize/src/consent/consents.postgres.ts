@@ -15,43 +15,63 @@ export interface Consent {
   readonly grantedAt: number;
 }
 
+/** What a person allows. */
+export interface Allowed {
+  readonly scopes: readonly string[];
+  /** What was allowed before stays allowed if it is no older: seconds since the Unix epoch. */
+  readonly countsSince: number;
+  /** The visit that asks. */
+  readonly visit: Buffer;
+}
+
 export interface ConsentStore {
   find(key: ConsentKey): Promise<Consent | undefined>;
-  remove(key: ConsentKey): Promise<void>;
-  /** As `remove`, with the audit row in the same commit; false if there is no consent. */
+  /** Forgets what was allowed. A form of the same visit then allows nothing more, be it sent before or after. */
+  deny(key: ConsentKey, visit: Buffer): Promise<void>;
+  /** Forgets what was allowed, with the audit row in the same commit; false if there is no consent. */
   revoke(key: ConsentKey, audit: AuditRow): Promise<boolean>;
   /** What a person has allowed, in the order of the client identifiers. */
   ofPerson(person: Omit<ConsentKey, 'clientId'>): Promise<(Consent & Pick<ConsentKey, 'clientId'>)[]>;
-  /** Replaces what was allowed before, with the audit row in the same commit. */
-  save(key: ConsentKey, scopes: readonly string[], audit: AuditRow): Promise<void>;
+  /** Adds to what was allowed, with the audit row in the same commit; false if the person has denied it in this visit. */
+  allow(key: ConsentKey, allowed: Allowed, audit: AuditRow): Promise<boolean>;
 }
 
 const find = `
   SELECT scopes, extract(epoch FROM granted_at)::float8 AS granted FROM authorize.consent
-  WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3`;
+  WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND granted_at > 'epoch'`;
 
-const remove = `
-  DELETE FROM authorize.consent WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3`;
+/** A row of the epoch is a denial: for it and a consent to wait for each other, both need the same row. */
+const deny = `
+  INSERT INTO authorize.consent (tenant_id, user_id, client_id, scopes, granted_at, denied_visit)
+  VALUES ($1, $2, $3, '{}', 'epoch', $4)
+  ON CONFLICT (tenant_id, user_id, client_id)
+    DO UPDATE SET scopes = '{}', granted_at = 'epoch', denied_visit = excluded.denied_visit`;
 
 const revoke = `
   WITH gone AS (
-    DELETE FROM authorize.consent WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 RETURNING client_id
+    DELETE FROM authorize.consent WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND granted_at > 'epoch'
+    RETURNING client_id
   ), audited AS (${auditInsert('authorize', 'SELECT jsonb_array_elements($4::jsonb) FROM gone')})
   SELECT client_id FROM gone`;
 
 /** A person has few. */
 const ofPerson = `
   SELECT client_id, scopes, extract(epoch FROM granted_at)::float8 AS granted FROM authorize.consent
-  WHERE tenant_id = $1 AND user_id = $2 ORDER BY client_id LIMIT 1000`;
+  WHERE tenant_id = $1 AND user_id = $2 AND granted_at > 'epoch' ORDER BY client_id LIMIT 1000`;
 
-const save = `
+const allow = `
   WITH kept AS (
-    INSERT INTO authorize.consent (tenant_id, user_id, client_id, scopes, granted_at)
+    INSERT INTO authorize.consent AS c (tenant_id, user_id, client_id, scopes, granted_at)
     VALUES ($1, $2, $3, $4::text[], clock_timestamp())
-    ON CONFLICT (tenant_id, user_id, client_id)
-      DO UPDATE SET scopes = excluded.scopes, granted_at = excluded.granted_at
-  )
-  ${auditInsert('authorize', 'SELECT jsonb_array_elements($5::jsonb)')}`;
+    ON CONFLICT (tenant_id, user_id, client_id) DO UPDATE SET
+      scopes = CASE WHEN c.granted_at >= to_timestamp($5)
+        THEN c.scopes || ARRAY (SELECT unnest(excluded.scopes) EXCEPT SELECT unnest(c.scopes))
+        ELSE excluded.scopes END,
+      granted_at = excluded.granted_at
+    WHERE c.denied_visit IS DISTINCT FROM $6
+    RETURNING client_id
+  ), audited AS (${auditInsert('authorize', 'SELECT jsonb_array_elements($7::jsonb) FROM kept')})
+  SELECT client_id FROM kept`;
 
 /** Consents in Postgres or PGlite. */
 export function createConsentStore(database: Database): ConsentStore {
@@ -65,11 +85,11 @@ export function createConsentStore(database: Database): ConsentStore {
       return rows[0] && { scopes: rows[0].scopes, grantedAt: rows[0].granted };
     },
 
-    async remove({ tenantId, userId, clientId }) {
+    async deny({ tenantId, userId, clientId }, visit) {
       await database.query({
-        name: 'authorize.remove_consent',
-        text: remove,
-        values: [tenantId, userId, clientId],
+        name: 'authorize.deny_consent',
+        text: deny,
+        values: [tenantId, userId, clientId, visit],
       });
     },
 
@@ -95,12 +115,13 @@ export function createConsentStore(database: Database): ConsentStore {
       }));
     },
 
-    async save({ tenantId, userId, clientId }, scopes, audit) {
-      await database.query({
-        name: 'authorize.save_consent',
-        text: save,
-        values: [tenantId, userId, clientId, scopes, auditRecords([audit])],
+    async allow({ tenantId, userId, clientId }, { scopes, countsSince, visit }, audit) {
+      const { rows } = await database.query({
+        name: 'authorize.allow_consent',
+        text: allow,
+        values: [tenantId, userId, clientId, scopes, countsSince, visit, auditRecords([audit])],
       });
+      return rows.length > 0;
     },
   };
 }

@@ -58,13 +58,16 @@ export function createContinue(deps: {
       return { next: redirect === undefined ? { next: 'done' } : { next: 'redirect', redirect }, opened };
     };
     // As when the answer to the last form was lost, and its step remembers for good what the person agreed to.
-    const isDenied = steps.some(
+    const denied = steps.find(
       ({ name, denies }) => name === submitted.step && denies?.(submitted.fields) === true,
     );
-    if (due === undefined) return end(visit, undefined, isDenied);
+    await policies.requirePerson(from, policy, visit);
+    if (due === undefined) {
+      await denied?.take(from, visit, policy, submitted.fields);
+      return end(visit, undefined, denied !== undefined);
+    }
     const at = { steps, from, visit, policy, interactionId };
     const taken = stepOfForm(steps, due, submitted.step);
-    await policies.requirePerson(from, policy, visit);
     if (taken === undefined) return { next: await nextPage(due, at) };
     const result = await taken.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
