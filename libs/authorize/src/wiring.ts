@@ -1,5 +1,6 @@
 import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
 import { auditRoute, createAuditBatch } from '@tessera/audit';
+import { limitRepeats } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
@@ -188,7 +189,12 @@ export function buildAuthorize(
       finishLink: linkedProviders.finishLink,
     }),
     logout,
-    endProviderSessions: createEndProviderSessions({ ...upstream, directory, sessions }),
+    endProviderSessions: createEndProviderSessions({
+      ...upstream,
+      directory,
+      sessions,
+      warnings: limitRepeats(log),
+    }),
     changeOwnPassword,
     passwordLockOf: createPasswordLockOf({ directoryService: peers.directory, limiter, limits, clock }),
     presentPerson,

@@ -1,3 +1,4 @@
+import type { Places } from '@tessera/outbound';
 import type { Client } from '@tessera/rpc';
 import type { Refusal } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
@@ -43,6 +44,8 @@ export interface Gateway {
   readonly deliveryModes: DeliveryModes;
   readonly relatedOrigins: RelatedOrigins;
   readonly limiter: Limiter;
+  /** Of requests that wait for servers of others. */
+  readonly places: Places;
   readonly templates: Templates;
   readonly languages: Languages;
   readonly looks: TenantLooks;
@@ -61,5 +64,7 @@ declare module 'fastify' {
     refusal: Refusal | undefined;
     /** Whether it was refused because of an overload, which is logged for many requests together. */
     refused: boolean;
+    /** Gives its place back, because the request waits for a server of others from now on. */
+    yieldPlace: () => void;
   }
 }

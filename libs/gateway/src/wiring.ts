@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { watchTenantIssuers } from '@tessera/directory-client';
+import { createPlaces } from '@tessera/outbound';
 import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
 import { rootCall, type BuiltService, notUnderstood } from '@tessera/rpc';
@@ -74,6 +75,7 @@ export function buildGateway(
       isOtherName: hostFilter(config.TESSERA_ALLOWED_HOSTS),
       isSharedPath: (path) => collidesWithServedPath(path),
     }),
+    places: createPlaces(clock),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
     templates: loadTemplates(),
     languages: loadLanguages(config.TESSERA_MESSAGES_DIR),

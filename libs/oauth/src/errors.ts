@@ -101,6 +101,9 @@ export class OAuthError extends Error {
   }
 }
 
+/** The phase of a request that is refused because of a server of others: many may be, so that they are not logged one by one. */
+export const waitingPhase = 'waiting for others';
+
 /** The error for a failing store or service. It says nothing about the token or grant itself. */
 export function temporarilyUnavailable(cause?: unknown, retryAfterSeconds = 1): OAuthError {
   return new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable. Try again.', {

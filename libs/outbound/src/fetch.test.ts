@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createFetch } from './fetch.ts';
+import { createPlaces } from './places.ts';
 
 const servers: Server[] = [];
 afterEach(async () => {
@@ -20,7 +21,8 @@ async function listening(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/path?a=1`;
 }
 
-const limits = { timeoutMs: 300, longestBytes: 1000 };
+const held = { isHeld: () => true };
+const limits = { places: held, timeoutMs: 300, longestBytes: 1000 };
 const open = createFetch({ allowPrivate: true, ...limits });
 const guarded = createFetch({ allowPrivate: false, ...limits });
 
@@ -63,6 +65,22 @@ describe('asking another server', () => {
     const waiting = open(silent, { signal: given.signal });
     given.abort();
     await expect(waiting).rejects.toThrow();
+  });
+
+  it('asks nobody for a request that holds no place, so that no way past the bounds stays unnoticed', async () => {
+    let asked = 0;
+    const url = await listening((_request, response) => {
+      asked += 1;
+      response.end();
+    });
+    const places = createPlaces({ now: () => 0 });
+    const fetch = createFetch({ allowPrivate: true, ...limits, places });
+    const other = createPlaces({ now: () => 0 });
+    await expect(fetch(url)).rejects.toThrow('without a place');
+    const waiting = { server: 'a', address: 'b' };
+    await expect(other.hold(waiting, async () => fetch(url))).rejects.toThrow('without a place');
+    expect(asked).toBe(0);
+    expect((await places.hold(waiting, async () => fetch(url))).status).toBe(200);
   });
 
   it.each(['http://idp.example/', 'https://127.0.0.1/', 'https://[::1]/', 'https://localhost/'])(

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { Places } from './places.ts';
 import { problemOf, publicLookup } from './public-address.ts';
 
 /** What a request has besides its URL, as libraries that take a `fetch` give it. */
@@ -20,18 +21,22 @@ class LongAnswerError extends Error {
 
 /**
  * A `fetch` for documents and tokens of other servers. It follows no redirect (CVE-2026-4366), takes answers of up to `longestBytes`, not
- * compressed, and gives up after `timeoutMs`. Without `allowPrivate` only https to public addresses is allowed. Rejects if there is no answer.
+ * compressed, and gives up after `timeoutMs`. Without `allowPrivate` only https to public addresses is allowed. Rejects if there is no answer,
+ * and outside of `hold`: who waits for a server of others is counted.
  */
 export function createFetch({
+  places,
   allowPrivate,
   timeoutMs,
   longestBytes,
 }: {
+  readonly places: Pick<Places, 'isHeld'>;
   readonly allowPrivate: boolean;
   readonly timeoutMs: number;
   readonly longestBytes: number;
 }): Fetch {
   return async (url, { method = 'GET', headers, body, signal } = {}) => {
+    if (!places.isHeld()) throw new Error('a request waits for a server of others without a place');
     const problem = allowPrivate ? undefined : problemOf(url);
     if (problem !== undefined) throw new Error(`the address is refused: ${problem}`);
     const sent = bodyOf(body);

@@ -8,6 +8,8 @@ import { atEndOfFile } from '@tessera/test-kit';
 export interface Faults {
   /** Answers nothing: connections are cut. */
   isAway?: boolean;
+  /** Keeps connections open and says nothing. */
+  isSilent?: boolean;
   /** Of the metadata, the token response or the ID token. */
   metadata?: Readonly<Record<string, unknown>>;
   token?: Readonly<Record<string, unknown>>;
@@ -60,6 +62,7 @@ export async function startFakeProvider(clientSecret = 'a secret of the provider
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (self.faults.isAway === true) return void request.socket.destroy();
+    if (self.faults.isSilent === true) return;
     const path = new URL(request.url ?? '', issuer).pathname;
     self.asked.push(path);
     let body = '';

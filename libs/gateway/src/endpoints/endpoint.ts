@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Incoming } from '../server/incoming.ts';
@@ -6,6 +7,8 @@ import type { RequestParameters } from '../dialects/request-parameters.ts';
 /** A request to a body endpoint, read once and the same in both dialects. */
 export interface EndpointRequest {
   readonly incoming: Incoming;
+  /** As it arrived, for what waits for servers of others. */
+  readonly request: FastifyRequest;
   readonly dialect: Dialect;
   readonly parameters: RequestParameters;
   /** The query as it was sent; only for addresses of ours that are handed out with one. */

@@ -31,6 +31,7 @@ export async function answerBody(
   const answer = await route.handle(
     {
       incoming: request.incoming,
+      request,
       dialect,
       parameters: requestParameters(parameters, dialect),
       query: rawQuery(request),

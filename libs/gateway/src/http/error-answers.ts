@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger, RepeatedWarnings } from '@tessera/telemetry';
-import { OAuthError, type ErrorCode } from '@tessera/oauth';
+import { OAuthError, waitingPhase, type ErrorCode } from '@tessera/oauth';
 import { refusedByPeer } from '@tessera/rpc';
 import { overloaded } from '../server/load-shedding.ts';
 
@@ -31,8 +31,11 @@ export function publicCode(error: OAuthError): ErrorCode {
 export function asOAuthError(thrown: unknown, requestId: string, { log, warnings }: FailureLog): OAuthError {
   const known = thrown instanceof OAuthError ? thrown : refusedByPeer(thrown);
   if (known !== undefined) {
-    // An overload is logged where it is noticed, not for every request.
-    if (known.status >= 500 && known !== overloaded)
+    const { phase, reason } = known.refusal ?? {};
+    // An overload is logged where it is noticed, not for every request, and so is a server of others that is silent.
+    if (phase === waitingPhase) {
+      if (reason !== undefined) warnings.warn(reason, { requestId, reason }, 'request refused');
+    } else if (known.status >= 500 && known !== overloaded)
       warnings.warn(causeOf(known), { requestId, err: known }, 'request failed');
     return known;
   }

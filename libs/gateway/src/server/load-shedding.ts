@@ -38,7 +38,7 @@ interface Waiting {
 /**
  * Lets requests wait for a place, first come, first served, while the event loop is busy or answers are slow, and refuses with 503
  * those that waited for two seconds. A request holds its place until its answer is handed over or its client left, so that
- * clients take none by sending or reading slowly. Readiness is always answered.
+ * clients take none by sending or reading slowly, or until it waits for a server of others. Readiness is always answered.
  */
 export function refuseOverload(
   app: FastifyInstance,
@@ -97,6 +97,10 @@ export function refuseOverload(
     isStarting = true;
     setImmediate(startWaiting);
   };
+  /** For a server of others, which says nothing about how busy this process is. Its own bound is that of `places`. */
+  const yieldPlace = (request: FastifyRequest): void => {
+    if (inProgress.delete(request)) startSoon();
+  };
   const leave = (request: FastifyRequest): void => {
     waiting.delete(request);
     const from = inProgress.get(request);
@@ -108,6 +112,9 @@ export function refuseOverload(
     startSoon();
   };
 
+  app.decorateRequest('yieldPlace', function (this: FastifyRequest) {
+    yieldPlace(this);
+  });
   app.addHook('onRequest', (request, _reply, done) => {
     done(isFull() && request.route !== '/readyz' ? refuse(request) : undefined);
   });

@@ -5,8 +5,8 @@ type Fields = Readonly<Record<string, unknown>> & LogFnFields;
 
 /** Rate-limits warnings that clients can trigger. */
 export interface RepeatedWarnings {
-  /** `cause` distinguishes warnings: a text of ours, from a closed set, never one of a request. */
-  warn(cause: string, fields: Fields, message: string): void;
+  /** `cause` distinguishes warnings: a text of ours, from a closed set, never one of a request. Returns whether it is the first. */
+  warn(cause: string, fields: Fields, message: string): boolean;
 }
 
 const intervalMs = 60_000;
@@ -41,12 +41,13 @@ export function limitRepeats(log: Pick<Logger, 'warn'>): RepeatedWarnings {
       if (repeats !== undefined) {
         repeats.repeated += 1;
         repeats.fields = fields;
-        return;
+        return false;
       }
       const first = { repeated: 0, fields };
       causes.set(cause, first);
       log.warn(fields, message);
       endLater(cause, first, message);
+      return true;
     },
   };
 }

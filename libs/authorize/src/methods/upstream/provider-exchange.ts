@@ -9,7 +9,7 @@ import { lacksClaims } from './claims-of-person.ts';
 import { departureOf, newTicket, stateOf, ticketOfDeparture, type Ticket } from './departure.ts';
 import { isRecent, providerRequest, type Asked, type Demands } from './provider-request.ts';
 import { invalidAnswer, NotRecentError } from './provider-refusals.ts';
-import { openProvider, type DeclaredProvider, type ProviderAnswer, type Reach } from './provider.ts';
+import { withProvider, type DeclaredProvider, type ProviderAnswer, type Reach } from './provider.ts';
 import type { UsedValues } from './used-values.postgres.ts';
 
 export interface ExchangeDeps {
@@ -77,7 +77,12 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
     declared,
 
     async leave(from, visit, to, { resume, linkSessionId, ...asked }) {
-      const opened = await openProvider(to, reach);
+      const authorizationUrl = await withProvider(
+        to,
+        reach,
+        from.browser.ipAddress,
+        (opened) => opened.authorizationUrl,
+      );
       const ticket = newTicket(visit.seed, random);
       const redirectUri = providerAnswerUri(from.browser.issuer, visit.tenantId, to.name);
       return {
@@ -93,7 +98,7 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
         ),
         location: (interactionId) => {
           const sent = { ticket, state: stateOf(interactionId, ticket), redirectUri };
-          return opened.authorizationUrl(providerRequest(to, asked, sent));
+          return authorizationUrl(providerRequest(to, asked, sent));
         },
       };
     },
@@ -110,8 +115,6 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
       const to = await declared(from, tenantId, departure.provider);
       // A provider that was declared anew meanwhile is another one.
       if (to?.issuer !== departure.issuer) throw invalidAnswer('the provider is gone');
-      const opened = await openProvider(to, reach);
-      if (!(await isFirstAnswer(visit, ticket))) throw invalidAnswer('it was used before');
       const uri = new URL(providerAnswerUri(from.browser.issuer, tenantId, to.name));
       uri.search = query;
       const { nonce, codeVerifier } = ticket;
@@ -119,7 +122,10 @@ export function createProviderExchange(deps: ExchangeDeps): ProviderExchange {
       const maxAge = demands.maxAge === 0 ? undefined : demands.maxAge;
       const checks = { state, nonce, codeVerifier, maxAge };
       const lacks = (claims: ProviderAnswer['claims']) => lacksClaims(claims, to.mappedClaims);
-      const proved = await opened.answer(uri, checks, lacks);
+      const proved = await withProvider(to, reach, from.browser.ipAddress, async (opened) => {
+        if (!(await isFirstAnswer(visit, ticket))) throw invalidAnswer('it was used before');
+        return opened.answer(uri, checks, lacks);
+      });
       const { preset } = to;
       const { leftAt } = departure;
       if (!isRecent(proved.claims['auth_time'], demands, { preset, leftAt })) throw new NotRecentError();

@@ -1,5 +1,7 @@
 import type { GetProviderResponse } from '@tessera/proto-gen/directory';
-import type { Fetch } from '@tessera/outbound';
+import { NoPlaceError, type Fetch, type Places } from '@tessera/outbound';
+import { temporarilyUnavailable, waitingPhase } from '@tessera/oauth';
+import { addressKey } from '@tessera/stores';
 import { errors, jwtVerify, type JWTPayload } from 'jose';
 import * as client from 'openid-client';
 import {
@@ -16,6 +18,8 @@ export type DeclaredProvider = Omit<GetProviderResponse, '$typeName' | '$unknown
 export interface Reach {
   readonly find: FindMetadata;
   readonly fetch: Fetch;
+  /** Of the requests that wait for them. */
+  readonly places: Places;
   /** Whether plain http is allowed. */
   readonly allowInsecure: boolean;
 }
@@ -88,8 +92,31 @@ const algorithms = [
 
 const toleranceSeconds = 30;
 
-/** Opens a provider. Rejects with ProviderUnreachableError if it cannot be reached. */
-export async function openProvider(declared: DeclaredProvider, reach: Reach): Promise<Provider> {
+/** Made once, and without a cause, so that it is not logged for each. */
+const providerIsBusy = temporarilyUnavailable(undefined, 2).withRefusal({
+  phase: waitingPhase,
+  reason: 'too many requests wait for the provider',
+});
+
+/**
+ * Does something with a provider on behalf of an address. Rejects with ProviderUnreachableError if it cannot be reached, and at once with
+ * `temporarily_unavailable` while too many wait for it.
+ */
+export async function withProvider<T>(
+  declared: DeclaredProvider,
+  reach: Reach,
+  ipAddress: string,
+  use: (provider: Provider) => Promise<T> | T,
+): Promise<T> {
+  const waiting = { server: declared.issuer, address: addressKey(ipAddress) };
+  try {
+    return await reach.places.hold(waiting, async () => use(await openProvider(declared, reach)));
+  } catch (error) {
+    throw error instanceof NoPlaceError ? providerIsBusy : error;
+  }
+}
+
+async function openProvider(declared: DeclaredProvider, reach: Reach): Promise<Provider> {
   const metadata = await reach.find(declared.issuer);
   const configuration = configurationOf(declared, metadata, reach);
 

@@ -1,6 +1,6 @@
 import type { AuditBatch } from '@tessera/audit';
 import type { Runtime } from '@tessera/process';
-import { createFetch } from '@tessera/outbound';
+import { createFetch, createPlaces } from '@tessera/outbound';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import { createProviderAudit, type ProviderAudit } from './provider-audit.ts';
@@ -33,9 +33,10 @@ export function createUpstream(deps: {
 }): Upstream {
   const { directoryService, runtime, batch, allowPrivate, visitSeconds } = deps;
   const { clock, random } = runtime;
-  const fetch = createFetch({ allowPrivate, timeoutMs, longestBytes });
+  const places = createPlaces(clock);
+  const fetch = createFetch({ places, allowPrivate, timeoutMs, longestBytes });
   const find = createMetadataCache({ fetch, allowInsecure: allowPrivate, clock });
-  const reach: Reach = { find, fetch, allowInsecure: allowPrivate };
+  const reach: Reach = { find, fetch, places, allowInsecure: allowPrivate };
   const usedValues = createUsedValues(runtime.database);
   return {
     exchange: createProviderExchange({ directoryService, usedValues, reach, visitSeconds, random, clock }),

@@ -1,3 +1,4 @@
+import type { OAuthError } from '@tessera/oauth';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startFakeProvider, type FakeProvider } from '../../testing/fake-provider.ts';
@@ -364,6 +365,36 @@ describe('a logout token (OIDC Back-Channel Logout)', () => {
     }
     expect(corp.asked.filter((path) => path === '/jwks').length - asked).toBeLessThanOrEqual(1);
   }, 15_000);
+
+  it('waits with 31 others for a provider that is silent; the rest is refused at once, and an outage is recorded once', async () => {
+    const silent = await startFakeProvider();
+    silent.faults = { isSilent: true };
+    const provider = `silent-${count}`;
+    world.directory.providers.add({ name: provider, issuer: silent.issuer });
+    const token = await corp.sign(claims(), 'logout+jwt');
+    let answered = 0;
+    const errors = Array.from({ length: 500 }, async () => {
+      const error: unknown = await send(token, { provider }).catch((thrown: unknown) => thrown);
+      answered += 1;
+      return error as OAuthError;
+    });
+    await expect.poll(() => answered).toBe(468);
+    const all = await Promise.all(errors);
+    const reason = 'too many requests wait for the provider';
+    expect(all.filter(({ refusal }) => refusal?.reason === reason)).toHaveLength(468);
+    expect(all.map(({ code, retryAfterSeconds }) => `${code} ${retryAfterSeconds}`)).toEqual(
+      Array(500).fill('temporarily_unavailable 2'),
+    );
+    await sent({ nonce: 'x' });
+    const rows = await vi.waitFor(async () => {
+      const found = await world.audited('auth.provider.logout_refused');
+      expect(found.at(-1)).toMatchObject({ reason: 'provider_invalid' });
+      return found;
+    }, 5_000);
+    expect(
+      rows.filter(({ details }) => (details as { provider: string }).provider === provider),
+    ).toHaveLength(1);
+  });
 
   it('is to be sent again while the keys of the provider cannot be read, and is recorded as refused', async () => {
     const away = await startFakeProvider();

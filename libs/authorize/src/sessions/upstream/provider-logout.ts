@@ -1,5 +1,6 @@
 import { within, TimeLimitError } from '@tessera/kit';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable, waitingPhase } from '@tessera/oauth';
+import type { RepeatedWarnings } from '@tessera/telemetry';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
@@ -7,7 +8,7 @@ import type { ProviderAudit } from '../../methods/upstream/provider-audit.ts';
 import type { ProviderExchange } from '../../methods/upstream/provider-exchange.ts';
 import { ProviderUnreachableError } from '../../methods/upstream/provider-metadata.ts';
 import { invalidAnswer, refusalOf } from '../../methods/upstream/provider-refusals.ts';
-import { longestLogoutToken, openProvider, type Reach } from '../../methods/upstream/provider.ts';
+import { longestLogoutToken, withProvider, type Reach } from '../../methods/upstream/provider.ts';
 import { createUsedValues } from '../../methods/upstream/used-values.postgres.ts';
 import type { EndedSession, IdentifiedSession } from '../../store/store.ts';
 import type { Sessions } from '../sessions.ts';
@@ -45,6 +46,11 @@ export type EndProviderSessions = (
   call: CallContext,
 ) => Promise<EndedSession[] | undefined>;
 
+const unreachable = 'a provider that says a session is over cannot be reached';
+
+/** Made once, and without a cause, so that it is not logged for each: anybody may send a token. */
+const notKnown = temporarilyUnavailable(undefined, 2).withRefusal({ phase: waitingPhase });
+
 /** Who signs out does not wait for a provider that is slow. */
 const timeoutMs = 1_500;
 
@@ -63,10 +69,15 @@ export function createSignOutAtProvider({
     const hint =
       idToken === undefined ? { logout_hint: upstream.sid ?? upstream.subject } : { id_token_hint: idToken };
     try {
-      const opened = await within(timeoutMs, openProvider(to, reach));
-      return opened.endSessionUrl({ ...hint, post_logout_redirect_uri: uri, state }) ?? '';
+      const parameters = { ...hint, post_logout_redirect_uri: uri, state };
+      const url = withProvider(to, reach, from.browser.ipAddress, (opened) =>
+        opened.endSessionUrl(parameters),
+      );
+      return (await within(timeoutMs, url)) ?? '';
     } catch (error) {
       if (error instanceof ProviderUnreachableError || error instanceof TimeLimitError) return '';
+      // Too many wait for it.
+      if (error instanceof OAuthError) return '';
       throw error;
     }
   };
@@ -78,12 +89,14 @@ export function createEndProviderSessions({
   directory,
   sessions,
   audit,
+  warnings,
 }: {
   readonly exchange: Pick<ProviderExchange, 'declared'>;
   readonly reach: Reach;
   readonly directory: Pick<DirectoryClient, 'isTenantServedAt'>;
   readonly sessions: Pick<Sessions, 'endUpstream'>;
   readonly audit: Pick<ProviderAudit, 'logoutRefused'>;
+  readonly warnings: RepeatedWarnings;
 }): EndProviderSessions {
   return async ({ issuer, issuerTenantId, tenantId, provider, logoutToken, ipAddress }, call) => {
     const at = { issuer, tenantId: issuerTenantId };
@@ -92,7 +105,7 @@ export function createEndProviderSessions({
     if (to === undefined) return undefined;
     const by = { requestId: call.requestId, ipAddress };
     try {
-      const claims = await (await openProvider(to, reach)).logoutToken(logoutToken);
+      const claims = await withProvider(to, reach, ipAddress, (opened) => opened.logoutToken(logoutToken));
       const { jti, ...over } = saidOver(claims);
       // No token is accepted longer than that.
       const lifetimeSeconds = longestLogoutToken + 120;
@@ -106,8 +119,12 @@ export function createEndProviderSessions({
     } catch (error) {
       const refused = refusalOf(error);
       if (refused === undefined) throw error;
-      audit.logoutRefused({ ...by, tenantId }, provider, refused);
-      if (error instanceof ProviderUnreachableError) throw temporarilyUnavailable(error);
+      const isUnreachable = error instanceof ProviderUnreachableError;
+      const fields = { tenantId, provider, details: refused.detail };
+      // An outage has one line and one row in a minute, however many tokens come.
+      if (!isUnreachable || warnings.warn(`${tenantId} ${provider}`, fields, unreachable))
+        audit.logoutRefused({ ...by, tenantId }, provider, refused);
+      if (isUnreachable) throw notKnown;
       return undefined;
     }
   };

@@ -2,7 +2,7 @@ import { AccountProblem } from '@tessera/proto-gen/account';
 import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
 import { giveSession } from '../session.ts';
-import { callToProvider } from '../sign-in/sign-in.ts';
+import { waitForOthers } from '../../server/waiting-for-others.ts';
 import { resultOf, type AccountSection } from './account-section.ts';
 
 /** The providers that a person signs in with, and those that they may add. */
@@ -25,9 +25,11 @@ export const providersSection: AccountSection = {
   changes: {
     async link_provider({ app, request, gateway }, { session, target: provider }) {
       const resume = new URLSearchParams({ going: 'account', tenant: session.tenantId }).toString();
-      const { problem, location } = await gateway.peers.account.linkProvider(
-        { browser: browserContext(app, request), provider, resume },
-        callToProvider(request),
+      const { problem, location } = await waitForOthers(request, gateway, async (options) =>
+        gateway.peers.account.linkProvider(
+          { browser: browserContext(app, request), provider, resume },
+          options,
+        ),
       );
       if (problem === AccountProblem.SIGN_IN_AGAIN) return { visit: 'change' };
       return problem === AccountProblem.UNSPECIFIED ? { location } : resultOf(problem, 'provider_linked');

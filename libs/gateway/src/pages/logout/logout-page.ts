@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { waitForOthers } from '../../server/waiting-for-others.ts';
 import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
@@ -112,19 +113,25 @@ async function endSession(
 ): Promise<string | undefined> {
   const { app, request, reply, gateway } = context;
   const back = returns ? returnFromProvider(context) : undefined;
-  const answer = await gateway.peers.authorize.endSession(
-    {
-      browser: browserContext(app, request),
-      clientId: asked.clientId,
-      postLogoutRedirectUri: asked.postLogoutRedirectUri,
-      state: asked.state,
-      hintedClientId: asked.hint?.clientId ?? '',
-      refuseFallback: gateway.config.TESSERA_PROFILE === 'strict',
-      refuseUnregistered,
-      providerReturnUri: back?.uri ?? '',
-      providerReturnState: back?.state ?? '',
-    },
-    rootCall(request.incoming.requestId),
+  const answer = await waitForOthers(
+    request,
+    gateway,
+    async (options) =>
+      gateway.peers.authorize.endSession(
+        {
+          browser: browserContext(app, request),
+          clientId: asked.clientId,
+          postLogoutRedirectUri: asked.postLogoutRedirectUri,
+          state: asked.state,
+          hintedClientId: asked.hint?.clientId ?? '',
+          refuseFallback: gateway.config.TESSERA_PROFILE === 'strict',
+          refuseUnregistered,
+          providerReturnUri: back?.uri ?? '',
+          providerReturnState: back?.state ?? '',
+        },
+        options,
+      ),
+    {},
   );
   const { location, providerLocation, redirectUriRefused, ...ended } = answer;
   if (redirectUriRefused) return undefined;

@@ -10,8 +10,9 @@ import { isTenantId } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendOver, signInAtLogin } from './login.ts';
+import { waitForOthers } from '../../server/waiting-for-others.ts';
 import type { ResumedPlace } from './resumed-place.ts';
-import { callToProvider, sendNext } from './sign-in.ts';
+import { sendNext } from './sign-in.ts';
 
 /** Pages of ours that people go on to, by the field `going`. */
 const ownPlaces: Readonly<
@@ -47,9 +48,11 @@ async function judged({
 }: PageContext): Promise<AnswerFromProviderResponse | undefined> {
   const { tenant: tenantId = '', provider = '' } = request.params as Record<string, string>;
   try {
-    return await gateway.peers.authorize.answerFromProvider(
-      { browser: browserContext(app, request), tenantId, provider, query: rawQuery(request) },
-      callToProvider(request),
+    return await waitForOthers(request, gateway, async (options) =>
+      gateway.peers.authorize.answerFromProvider(
+        { browser: browserContext(app, request), tenantId, provider, query: rawQuery(request) },
+        options,
+      ),
     );
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_request') return undefined;

@@ -1,10 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall, notUnderstood } from '@tessera/rpc';
+import { notUnderstood, rootCall, type CallOptions } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { ContinueResponse, Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
 import type { FormTarget } from '../../http/headers.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, purpose } from '../form.ts';
+import { waitForOthers } from '../../server/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../page.ts';
@@ -115,15 +116,16 @@ export async function continueSignIn(
   const leaves = page === providerPage;
   const visit = visitOf(place, form);
   try {
-    const answer = await gateway.peers.authorize.continue(
-      {
-        browser: browserContext(app, request),
-        visit,
-        step: page.name,
-        fields: leaves ? { ...fields, resume: resumeOf(place) } : fields,
-      },
-      leaves ? callToProvider(request) : rootCall(request.incoming.requestId),
-    );
+    const given = {
+      browser: browserContext(app, request),
+      visit,
+      step: page.name,
+      fields: leaves ? { ...fields, resume: resumeOf(place) } : fields,
+    };
+    const go = async (options: CallOptions) => gateway.peers.authorize.continue(given, options);
+    const answer = await (leaves
+      ? waitForOthers(request, gateway, go)
+      : go(rootCall(request.incoming.requestId)));
     return await sendNext(context, place, answer, form);
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'rate_limited')
@@ -169,12 +171,6 @@ async function sendWait(
   const isFirst = visit.case === 'page' && found.value.name === passwordPage.name;
   return sendStep(context, place, found.value, { form, error, isFirst });
 }
-
-/** Providers of others may be slow. */
-export const callToProvider = ({ incoming }: PageContext['request']) =>
-  rootCall(incoming.requestId, providerTimeoutMs);
-
-const providerTimeoutMs = 15_000;
 
 /** What a place of ours needs when the browser comes back from a provider. */
 function resumeOf({ page, path, fields }: SignInPlace): string {

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
+import type { InjectOptions } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createLogger } from '@tessera/telemetry';
+import { fakeClock, testRuntime } from '@tessera/test-kit';
+import { antiForgery } from '../pages/anti-forgery.ts';
+import { purpose } from '../pages/form.ts';
+import { openGateway, type Behaviours, type TestGateway } from '../testing/fake-services.ts';
+
+let gateway: TestGateway | undefined;
+afterEach(async () => gateway?.close());
+
+const browserId = `tb_${'a'.repeat(43)}`;
+const cookie = `tessera_browser=${browserId}; tessera_session=ts_x`;
+const form = (url: string, fields: Record<string, string>): InjectOptions => ({
+  method: 'POST',
+  url,
+  headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+  payload: new URLSearchParams(fields).toString(),
+});
+const csrf = (of: string) => antiForgery.token(browserId, of);
+const session = { sessionId: 's1', tenantId: 'acme', userId: 'u1', username: 'ada', authTime: 0n };
+
+/** Every call that may wait for a server of others, and a request that makes it. */
+const waiting = {
+  endProviderSessions: form('/login/provider/acme/corp/backchannel-logout', { logout_token: 'a.b.c' }),
+  answerFromProvider: { url: '/login/provider/acme/corp?code=x&state=y', headers: { cookie } },
+  continue: form('/login', {
+    interaction: 'ti_abc',
+    csrf: csrf(purpose.signIn('ti_abc')),
+    provider: 'corp',
+  }),
+  linkProvider: form('/account', {
+    csrf: csrf(purpose.changeAccount('u1', 'link_provider', 'corp')),
+    change: 'link_provider',
+    target: 'corp',
+    tenant: 'acme',
+  }),
+  endSession: { url: '/logout', headers: { cookie } },
+} satisfies Partial<Record<keyof Behaviours, InjectOptions>>;
+const methods = Object.keys(waiting) as (keyof typeof waiting)[];
+
+/** A gateway whose `method` waits until it is released, and whose clock stands still. */
+function open(method: keyof typeof waiting) {
+  const clock = fakeClock();
+  const lines: string[] = [];
+  const log = createLogger({ service: 'test', level: 'info' }, { write: (line) => void lines.push(line) });
+  const release = Promise.withResolvers<never>();
+  let waits = 0;
+  const wait = () => {
+    waits += 1;
+    return release.promise;
+  };
+  const quick = { exchange: () => ({ accessToken: 'at', expiresIn: 60 }), getSession: () => ({ session }) };
+  gateway = openGateway(testRuntime({ clock, log }), { ...quick, [method]: wait });
+  const { app } = gateway;
+  const body = JSON.stringify({ grantType: 'client_credentials', clientId: 'a', clientSecret: 'b' });
+  const headers = { 'content-type': 'application/json' };
+  return {
+    lines,
+    waits: () => waits,
+    ask: async (remoteAddress: string) => app.inject({ ...waiting[method], remoteAddress }),
+    token: async () => app.inject({ method: 'POST', url: '/token', headers, body }),
+    release(tookMs: number) {
+      clock.advance(tookMs);
+      release.reject(new Error('gone'));
+    },
+  };
+}
+
+describe.each(methods)('requests that wait for a server of others in %s', (method) => {
+  it('are refused at once beyond 64 of one address and 256 in all, with 503, Retry-After and one line in the log', async () => {
+    const { ask, waits, lines, release } = open(method);
+    const first = Array.from({ length: 64 }, () => ask('192.0.2.1'));
+    await expect.poll(waits).toBe(64);
+    for (let time = 0; time < 10; time += 1) {
+      const refused = await ask('192.0.2.1');
+      expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '2']);
+    }
+    const others = Array.from({ length: 192 }, (_, index) => ask(`198.51.100.${index}`));
+    await expect.poll(waits).toBe(256);
+    expect((await ask('203.0.113.1')).statusCode).toBe(503);
+    expect(lines.filter((line) => line.includes('"message":"request"'))).toEqual([]);
+    expect(
+      lines.filter((line) => line.includes('too many requests wait for servers of others')),
+    ).toHaveLength(1);
+    release(0);
+    await Promise.all([...first, ...others]);
+  });
+
+  it('hold no place of others, and their time says nothing about the load', async () => {
+    const { ask, waits, token, release } = open(method);
+    const slow = Array.from({ length: 250 }, (_, index) => ask(`198.51.100.${index}`));
+    await expect.poll(waits).toBe(250);
+    release(15_000);
+    await Promise.all(slow);
+    const answers = await Promise.all(Array.from({ length: 1_000 }, token));
+    expect(answers.filter(({ statusCode }) => statusCode !== 200)).toEqual([]);
+  });
+});
+
+it('goes past the bounds nowhere: each call that may wait is made within waitForOthers', async () => {
+  const called = new RegExp(`\\.(${methods.join('|')})\\(`);
+  const found: string[] = [];
+  for await (const file of glob('**/*.ts', { cwd: new URL('..', import.meta.url) })) {
+    if (/\.test\.ts$|testing\/|earlier-authorize/.test(file)) continue;
+    const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+    if (!called.test(text)) continue;
+    found.push(file);
+    expect(/\bwaitForOthers\(\s*request,\s*gateway,/.test(text), file).toBe(true);
+  }
+  expect(found).toHaveLength(methods.length);
+});
