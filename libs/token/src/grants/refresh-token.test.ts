@@ -268,6 +268,28 @@ describe('changes of user and application between two refreshes', () => {
     expect((await on.refresh(successor)).accessToken).not.toBe('');
   });
 
+  it.each(['tenant', 'application'])(
+    'refuses a sign-in that the raised policy of the %s does not accept (RFC 9470 §4)',
+    async (whose) => {
+      const raise = async (authenticationPolicy: string) => {
+        if (whose === 'application')
+          return on.directory.changeApplication('web', (record) => {
+            record.authenticationPolicy = authenticationPolicy;
+          });
+        on.directory.addTenant('acme', { authenticationPolicy });
+        return on.directory.changeTenant('acme', Status.ACTIVE);
+      };
+      const { refreshToken } = await on.signIn();
+      for (const policy of ['second-factor', 'phishing-resistant', 'of a later version']) {
+        await raise(policy);
+        expect(await codeOf(on.refresh(refreshToken)), policy).toBe('invalid_grant');
+        await on.elapse(3600);
+      }
+      await raise('any');
+      expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
+    },
+  );
+
   it('never treats a server error as theft: a successor that could not be signed is issued on retry', async () => {
     const { refreshToken } = await on.signIn();
     on.keys.line.cut = true;

@@ -1,10 +1,11 @@
 import { isActive, mayUse, type ApplicationRecord } from '@tessera/directory-client';
+import { meetsPolicy } from '@tessera/oauth';
 import type { Application, Tenant, User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 
 /**
- * Whether a refresh of a grant would be accepted: application, tenant and person are active and have been since the sign-in, the person may
- * use the application, and the application refresh tokens. Undefined: there is no such record.
+ * Whether a refresh of a grant would be accepted: application, tenant and person are active and have been since the sign-in, which their
+ * policies accept, the person may use the application, and the application refresh tokens. Undefined: there is no such record.
  */
 export function isUsable(
   client: ApplicationRecord | undefined,
@@ -14,7 +15,21 @@ export function isUsable(
   const signedInAt = authentication?.time ?? 0;
   if (client === undefined || !isActive(client, signedInAt)) return false;
   if (user === undefined || !isActive(user, signedInAt)) return false;
+  if (!acceptsSignIn(client, authentication)) return false;
   return mayUse(client.application, user) && mayUseRefreshTokens(client.application);
+}
+
+/**
+ * Whether the policies of today accept a sign-in. Of an approval without one, by a webhook, only that of the application asks: it says whether
+ * webhooks approve.
+ */
+export function acceptsSignIn(
+  { application, tenant }: Pick<ApplicationRecord, 'application' | 'tenant'>,
+  authentication: UserGrant['authentication'],
+): boolean {
+  const { methods = [] } = authentication ?? {};
+  const asking = methods.length === 0 ? [application] : [application, tenant];
+  return asking.every(({ authenticationPolicy }) => meetsPolicy(authenticationPolicy, methods));
 }
 
 /** Whether an application may obtain and use refresh tokens: it has the grant type and the scope `offline_access`. */

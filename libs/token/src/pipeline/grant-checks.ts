@@ -4,7 +4,7 @@ import type { User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
 import { invalidClient } from '../authenticate-client.ts';
-import { isOfIssuer } from '../grants/usable.ts';
+import { acceptsSignIn, isOfIssuer } from '../grants/usable.ts';
 import type { Exchange } from './grant-table.ts';
 
 /**
@@ -21,8 +21,8 @@ export function requireIssuer(
 }
 
 /**
- * Checks that application, tenant and user are active now and have been since the grant, and that the user may use the
- * application. Resolves with the user of the grant; undefined if the client acts on its own behalf.
+ * Checks that application, tenant and user are active now and have been since the grant, that their policies accept the sign-in,
+ * and that the user may use the application. Resolves with the user of the grant; undefined if the client acts on its own behalf.
  */
 export async function requireActive(
   directory: DirectoryClient,
@@ -40,6 +40,9 @@ export async function requireActive(
   const signedInAt = grant.authentication?.time ?? 0;
   if (!directory.isActive(user, signedInAt) || !directory.isActive(client, signedInAt)) {
     throw oauthError('invalid_grant', 'The grant is no longer valid.', 'ended_since');
+  }
+  if (!acceptsSignIn(client, grant.authentication)) {
+    throw oauthError('invalid_grant', 'The grant is no longer valid.', 'too_few_factors');
   }
   if (!directory.mayUse(client.application, user)) {
     throw oauthError('invalid_grant', 'The grant is no longer valid.', 'role_missing');
