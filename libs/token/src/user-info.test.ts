@@ -21,7 +21,7 @@ describe('userinfo', () => {
     on.directory.addUser('cleo', { name: 'Cleo', standardClaims });
     const released = async (scopes: string[]) =>
       (await ask((await on.signIn({ scopes, userId: 'cleo', resource: '' })).accessToken)).claims;
-    expect(await released(['openid', 'profile'])).toEqual({ given_name: 'Cleo' });
+    expect(await released(['openid', 'profile'])).toEqual({ given_name: 'Cleo', preferred_username: 'cleo' });
     expect(await released(['email'])).toEqual({ email_verified: true });
     expect(await released(['openid'])).toBeUndefined();
   });

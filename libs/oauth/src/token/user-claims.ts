@@ -39,6 +39,8 @@ export const userInfoClaimNames: readonly string[] = ['sub', ...claimNamesOf(sco
 /** The profile of a user; empty texts are data that the user does not have. */
 export interface UserProfile {
   readonly userId: string;
+  /** `preferred_username`, unless the standard claims have one. */
+  readonly username: string;
   readonly name: string;
   readonly email: string;
   readonly phoneNumber: string;
@@ -92,6 +94,7 @@ export function claimsOfUser(user: UserProfile, names: readonly string[]): Claim
     name: user.name,
     email: user.email,
     phone_number: user.phoneNumber,
+    preferred_username: user.username,
     ...user.standardClaims,
   };
   return Object.fromEntries(

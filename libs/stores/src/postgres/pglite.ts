@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { isInCall } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { requireTime } from '../call-time.ts';
+import { requireTime } from '../statement-time.ts';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { channel, Listeners } from '../feed/announcements.ts';
 import { lockDirectory } from './directory-lock.ts';

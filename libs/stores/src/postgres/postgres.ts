@@ -5,7 +5,7 @@ import { isInCall, Secret } from '@tessera/kit';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { metrics } from '@tessera/telemetry';
 import { channel } from '../feed/announcements.ts';
-import { committing, requireTime } from '../call-time.ts';
+import { committing, requireTime } from '../statement-time.ts';
 import { withRetries } from '../retry.ts';
 import { createPostgresListener } from './postgres-listener.ts';
 import { createPools, type PostgresPools } from './postgres-pools.ts';
