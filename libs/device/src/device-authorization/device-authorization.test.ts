@@ -59,7 +59,7 @@ describe('starting the device flow', () => {
     ['a wrong secret', 'acme-box', { clientSecret: 'wrong' }, 'invalid_client'],
     ['a secret of a public client', 'acme-tv', { clientSecret: 'any' }, 'invalid_client'],
     ['a client without the grant type', 'acme-web', {}, 'unauthorized_client'],
-    ['a malformed scope', 'acme-tv', { scope: 'openid  orders.read' }, 'invalid_scope'],
+    ['a malformed scope', 'acme-tv', { scope: 'openid orders\\read' }, 'invalid_scope'],
     ['a scope that was not granted', 'acme-tv', { scope: 'openid orders.write' }, 'invalid_scope'],
     ['scopes of two resources', 'acme-tv', { scope: 'orders.read stock.read' }, 'invalid_scope'],
     ['an unknown resource', 'acme-tv', { resource: 'https://other.example' }, 'invalid_target'],

@@ -63,7 +63,7 @@ export const providerFields = {
     schema: z.enum(['never', 'verified-email']).default('never'),
     stored: 'text',
     reference:
-      'whether a first sign-in may be that of a person whom the tenant knows already: `never` (default: they link it at `/account`), or `verified-email`: if both say that the e-mail address is verified, it is of `domains` (if there are any), and the person has no built-in role',
+      'whether a first sign-in may be that of a person whom the tenant knows already: `never` (default: they link it at `/account`), or `verified-email`: if both say that the e-mail address is verified, it is of `domains` (without any: of those of no other provider), and the person has no built-in role',
   }),
   createsAccounts: field({
     schema: z.boolean().default(false),

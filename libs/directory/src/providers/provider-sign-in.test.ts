@@ -161,12 +161,70 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       ['the provider does not say so', {}, ada],
       ['the tenant did not verify the address', linking, { ...ada, emailVerified: false }],
       ['it is a user name there', linking, { username: ada.email }],
-      ['it is not of the domains of the provider', { ...linking, domains: ['work.example'] }, ada],
       ['the person administers the tenant', linking, { ...ada, roles: ['tessera.helpdesk'] }],
     ])('links no verified address if %s', async (_why, rules, person) => {
       const { outcome, people } = await world({ ...rules, createsAccounts: true }, [person]);
       expect(await outcome('s-1', verified(ada.email))).toBe('taken');
       expect(await people()).toEqual([person.username]);
+    });
+
+    const partner = {
+      issuer: 'https://login.partner.example',
+      clientId: 'tessera',
+      clientSecret,
+      createsAccounts: true,
+      ...linking,
+    };
+    const cfo = 'cfo@acme.example';
+
+    it.each([['partner.example'], []])(
+      'keeps no address of a domain of another provider, whose owner is not linked to it: %s',
+      async (...domains) => {
+        const { declare, provider, signIn, api, tenantId } = await world();
+        await declare([
+          { ...provider, createsAccounts: true, ...linking, domains: ['acme.example'] },
+          { ...partner, name: 'partner', domains },
+        ]);
+        const foreign = { provider: 'partner', issuer: partner.issuer };
+        const theirs = await signIn('p-1', { ...foreign, ...verified(cfo) });
+        expect(theirs.user).toMatchObject({
+          email: '',
+          username: expect.stringMatching(/^partner:/) as string,
+        });
+        const own = await signIn('s-1', verified(cfo));
+        expect(own.user).toMatchObject({ email: cfo, username: cfo });
+        expect(own.user?.userId).not.toBe(theirs.user?.userId);
+        // In the other order nobody is linked either.
+        const again = await signIn('p-2', { ...foreign, ...verified(cfo) });
+        expect(again.user).toMatchObject({ email: '' });
+        const record = await api.users.get({ tenantId, userId: theirs.user?.userId ?? '' }, call());
+        expect([record.email, record.emailVerified]).toEqual(['', undefined]);
+      },
+    );
+
+    it('keeps an address of its own domains, and without domains one of no other provider', async () => {
+      const { declare, provider, signIn } = await world();
+      await declare([
+        { ...provider, createsAccounts: true, domains: ['acme.example'] },
+        { ...partner, name: 'partner' },
+      ]);
+      const foreign = { provider: 'partner', issuer: partner.issuer };
+      expect((await signIn('p-1', { ...foreign, ...verified('eve@elsewhere.example') })).user?.email).toBe(
+        'eve@elsewhere.example',
+      );
+      expect((await signIn('s-1', verified('eve@elsewhere.example'))).user?.email).toBe('');
+    });
+
+    it('links nobody whose address came by a provider that does not vouch for it now', async () => {
+      const { declare, provider, signIn, outcome } = await world();
+      await declare([{ ...partner, name: 'partner' }]);
+      const foreign = { provider: 'partner', issuer: partner.issuer };
+      expect((await signIn('p-1', { ...foreign, ...verified(cfo) })).user?.email).toBe(cfo);
+      await declare([
+        { ...provider, createsAccounts: true, ...linking, domains: ['acme.example'] },
+        { ...partner, name: 'partner', domains: ['partner.example'] },
+      ]);
+      expect(await outcome('s-1', verified(cfo))).toBe('taken');
     });
 
     it('refuses who is disabled, locked or deleted, at the first time and later', async () => {

@@ -20,12 +20,13 @@ import {
   findHolder,
   hasIdentity,
   isSubject,
+  providersOf,
   putIdentity,
   type Identity,
 } from './identities.postgres.ts';
 import { applyClaims } from './apply-claims.ts';
 import type { MappedClaims } from './mapped-person.ts';
-import { lockProvider } from './read.postgres.ts';
+import { lockProvider, readProviders } from './read.postgres.ts';
 
 /** What a provider said of a person, verified by the caller (OIDC Core §3.1.3.7). */
 export interface ProviderProof extends Identity {
@@ -95,12 +96,14 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (around.tenant?.status !== 'active') return { refusal: 'inactive' };
     const provider = await lockProvider(around.tx, proof.tenantId, proof.provider);
     if (provider?.issuer !== proof.issuer) return { refusal: 'provider' };
-    const email = proof.emailVerified ? validEmail(proof.email) : '';
+    const all = await readProviders(around.tx, proof.tenantId);
+    const isOwn = proof.emailVerified && vouchesFor(provider, proof.email, all);
+    const email = isOwn ? validEmail(proof.email) : '';
     const holder = email === '' ? undefined : await holderOf(email, around);
     const bound =
       holder === undefined
         ? await create(proof, provider, email, around)
-        : await link(proof, provider, holder, around);
+        : await link(proof, provider, holder, { ...around, all });
     if (typeof bound !== 'string') return bound;
     await putIdentity(around.tx, proof, bound);
     const details = { provider: provider.name, account: holder === undefined ? 'new' : 'linked' };
@@ -108,26 +111,6 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const subject = { tenantId: proof.tenantId, subject: bound };
     await insertAuditRows(around.tx, [{ ...baseOf(proof, bound), ...event, ...subject }], runtime);
     return bound;
-  }
-
-  /** The person with this address, if they may be linked: both sides must have verified it, and the tenant must say that this is enough. */
-  async function link(
-    proof: ProviderProof,
-    provider: ProviderRecord,
-    holder: UserRecord,
-    { tx }: RecordTransaction,
-  ): Promise<string | { readonly refusal: Refusal }> {
-    if (holder.status !== 'active') return { refusal: 'inactive' };
-    const mayLink =
-      provider.linking === 'verified-email' &&
-      holder.standardClaims.emailVerified === true &&
-      normalizeIdentifier(holder.email) === normalizeIdentifier(proof.email) &&
-      isOfDomains(proof.email, provider.domains) &&
-      // Who runs the provider would get a power over the tenant that nobody gave them.
-      !holder.roles.some((role) => adminRoles.has(role)) &&
-      // The address may have been somebody else's before.
-      !(await hasIdentity(tx, proof, holder.userId));
-    return mayLink ? holder.userId : { refusal: 'taken' };
   }
 
   async function create(
@@ -172,6 +155,31 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   };
 }
 
+/**
+ * The person with this address, if they may be linked: both sides must have verified it, and the tenant must say that this is enough. What
+ * another provider may have brought counts only if it vouches for the address too.
+ */
+async function link(
+  proof: ProviderProof,
+  provider: ProviderRecord,
+  holder: UserRecord,
+  { tx, all }: Pick<RecordTransaction, 'tx'> & { readonly all: readonly ProviderRecord[] },
+): Promise<string | { readonly refusal: Refusal }> {
+  if (holder.status !== 'active') return { refusal: 'inactive' };
+  const mayLink =
+    provider.linking === 'verified-email' &&
+    holder.standardClaims.emailVerified === true &&
+    normalizeIdentifier(holder.email) === normalizeIdentifier(proof.email) &&
+    // Who runs the provider would get a power over the tenant that nobody gave them.
+    !holder.roles.some((role) => adminRoles.has(role)) &&
+    // The address may have been somebody else's before.
+    !(await hasIdentity(tx, proof, holder.userId)) &&
+    (await providersOf(tx, proof.tenantId, holder.userId)).every((name) =>
+      all.some((other) => other.name === name && vouchesFor(other, holder.email, all)),
+    );
+  return mayLink ? holder.userId : { refusal: 'taken' };
+}
+
 /** The person with an identifier, who stays as they are until the commit. */
 async function holderOf(
   identifier: string,
@@ -181,7 +189,7 @@ async function holderOf(
   return found && (await find('user', found.user.userId))?.record;
 }
 
-/** What the tenant gets to know of a new person. An address that is not verified is not kept, as it may be anybody's. */
+/** What the tenant gets to know of a new person. An address that its provider does not vouch for is not kept, as it may be anybody's. */
 function accountOf(
   { provider, issuer, subject, ...proof }: ProviderProof,
   email: string,
@@ -203,10 +211,11 @@ function validEmail(email: string): string {
   return user.shape.email.safeParse(email).success ? email : '';
 }
 
-/** Without domains a provider speaks for every address. */
-function isOfDomains(email: string, domains: readonly string[]): boolean {
+/** Whether a provider may say whose an address is: it is of its domains or, if it has none, of no other provider of the tenant. */
+function vouchesFor(provider: ProviderRecord, email: string, all: readonly ProviderRecord[]): boolean {
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
-  return domains.length === 0 || domains.includes(domain);
+  if (provider.domains.length > 0) return provider.domains.includes(domain);
+  return !all.some(({ domains }) => domains.includes(domain));
 }
 
 function baseOf({ ipAddress, requestId }: ProviderProof, userId: string): EventBase & { ipAddress: string } {
