@@ -85,11 +85,12 @@ export function claimsSuite(system: () => System): void {
       },
     );
 
-    it('of a user who has none are those of the contract, and no others', async () => {
+    it('of a user who has none are those of the contract and the user name, and no others', async () => {
       expect(await userInfo(await signIn('openid profile email phone address', people.ada))).toEqual({
         name: people.ada.name,
         email: people.ada.email,
         phone_number: '+46701234567',
+        preferred_username: people.ada.username,
       });
     });
   });

@@ -12,8 +12,8 @@ export function tokensSuite(system: () => System): void {
       const person = system().person();
       const cases: [string, string[]][] = [
         ['openid', ['sub']],
-        ['openid profile', ['name', 'sub']],
-        ['openid profile email phone', ['email', 'name', 'phone_number', 'sub']],
+        ['openid profile', ['name', 'preferred_username', 'sub']],
+        ['openid profile email phone', ['email', 'name', 'phone_number', 'preferred_username', 'sub']],
       ];
       for (const [scope, claims] of cases) {
         const { accessToken } = tokensOf(await redeem(http, await codeFor(person, 'acme-web', { scope })));
