@@ -73,9 +73,9 @@ const declaredKeys = {
       })
       .optional(),
     reference:
-      'in place of a password: the PHC string of any password, by argon2id, argon2i or argon2d (at most 64 MiB, 4 passes, 4 lanes), ' +
+      'in place of a password: the PHC string of any password, by argon2id, argon2i or argon2d (at most 64 MiB, 4 passes or more over 64 MiB in all, 4 lanes), ' +
       '`pbkdf2-sha1`, `-sha256` or `-sha512` (1,000,000 iterations times blocks) or `scrypt` (N of 2^17, N × r × p of 2^20), or a bcrypt hash ' +
-      '(cost 14); made anew, by argon2id, at the first sign-in',
+      '(cost 12); made anew, by argon2id, at the first sign-in',
   },
 };
 

@@ -16,6 +16,7 @@ describe('the PHC form of hashes', () => {
 
   it.each([
     ['argon2id at its bounds', `$argon2id$v=19$m=65536,t=4,p=4$${salt}$${tag}`],
+    ['argon2id as Keycloak makes it', `$argon2id$v=19$m=7168,t=5,p=1$${salt}$${tag}`],
     ['argon2i', `$argon2i$v=19$m=19456,t=2,p=1$${salt}$${tag}`],
     ['argon2d', `$argon2d$v=19$m=19456,t=2,p=1$${salt}$${tag}`],
     ['PBKDF2 of 1,000,000 iterations', `$pbkdf2-sha256$i=1000000,l=32$${salt}$${tag}`],
@@ -42,6 +43,7 @@ describe('the PHC form of hashes', () => {
     ['a bcrypt cost of 3', `$2b$03$${bcryptTag}`, /does not allow/],
     ['too much memory', `$argon2id$v=19$m=65537,t=2,p=1$${salt}$${tag}`, /at most 64 MiB/],
     ['too many passes', `$argon2d$v=19$m=19456,t=5,p=1$${salt}$${tag}`, /at most 64 MiB, 4 passes/],
+    ['too many passes over little memory', `$argon2id$v=19$m=7168,t=10,p=1$${salt}$${tag}`, /4 passes/],
     ['too many lanes', `$argon2id$v=19$m=19456,t=2,p=5$${salt}$${tag}`, /4 lanes/],
     ['too many iterations', `$pbkdf2-sha256$i=1000001$${salt}$${tag}`, /at most 1,000,000 iterations/],
     [
