@@ -1,6 +1,7 @@
 import { loadConfig, type Runtime } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { systemClock } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { secretOf } from '@tessera/directory-client/testing';
@@ -64,6 +65,7 @@ export async function world({
       ...more,
     });
 
+  let lists = 0;
   return {
     database,
     clock,
@@ -89,16 +91,25 @@ export async function world({
         { token: value, caller, ...(clientId !== undefined && { credentials: credentialsOf(clientId) }) },
         call(),
       ),
-    /** The audit events so far, oldest first, after the batch was written. */
-    async events(): Promise<{ event: string; reason: string | null; record: Record<string, unknown> }[]> {
-      await new Promise((resolve) => setTimeout(resolve, 400));
-      const text = 'SELECT event, reason, record FROM token.audit_event ORDER BY recorded_at, event_id';
-      return (
-        await database.query<{ event: string; reason: string | null; record: Record<string, unknown> }>({
-          name: 'test.events',
-          text,
-        })
-      ).rows;
+    /** The audit events so far, oldest first. A refusal of its own, which comes last, tells that all are written. */
+    async events(): Promise<AuditedEvent[]> {
+      const last = `last-of-list-${(lists += 1)}`;
+      const grant = {
+        grantType: 'refresh_token',
+        refreshToken: 'none',
+        credentials: credentialsOf('nobody'),
+      };
+      const asked = token.exchange(
+        { caller: { ipAddress: '192.0.2.250', issuer }, ...grant },
+        rootCall(last),
+      );
+      await asked.catch(() => undefined);
+      let rows: readonly AuditedEvent[] = [];
+      await eventually('the audit events are written', async () => {
+        rows = await audited(database);
+        return rows.some(({ record }) => record['requestId'] === last);
+      });
+      return rows.filter(({ record }) => !String(record['requestId']).startsWith('last-of-list-'));
     },
     /** Moves the times of every refresh family into the past. */
     async elapse(seconds: number): Promise<void> {
@@ -115,6 +126,17 @@ export async function world({
     },
     close: () => service.close(),
   };
+}
+
+interface AuditedEvent {
+  readonly event: string;
+  readonly reason: string | null;
+  readonly record: Record<string, unknown>;
+}
+
+async function audited(database: Database): Promise<AuditedEvent[]> {
+  const text = 'SELECT event, reason, record FROM token.audit_event ORDER BY recorded_at, event_id';
+  return (await database.query<AuditedEvent & Record<string, unknown>>({ name: 'test.events', text })).rows;
 }
 
 function plain({ $typeName: _, $unknown: __, ...fields }: Partial<ExchangeRequest>) {

@@ -31,6 +31,12 @@ async function opened(port: number, sent: string, localAddress = '127.0.0.1'): P
   return socket;
 }
 
+/** Waits for the end of a connection, a reset as well: whoever writes to a cut one gets that. */
+async function cut(socket: Socket): Promise<void> {
+  socket.resume();
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+}
+
 /** The status of a call on a connection of its own; 0 if it was cut. */
 async function called(port: number, localAddress: string): Promise<number> {
   return new Promise((resolve) => {
@@ -68,7 +74,7 @@ test('connections that come again as fast as they are cut keep out no caller fro
   const again = async (): Promise<void> => {
     while (!ended) {
       const socket = await opened(port, head).catch(() => undefined);
-      if (socket !== undefined && !socket.closed) await once(socket, 'close');
+      if (socket !== undefined) await cut(socket);
     }
   };
   for (let silent = 0; silent < 100; silent += 1) void again();
@@ -92,7 +98,7 @@ test.each([
 ])('a connection that sends %s is cut', async (_what, sent) => {
   const { port } = await stand({ places: { headMs: 100 } });
   const socket = await opened(port, sent);
-  await once(socket.resume(), 'close');
+  await cut(socket);
 });
 
 test('a head that comes byte by byte is cut', async () => {
@@ -100,7 +106,7 @@ test('a head that comes byte by byte is cut', async () => {
   const socket = await opened(port, head);
   const drip = setInterval(() => socket.write('\r\na: b'), 10);
   cleanUps.push(() => clearInterval(drip));
-  await once(socket.resume(), 'close');
+  await cut(socket);
 });
 
 test.each(['HTTP/1.1', 'HTTP/2'])('a refused caller of %s keeps no connection', async (protocol) => {
@@ -110,7 +116,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])('a refused caller of %s keeps no connection', 
     const socket = await opened(port, `${head}\r\ncontent-length: 10\r\n\r\n`);
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1.1 401 /);
-    await once(socket.resume(), 'close');
+    await cut(socket);
     return;
   }
   const session = await http2To(port);
@@ -136,7 +142,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
       const socket = await opened(port, [head, ...given, 'content-length: 1000', '', '{'].join('\r\n'));
       const drip = setInterval(() => socket.write(' '), 20);
       cleanUps.push(() => clearInterval(drip));
-      await once(socket.resume(), 'close');
+      await cut(socket);
       return expect(reached).toBe(0);
     }
     const session = await http2To(port);
