@@ -20,6 +20,8 @@ export interface ActiveToken {
   /** When the person signed in, and in which class (RFC 9470 §6.2); 0 and empty without a person, or where it is not known. */
   readonly authTime: number;
   readonly acr: string;
+  /** The person's user name (RFC 7662 §2.2); empty without a person, after `local` verification, and where the server does not know it. */
+  readonly username: string;
 }
 
 export type Introspection = { readonly active: false } | ActiveToken;

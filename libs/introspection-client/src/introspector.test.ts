@@ -36,6 +36,7 @@ describe('an introspector', () => {
       jti: 'j1',
       authTime: 1_700_000_000,
       acr: '2',
+      username: 'ada',
     });
     expect(await introspector.introspect('bad')).toEqual({ active: false });
   });

@@ -30,6 +30,7 @@ interface IntrospectionMembers {
   active: boolean;
   sub?: string;
   client_id?: string;
+  username?: string;
   scope?: string;
   exp?: number;
   aud?: string;
@@ -44,7 +45,7 @@ interface IntrospectionMembers {
 /** The introspection members both dialects share (RFC 7662 §2.2); an inactive answer has nothing else. */
 export function introspectionMembers(response: IntrospectResponse): IntrospectionMembers {
   if (!response.active) return { active: false };
-  const { sub, clientId, scope, exp, aud, iss, iat, tenantId, authTime, acr } = response;
+  const { sub, clientId, scope, exp, aud, iss, iat, tenantId, authTime, acr, username = '' } = response;
   const members: IntrospectionMembers = { active: true, sub, client_id: clientId, scope, exp: Number(exp) };
   if (aud !== '') members.aud = aud;
   if (iss !== '') members.iss = iss;
@@ -54,5 +55,6 @@ export function introspectionMembers(response: IntrospectResponse): Introspectio
   if (tenantId !== '') members.tenant_id = tenantId;
   if (authTime !== 0n) members.auth_time = Number(authTime);
   if (acr !== '') members.acr = acr;
+  if (username !== '') members.username = username;
   return members;
 }

@@ -16,6 +16,7 @@ const active = {
   tenantId: 'acme',
   role: ['clerk'],
   jti: 'j1',
+  username: 'ada',
   kind: TokenKind.ACCESS_TOKEN,
 };
 
@@ -52,6 +53,7 @@ describe('POST /introspect', () => {
     iat: 1_700_000_000,
     token_type: 'Bearer',
     tenant_id: 'acme',
+    username: 'ada',
   };
 
   it('answers JSON with the envelope and exactly the members of the contract and the decisions', async () => {

@@ -76,6 +76,7 @@ export class LocalVerifier {
         jti: id ?? '',
         authTime: typeof authTime === 'number' ? authTime : 0,
         acr: isText(acr) ? acr : '',
+        username: '',
       },
       cacheSeconds: Math.max(
         0,

@@ -27,6 +27,7 @@ export function answerOf(response: IntrospectResponse): Answer {
     jti: response.jti,
     authTime: Number(response.authTime),
     acr: response.acr,
+    username: response.username ?? '',
   };
   return { introspection, cacheSeconds: response.cacheSeconds };
 }

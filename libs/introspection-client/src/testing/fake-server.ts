@@ -19,6 +19,7 @@ export interface FakeToken {
   readonly jti: string;
   readonly authTime: bigint;
   readonly acr: string;
+  readonly username: string;
   readonly kind: TokenKind;
   readonly cacheSeconds: number;
 }
@@ -40,6 +41,7 @@ export function fakeToken(overrides: Partial<FakeToken> = {}): FakeToken {
     jti: 'j1',
     authTime: 1_700_000_000n,
     acr: '2',
+    username: 'ada',
     kind: TokenKind.ACCESS_TOKEN,
     cacheSeconds: 60,
     ...overrides,

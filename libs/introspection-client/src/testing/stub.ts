@@ -16,6 +16,7 @@ export const active: ActiveToken = {
   jti: 'j1',
   authTime: 1_999_998_000,
   acr: '1',
+  username: 'ada',
 };
 
 const known: Readonly<Record<string, Introspection>> = {

@@ -13,7 +13,7 @@ import {
 import type { Authorization, CheckRequest, DeniedHttpResponse } from '@tessera/proto-gen/envoy';
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@tessera/proto-gen/envoy-headers';
 import { TokenKind } from '@tessera/proto-gen/token';
-import { introspect, type IntrospectionDeps, type IntrospectionResult } from './introspection.ts';
+import { introspectUnnamed, type IntrospectionDeps, type IntrospectionResult } from './introspection.ts';
 
 type CheckAnswer = Awaited<ReturnType<Handlers<typeof Authorization>['check']>>;
 
@@ -40,7 +40,9 @@ export async function checkForEnvoy(
   const authorization = attributes?.request?.http?.headers['authorization'];
   try {
     const demand = routeDemand(demanded);
-    const token = accessTokenIn(await introspect(deps, { token: bearerToken(authorization) }, context));
+    const token = accessTokenIn(
+      await introspectUnnamed(deps, { token: bearerToken(authorization) }, context),
+    );
     const isOfIssuer = token !== undefined && (await acceptsIssuer(deps, demand, token, context));
     const now = epochSeconds(deps.runtime.clock);
     return allowed(identityHeaders(requireDemanded(isOfIssuer ? token : undefined, demand, now)));

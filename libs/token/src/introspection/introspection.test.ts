@@ -53,6 +53,7 @@ describe('introspection', () => {
       jti,
       authTime: 1_700_000_000n,
       acr: '1',
+      username: 'ada',
       cacheSeconds: 60,
     });
   });
@@ -68,6 +69,35 @@ describe('introspection', () => {
     });
     expect(claimsOf(own)).not.toHaveProperty('auth_time');
     expect(await on.introspect(own)).toMatchObject({ active: true, authTime: 0n, acr: '' });
+  });
+
+  it('has the user name of the person and none for client credentials (RFC 7662 §2.2)', async () => {
+    on.directory.addUser('u-17', { username: 'ada@acme.example' });
+    const { accessToken, refreshToken } = await on.signIn({ userId: 'u-17' });
+    for (const token of [accessToken, refreshToken]) {
+      expect(await on.introspect(token)).toMatchObject({ sub: 'u-17', username: 'ada@acme.example' });
+    }
+    on.directory.addUser('service', { username: 'namesake' });
+    const { accessToken: own } = await on.exchange('service', {
+      grantType: 'client_credentials',
+      resource: orders,
+    });
+    expect((await on.introspect(own)).username).toBeUndefined();
+  });
+
+  it('leaves the user name out while the directory is unavailable, and lets nobody keep that answer', async () => {
+    on.directory.addUser('u-18', {});
+    const { accessToken } = await on.signIn({ userId: 'u-18' });
+    await on.directory.changeUser('u-18', (user) => (user.username = 'renamed'));
+    on.directory.unavailable = true;
+    try {
+      const answer = await on.introspect(accessToken);
+      expect(said(answer)).toMatchObject({ active: true, sub: 'u-18' });
+      expect([answer.username, answer.cacheSeconds]).toEqual([undefined, 0]);
+    } finally {
+      on.directory.unavailable = false;
+    }
+    expect(await on.introspect(accessToken)).toMatchObject({ username: 'renamed', cacheSeconds: 60 });
   });
 
   it('describes the live token of a refresh family and no earlier one', async () => {

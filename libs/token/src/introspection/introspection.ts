@@ -43,6 +43,8 @@ export interface ActiveToken {
   /** When and in which class the person signed in (RFC 9470 §6.2). */
   readonly authTime?: bigint;
   readonly acr?: string;
+  /** Of the person; absent without one, and where `introspectUnnamed` answers. */
+  readonly username?: string;
   readonly cacheSeconds?: number;
 }
 
@@ -61,6 +63,8 @@ type Outcome = {
 
 const inactive = { active: false } as const;
 const largestBatch = 1_000;
+/** How long an answer waits for the user name. */
+const longestNameMs = 500;
 /** Tokens of a batch that are introspected in one turn of the event loop. */
 const sliceSize = 64;
 
@@ -69,6 +73,15 @@ const sliceSize = 64;
  * reported as inactive.
  */
 export async function introspect(
+  deps: IntrospectionDeps,
+  request: Pick<IntrospectRequest, 'token' | 'credentials' | 'caller'>,
+  context: CallContext,
+): Promise<IntrospectionResult> {
+  return named(deps, await introspectUnnamed(deps, request, context), context);
+}
+
+/** The same without the user name, for answers that do not contain it. */
+export async function introspectUnnamed(
   deps: IntrospectionDeps,
   request: Pick<IntrospectRequest, 'token' | 'credentials' | 'caller'>,
   context: CallContext,
@@ -113,7 +126,8 @@ async function outcomeOf(
   context: CallContext,
 ): Promise<Outcome> {
   try {
-    return { outcome: { case: 'result', value: await introspectToken(deps, token, requester, context) } };
+    const result = await introspectToken(deps, token, requester, context);
+    return { outcome: { case: 'result', value: await named(deps, result, context) } };
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     const { code, message, retryAfterSeconds = 0 } = error;
@@ -159,6 +173,32 @@ async function introspectToken(
     return denyForeignToken(deps, requester, context, tenantId);
   }
   return (await isUsableNow(deps.directory, family.grant, context)) ? describeFamily(family) : inactive;
+}
+
+/**
+ * Adds the person's user name (RFC 7662 §2.2), from the cached user. An access token outlives an outage of the directory and the deletion
+ * of its user: the name is left out then, and the answer not cached.
+ */
+async function named(
+  { directory }: IntrospectionDeps,
+  result: IntrospectionResult,
+  context: CallContext,
+): Promise<IntrospectionResult> {
+  if (!result.active || !isOfPerson(result)) return result;
+  try {
+    const call = context.onward();
+    const timeoutMs = Math.min(call.timeoutMs ?? longestNameMs, longestNameMs);
+    const user = await directory.user(result.tenantId, result.sub, { ...call, timeoutMs });
+    return user === undefined ? result : { ...result, username: user.username };
+  } catch (error) {
+    if (!(error instanceof OAuthError) || error.code !== 'temporarily_unavailable') throw error;
+    return { ...result, cacheSeconds: 0 };
+  }
+}
+
+/** With client credentials the subject is the client itself, and nobody signed in. */
+function isOfPerson({ sub, clientId, authTime = 0n }: ActiveToken): boolean {
+  return sub !== clientId || authTime !== 0n;
 }
 
 /** An active token that the requester may not see is reported as inactive, and audited. */

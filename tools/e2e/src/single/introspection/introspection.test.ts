@@ -84,7 +84,7 @@ async function overHttp(token: string, basic?: readonly [string, string]): Promi
 async function overGrpc(introspector: Introspector, token: string): Promise<Record<string, unknown>> {
   const answer = await introspector.introspect(token);
   if (!answer.active) return { active: false };
-  const { sub, clientId, scopes, exp, iat, aud, iss, tenantId, kind, authTime, acr } = answer;
+  const { sub, clientId, scopes, exp, iat, aud, iss, tenantId, kind, authTime, acr, username } = answer;
   return {
     active: true,
     sub,
@@ -98,6 +98,7 @@ async function overGrpc(introspector: Introspector, token: string): Promise<Reco
     ...(kind === 'access_token' && { token_type: 'Bearer' }),
     ...(authTime !== 0 && { auth_time: authTime }),
     ...(acr !== '' && { acr }),
+    ...(username !== '' && { username }),
   };
 }
 

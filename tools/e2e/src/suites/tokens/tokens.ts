@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { System } from '../../harness/set-up.ts';
 import { claimsOf, introspect, tokensOf } from '@tessera/test-client';
 import { clientCredentials, codeFor, expectError, redeem, refresh } from '../../harness/flows.ts';
-import { secrets } from '../../harness/declared-state.ts';
+import { people, secrets } from '../../harness/declared-state.ts';
 
 /** Access and refresh tokens at userinfo and introspection. */
 export function tokensSuite(system: () => System): void {
@@ -77,6 +77,44 @@ export function tokensSuite(system: () => System): void {
           tenant_id: 'acme',
           auth_time: claimsOf(tokens.idToken ?? '')['auth_time'],
           acr: '1',
+          username: people.ada.username,
+        });
+      }
+      const { accessToken: own } = tokensOf(await clientCredentials(http));
+      expect(await introspect(http, own)).not.toHaveProperty('username');
+    });
+
+    it('tells Synapse and Dovecot, by the requests that they send, whose token it is (RFC 7662 §2.2)', async () => {
+      const { http } = system();
+      const { accessToken } = tokensOf(await redeem(http, await codeFor(system().person())));
+      const basic = Buffer.from(`acme-web:${secrets.web}`).toString('base64');
+      const form = 'application/x-www-form-urlencoded';
+      const synapse = await http.ask('POST', '/introspect', {
+        headers: {
+          'content-type': form,
+          accept: 'application/json',
+          'x-mas-supports-device-id': '1',
+          authorization: `Basic ${basic}`,
+        },
+        body: `token=${accessToken}&token_type_hint=access_token`,
+      });
+      const dovecot = await http.ask('POST', '/introspect', {
+        headers: {
+          'content-type': form,
+          authorization: `Basic ${basic}`,
+          'x-dovecot-auth-service': 'imap',
+          'x-dovecot-auth-local': '127.0.0.1:993',
+          'x-dovecot-auth-remote': '203.0.113.7:50123',
+        },
+        body: `token=${accessToken.replaceAll('.', '%2e').replaceAll('_', '%5f')}`,
+      });
+      for (const answer of [synapse, dovecot]) {
+        expect(answer.status).toBe(200);
+        expect(answer.json()).toMatchObject({
+          active: true,
+          sub: claimsOf(accessToken)['sub'],
+          username: people.ada.username,
+          token_type: 'Bearer',
         });
       }
     });
