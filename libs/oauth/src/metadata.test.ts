@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { grantTypeByContractName, grantTypeByStandardName } from './grant-types.ts';
+import { promptValues } from './request/authorization-request.ts';
 import { authorizationServerMetadata, contractMetadata, endpointUri } from './metadata.ts';
 
 const issuer = 'https://id.example';
+const served = { deliveryModes: ['poll', 'ping'], uiLocales: ['en', 'sv'] };
 
 describe('contractMetadata', () => {
   it('has the fields of the contract’s table first, in its order.', () => {
-    expect(Object.entries(contractMetadata(issuer)).slice(0, 13)).toEqual([
+    expect(Object.entries(contractMetadata(issuer, served)).slice(0, 13)).toEqual([
       ['issuer', issuer],
       ['jwks_uri', 'https://id.example/.well-known/jwks.json'],
       ['authorization_endpoint', 'https://id.example/authorize'],
@@ -28,10 +30,10 @@ describe('contractMetadata', () => {
 });
 
 describe('contractMetadata compared with authorizationServerMetadata', () => {
-  const metadata = authorizationServerMetadata(issuer, ['poll', 'ping']);
+  const metadata = authorizationServerMetadata(issuer, served);
 
   it('has every other registered field, with the same value (OIDC Discovery §3)', () => {
-    const document = contractMetadata(issuer);
+    const document = contractMetadata(issuer, served);
     expect(document).toMatchObject({
       introspection_endpoint: 'https://id.example/introspect',
       revocation_endpoint: 'https://id.example/revoke',
@@ -53,7 +55,7 @@ describe('contractMetadata compared with authorizationServerMetadata', () => {
 });
 
 describe('authorizationServerMetadata (RFC 8414 §2)', () => {
-  const metadata = authorizationServerMetadata(issuer, ['poll', 'ping']);
+  const metadata = authorizationServerMetadata(issuer, served);
 
   it('has every endpoint under its registered name.', () => {
     expect(metadata).toMatchObject({
@@ -63,6 +65,14 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
       backchannel_authentication_endpoint: 'https://id.example/backchannel_authentication',
       end_session_endpoint: 'https://id.example/logout',
     });
+  });
+
+  it('lists the prompts that a request may have, and the languages of the pages (OIDC Discovery §3).', () => {
+    expect(metadata.prompt_values_supported).toEqual(['none', 'login', 'consent', 'select_account']);
+    for (const prompt of metadata.prompt_values_supported) {
+      expect(promptValues(prompt)).toEqual(new Set([prompt]));
+    }
+    expect(metadata.ui_locales_supported).toEqual(['en', 'sv']);
   });
 
   it('has the scope address, the standard claims, acr and amr (OIDC Core §5.1, §5.4).', () => {

@@ -1,6 +1,7 @@
 import { acrValues } from './token/authentication-class.ts';
 import { grantTypes } from './grant-types.ts';
 import { clientAuthenticationMethods } from './request/client-authentication.ts';
+import { supportedPrompts } from './request/authorization-request.ts';
 import { builtInScopes } from './request/scopes.ts';
 import { defaultSigningAlgorithm } from './signing-algorithms.ts';
 import { userInfoClaimNames } from './token/user-claims.ts';
@@ -103,13 +104,21 @@ const notListedByContract: ReadonlySet<string> = new Set([
   'backchannel_logout_session_supported',
 ]);
 
+/** What the metadata say of the server besides its endpoints. */
+export interface ServedFacts {
+  /** The available token delivery modes of CIBA. */
+  readonly deliveryModes: readonly string[];
+  /** BCP 47 tags of the languages of the pages. */
+  readonly uiLocales: readonly string[];
+}
+
 /**
  * The discovery document at `/.well-known/openid-configuration` (OIDC Discovery §3): the contract's fields first, then every other
  * registered field. The device, backchannel and logout endpoints are left out, as the contract asks.
  */
-export function contractMetadata(issuer: string): Readonly<Record<string, unknown>> {
+export function contractMetadata(issuer: string, served: ServedFacts): Readonly<Record<string, unknown>> {
   const fields = contractFields(issuer);
-  const registered = Object.entries(authorizationServerMetadata(issuer, []));
+  const registered = Object.entries(authorizationServerMetadata(issuer, served));
   const others = registered.filter(
     ([name]) => !Object.hasOwn(fields, name) && !notListedByContract.has(name),
   );
@@ -120,9 +129,8 @@ export function contractMetadata(issuer: string): Readonly<Record<string, unknow
  * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2), complete and under the registered names:
  * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1,
  * Back-Channel Logout §2.1.
- * `deliveryModes`: the available token delivery modes of CIBA.
  */
-export function authorizationServerMetadata(issuer: string, deliveryModes: readonly string[]) {
+export function authorizationServerMetadata(issuer: string, { deliveryModes, uiLocales }: ServedFacts) {
   return {
     issuer,
     authorization_endpoint: endpointUri(issuer, 'authorization'),
@@ -150,7 +158,8 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
-    prompt_values_supported: ['none', 'login'],
+    prompt_values_supported: supportedPrompts,
+    ui_locales_supported: uiLocales,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     backchannel_token_delivery_modes_supported: deliveryModes,

@@ -51,6 +51,8 @@ describe('GET /.well-known/openid-configuration', () => {
       revocation_endpoint: `${base}/revoke`,
       code_challenge_methods_supported: ['S256'],
       request_uri_parameter_supported: false,
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+      ui_locales_supported: ['en', 'ar', 'de'],
     });
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });

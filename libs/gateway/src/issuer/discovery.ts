@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authorizationServerMetadata, contractMetadata, OAuthError } from '@tessera/oauth';
+import { authorizationServerMetadata, contractMetadata, OAuthError, type ServedFacts } from '@tessera/oauth';
 import type { GatewayConfig } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
 
@@ -7,15 +7,15 @@ import type { Gateway } from '../gateway.ts';
 const maxDocuments = 32;
 
 function encodedOnce(
-  build: (issuer: string, modes: readonly string[]) => object,
-): (issuer: string, modes?: readonly string[]) => string {
+  build: (issuer: string, served: ServedFacts) => object,
+): (issuer: string, served: ServedFacts) => string {
   const documents = new Map<string, string>();
-  return (issuer, modes = []) => {
-    const key = [issuer, ...modes].join(' ');
+  return (issuer, served) => {
+    const key = [issuer, ...served.deliveryModes, '', ...served.uiLocales].join(' ');
     let document = documents.get(key);
     if (document === undefined) {
       if (documents.size >= maxDocuments) documents.clear();
-      document = JSON.stringify(build(issuer, modes));
+      document = JSON.stringify(build(issuer, served));
       documents.set(key, document);
     }
     return document;
@@ -24,6 +24,10 @@ function encodedOnce(
 
 const contractDocument = encodedOnce(contractMetadata);
 const serverDocument = encodedOnce(authorizationServerMetadata);
+
+async function served({ deliveryModes, languages }: Gateway): Promise<ServedFacts> {
+  return { deliveryModes: await deliveryModes.current(), uiLocales: languages.tags };
+}
 
 function cacheFor(gateway: Gateway): string {
   return `public, max-age=${gateway.config.TESSERA_JWKS_MAX_AGE}`;
@@ -56,8 +60,8 @@ export async function openidConfiguration(
     // The contract describes the shared issuer; a tenant's own announces everything.
     const complete = tenant !== undefined || isComplete(gateway.config);
     const document = complete
-      ? serverDocument(issuer, await gateway.deliveryModes.current())
-      : contractDocument(issuer);
+      ? serverDocument(issuer, await served(gateway))
+      : contractDocument(issuer, { deliveryModes: [], uiLocales: gateway.languages.tags });
     reply.header('cache-control', cacheHeader(request, gateway));
     return document;
   } catch (error) {
@@ -71,7 +75,7 @@ export async function oauthAuthorizationServer(
   reply: FastifyReply,
   gateway: Gateway,
 ): Promise<string> {
-  const document = serverDocument(request.incoming.issuer(), await gateway.deliveryModes.current());
+  const document = serverDocument(request.incoming.issuer(), await served(gateway));
   reply.header('cache-control', cacheHeader(request, gateway));
   return document;
 }

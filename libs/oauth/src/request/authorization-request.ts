@@ -162,17 +162,13 @@ const unsupportedParameters = [
   ['registration', 'registration_not_supported'],
 ] as const;
 
-export type PromptValue = 'none' | 'login' | 'consent' | 'select_account';
+/** The values of `prompt` that are served (OIDC Core §3.1.2.1). */
+export const supportedPrompts = ['none', 'login', 'consent', 'select_account'] as const;
 
-const definedPrompts: ReadonlySet<string> = new Set<PromptValue>([
-  'none',
-  'login',
-  'consent',
-  'select_account',
-]);
+export type PromptValue = (typeof supportedPrompts)[number];
 
 function isPromptValue(value: string): value is PromptValue {
-  return definedPrompts.has(value);
+  return supportedPrompts.some((supported) => supported === value);
 }
 
 /**
