@@ -27,4 +27,5 @@ export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
 export { declaredUserKeys } from './users/fields.ts';
 export { bumpEpoch } from './epoch.ts';
+export { findRefusedHashes, type RefusedHashes } from './credentials/refused-hashes.ts';
 export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';

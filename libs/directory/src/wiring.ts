@@ -47,6 +47,9 @@ export const migrations: Migrations = {
 /** Sign-ins that may wait per running hash: about a second of hashing. */
 const queuePerHash = 25;
 
+/** Some seventy a second, each within the deadline of a call. */
+const refusals = { afterMs: 400, apartMs: 10 };
+
 /** Sign-ins of one account that may run or wait at once; more are never needed. */
 const signInsPerAccount = 16;
 
@@ -79,6 +82,7 @@ export function buildDirectory(
     queue: concurrency * queuePerHash,
     perAccount: signInsPerAccount,
     dearMemory: config.TESSERA_DIRECTORY_HASH_MEMORY * 1024,
+    refusals,
   });
   const passwords = new Passwords({ hashQueue, random });
   const mail = mailRoute && openMail(config, mailRoute, { runtime, store, pepper: key, pace: mailPace });

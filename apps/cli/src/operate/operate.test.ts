@@ -369,7 +369,28 @@ describe('tessera doctor', () => {
     await tessera('migrate', environment);
     const { code, said } = await tessera('doctor', environment);
     expect(said).not.toContain('BAD');
-    expect(said.match(/^good /gm)).toHaveLength(9);
+    expect(said.match(/^good /gm)).toHaveLength(10);
+    expect(said).not.toContain('password hashes cost');
+    expect(code).toBe(0);
+  });
+
+  it('counts stored password hashes above the bounds, says whose they are, and to reset them', async () => {
+    const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl() };
+    await tessera('migrate', environment);
+    const database = await openDatabase({ url: environment.DATABASE_URL });
+    await database.query({
+      name: 'test.dear_hash',
+      text: `WITH acme AS (INSERT INTO directory.tenant (tenant_id, name, status) VALUES ('acme', 'Acme', 'active'))
+             INSERT INTO directory.user_account
+               (tenant_id, user_id, username, email, name, phone_number, status, password_hash)
+             VALUES ('acme', 'usr_1', 'ada', '', '', '', 'active', $1)`,
+      values: ['$2b$14$.RJJ/wIRZRZBMkucu0aRhOPh7UUbVqzjNn1gCQbrnVW13z9Zou2.O'],
+    });
+    await database.close();
+    const { code, said } = await tessera('doctor', environment);
+    expect(said).toContain('1 stored password hashes cost more than is accepted and are not compared. Reset');
+    expect(said).toContain('usr_1 of acme');
+    expect(said).not.toContain('RJJ');
     expect(code).toBe(0);
   });
 

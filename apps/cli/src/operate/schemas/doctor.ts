@@ -1,4 +1,5 @@
-import { migrate, openRedis } from '@tessera/stores';
+import { findRefusedHashes } from '@tessera/directory';
+import { migrate, openRedis, type Database } from '@tessera/stores';
 import { processConfig, redisOptions, requireSameTime } from '@tessera/process';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, reasonOf, terminalLog, withDatabase } from './with-database.ts';
@@ -32,7 +33,7 @@ export async function examine(process: string, terminal: Terminal): Promise<void
     if (problems.length > 0) throw new CommandError(problems.join(' '));
   });
   const config = orExplain(() => settings(processConfig, terminal.environment));
-  if (config.DATABASE_URL !== undefined) await lookAtDatabase(look, terminal);
+  if (config.DATABASE_URL !== undefined) await lookAtDatabase(look, terminal, process);
   if (config.REDIS_URL !== undefined) {
     const { REDIS_URL: url } = config;
     const warnings: string[] = [];
@@ -55,7 +56,7 @@ export async function examine(process: string, terminal: Terminal): Promise<void
 /** Prints the result of a check; resolves with false if it failed. */
 type Look = (what: string, check: () => Promise<void>) => Promise<boolean>;
 
-async function lookAtDatabase(look: Look, terminal: Terminal): Promise<void> {
+async function lookAtDatabase(look: Look, terminal: Terminal, process: string): Promise<void> {
   await withDatabase(terminal, async (database, log) => {
     const answers = await look('database', async () => {
       await database.query({ name: 'doctor.answer', text: 'SELECT 1 AS answer' });
@@ -63,7 +64,25 @@ async function lookAtDatabase(look: Look, terminal: Terminal): Promise<void> {
     if (!answers) return;
     await look('clock of the database', () => requireSameTime(database, terminal));
     for (const migrations of schemas) {
-      await look(`schema ${migrations.schema}`, async () => migrate(database, migrations, log, 'wait'));
+      const isWell = await look(`schema ${migrations.schema}`, async () =>
+        migrate(database, migrations, log, 'wait'),
+      );
+      // The roles of other processes may not read people.
+      if (isWell && migrations.schema === 'directory' && ['standalone', 'directory'].includes(process))
+        await lookAtHashes(look, database, terminal);
     }
+  });
+}
+
+/** Says who cannot sign in until they get another password. The processes can do without them, so no check fails. */
+async function lookAtHashes(look: Look, database: Database, terminal: Terminal): Promise<void> {
+  await look('stored password hashes', async () => {
+    const { count, people } = await findRefusedHashes(database);
+    if (count === 0) return;
+    const named = people.map(({ tenantId, userId }) => `${userId} of ${tenantId}`).join(', ');
+    terminal.say(
+      `${count} stored password hashes cost more than is accepted and are not compared. ` +
+        `Reset the passwords (\`tessera user reset-link\`): ${named}${count > people.length ? ', ...' : ''}\n`,
+    );
   });
 }

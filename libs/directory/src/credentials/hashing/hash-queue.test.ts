@@ -274,6 +274,62 @@ describe('hashes dearer than ours', () => {
     expect(started).toHaveLength(9);
   });
 
+  it('refuse a caller later, one after the other, so that callers who ask again at once take no place of others', async () => {
+    const hashQueue = new HashQueue({
+      concurrency: 2,
+      queue: 100,
+      perAccount: 5,
+      refusals: { afterMs: 50, apartMs: 20 },
+    });
+    const { work, started, finishOne } = workshop();
+    const ask = (name: string, signal?: AbortSignal) =>
+      hashQueue.run(work(name), of('acme', name), { cost: dear, signal });
+    const compared = Array.from({ length: 9 }, (_, n) => ask(`a${n}`));
+    const began = performance.now();
+    const told: number[] = [];
+    const refused = Array.from({ length: 5 }, (_, n) =>
+      ask(`b${n}`).catch((error: unknown) => {
+        told.push(performance.now() - began);
+        throw error;
+      }),
+    );
+    const leaving = new AbortController();
+    const left = ask('left', leaving.signal);
+    leaving.abort();
+    await expect(left).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(told).toEqual([]);
+    await Promise.all(
+      refused.map((each) => expect(each).rejects.toMatchObject({ code: 'temporarily_unavailable' })),
+    );
+    // A timer may come a millisecond early.
+    told.forEach((ms, n) => expect(ms).toBeGreaterThan(50 + 20 * n - 2));
+    const failing = hashQueue.run(() => Promise.reject(new Error('broken')), of('globex', 'g'));
+    await expect(failing).rejects.toThrow('broken');
+    for (let rest = compared.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(compared);
+    expect(started).toHaveLength(9);
+  });
+
+  it('refuse at once what is too much to be told later', async () => {
+    const refusals = { afterMs: 60_000, apartMs: 1 };
+    const hashQueue = new HashQueue({ concurrency: 2, queue: 100, perAccount: 5, refusals });
+    const { work, finishOne } = workshop();
+    const leaving = new AbortController();
+    const ask = (name: string) =>
+      hashQueue.run(work(name), of('acme', name), { cost: dear, signal: leaving.signal });
+    const compared = Promise.allSettled(Array.from({ length: 9 }, (_, n) => ask(`a${n}`)));
+    let refused = 0;
+    const held = Array.from({ length: 128 }, (_, n) => ask(`b${n}`).catch(() => void (refused += 1)));
+    await expect(ask('c')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(refused).toBe(0);
+    await finishOne();
+    leaving.abort();
+    await Promise.all(held);
+    await finishOne();
+    await compared;
+    expect(refused).toBe(128);
+  });
+
   it.each([
     ['$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 19_456, false],
     ['$argon2id$v=19$m=65536,t=4,p=4$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 65_536, true],

@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { busy } from './busy.ts';
 import { mostMemory, ownCost, type HashCost } from './cost.ts';
 import { FairLine, type SignInSource } from './fair-line.ts';
@@ -14,6 +15,11 @@ export interface HashQueueOptions {
   readonly perAccount: number;
   /** KiB that dear hashes may take together; those of ours take theirs besides. Default: what the dearest one takes. */
   readonly dearMemory?: number;
+  /**
+   * When refused callers of dear hashes are told, because who is told sooner asks again sooner: after so many milliseconds, and so many
+   * more for each other who is not told yet. Default: at once.
+   */
+  readonly refusals?: { readonly afterMs: number; readonly apartMs: number };
 }
 
 interface Turn {
@@ -29,6 +35,9 @@ interface QueuedHash {
 
 /** Dear hashes of one tenant that may wait; more would not have their turn before their callers leave. */
 const waitingPerTenant = 8;
+
+/** Refused callers of dear hashes who are told later: few enough that load shedding has places for others. */
+const mostRefusedLater = 128;
 
 /** Declared passwords that may wait. */
 const mostBackground = 1_000;
@@ -54,6 +63,8 @@ export class HashQueue {
   /** Tenants with a dear hash that runs, and the KiB it takes. */
   readonly #dearRunning = new Map<string, number>();
   #running = 0;
+  /** Refused callers of dear hashes who are not told yet. */
+  #refusedLater = 0;
   /** Whether the last one to start was dear, so that the others come next. */
   #wasDear = false;
 
@@ -67,12 +78,27 @@ export class HashQueue {
   /**
    * Runs `work` in its turn. Throws `temporarily_unavailable` at once if too many sign-ins of the account are in the queue; if
    * the queue, or that of the tenant's dear hashes, is full and no network, and no address of the same network, has more waiting; or
-   * later, when one with fewer needs the place; and as soon as the caller (`signal`) leaves before its turn.
+   * later, when one with fewer needs the place; and as soon as the caller (`signal`) leaves before its turn. Of dear hashes the
+   * refusal takes a moment.
    */
-  async run<T>(
+  async run<T>(work: () => Promise<T>, source: SignInSource, turn: Turn = {}): Promise<T> {
+    let begun = false;
+    const begin = async () => {
+      begun = true;
+      return work();
+    };
+    try {
+      return await this.#runOfAccount(begin, source, turn);
+    } catch (error) {
+      if (turn.cost?.isDear === true && !begun) await this.#refuseLater(turn.signal);
+      throw error;
+    }
+  }
+
+  async #runOfAccount<T>(
     work: () => Promise<T>,
     source: SignInSource,
-    { cost = ownCost, signal }: Turn = {},
+    { cost = ownCost, signal }: Turn,
   ): Promise<T> {
     const { account, address, tenant } = source;
     const held = this.#accounts.get(account) ?? 0;
@@ -137,6 +163,16 @@ export class HashQueue {
       if (cost.isDear) this.#dearRunning.delete(tenant);
       this.#startNext();
     }
+  }
+
+  /** Resolves when a refused caller is to be told, or has left. */
+  async #refuseLater(signal: AbortSignal | undefined): Promise<void> {
+    const { refusals } = this.#options;
+    if (refusals === undefined || this.#refusedLater >= mostRefusedLater) return;
+    const ms = refusals.afterMs + refusals.apartMs * this.#refusedLater;
+    this.#refusedLater += 1;
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
+    this.#refusedLater -= 1;
   }
 
   #laneOf(tenant: string): FairLine<QueuedHash> {
