@@ -129,6 +129,31 @@ const attempts: readonly Attempt[] = [
     }),
     overlooked: 'what its callers hold',
   },
+  {
+    cve: 'of no CVE',
+    title: 'a helper of people gives themselves an attribute that applications are told of',
+    by: helper,
+    method: 'UsersService/Update',
+    request: () => ({
+      tenantId: 'ops',
+      user: { userId: idOf('helper'), attributes: { clearance: 'all' } },
+      takeOver: true,
+    }),
+    overlooked: 'what its callers hold',
+  },
+  {
+    cve: 'of no CVE',
+    title: 'an administrator of one tenant asks for passkeys of the shared host',
+    by: async () => on.tokenOfClient('globex'),
+    method: 'TenantsService/Update',
+    request: () => ({
+      tenantId: 'globex',
+      tenant: { passkeyDomain: 'shared' },
+      updateMask: 'passkeyDomain',
+      takeOver: true,
+    }),
+    overlooked: 'the tenant of its callers',
+  },
 ];
 
 const ask = async ({ method, request }: Attempt, token: string, fields = {}, at?: string) =>

@@ -14,8 +14,9 @@ const context = {
 async function answers(failure: OAuthError): Promise<string[]> {
   const fail = async () => Promise.reject(failure);
   const owner = Object.fromEntries(UsersService.methods.map(({ localName }) => [localName, fail]));
-  const { handlers } = forwarding(UsersService, owner as unknown as Client<typeof UsersService>, async () => {
-    throw failure;
+  const { handlers } = forwarding(UsersService, owner as unknown as Client<typeof UsersService>, {
+    bearer: fail,
+    attributesInClaims: fail,
   });
   const ask = async (name: string): Promise<string> => {
     const handler = handlers[name] as (request: object, call: CallContext) => Promise<unknown>;

@@ -17,7 +17,7 @@ import {
   type Principal,
   type Route,
 } from '@tessera/rpc';
-import { carrying, requiringAll } from './access/who-may-give.ts';
+import { carrying, requiringAll, type Guarded } from './access/who-may-give.ts';
 import { requestCheck } from './rules/request-rules.ts';
 import { refuseNul } from './rules/whole-texts.ts';
 
@@ -25,16 +25,20 @@ type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
 type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
+interface Forwarding<S extends DescService> extends Pick<Guarded, 'attributesInClaims'> {
+  readonly bearer: AuthenticateBearer;
+  /** Reads a record before a change, for the rules about who may change it; the owner of the records if absent. */
+  readonly reader?: Client<S>;
+}
+
 /**
  * Serves the methods that access tokens open, by calling the service that owns the records, with the same messages.
  * @param owner of the records; called as `admin`
- * @param reader reads a record before a change, for the rules about who may change it
  */
 export function forwarding<S extends DescService>(
   service: S,
   owner: Client<S>,
-  bearer: AuthenticateBearer,
-  reader: Client<S> = owner,
+  { bearer, reader = owner, attributesInClaims }: Forwarding<S>,
 ): Route {
   const sendOf = (localName: string, client = owner): Send & SendStream => {
     const send = (client as unknown as Readonly<Record<string, Send & SendStream>>)[localName];
@@ -46,7 +50,10 @@ export function forwarding<S extends DescService>(
   const read = reads ? sendOf('get', reader) : undefined;
   const handlers = methods.map((method) => {
     const send = sayingUnknown(method, sendOf(method.localName));
-    const handler = method.methodKind === 'unary' ? handlerOf(method, send, read) : streamOf(method, send);
+    const handler =
+      method.methodKind === 'unary'
+        ? handlerOf(method, { send, read, attributesInClaims })
+        : streamOf(method, send);
     return [method.localName, handler] as const;
   });
   return { service: { ...service, methods }, handlers: Object.fromEntries(handlers), bearer };
@@ -79,9 +86,10 @@ function streamOf(method: DescMethod, send: SendStream) {
   };
 }
 
-function handlerOf(method: DescMethod, send: Send, read: Send | undefined) {
+function handlerOf(method: DescMethod, guarded: Guarded) {
+  const { send } = guarded;
   const isOfOneTenant = declaredAccess(method).tenantField !== undefined;
-  const carry = carrying(method, { send, read });
+  const carry = carrying(method, guarded);
   const check = requestCheck(method);
   return async (request: Fields, context: CallContext): Promise<Fields> => {
     const { principal } = context;

@@ -11,7 +11,8 @@ import { UsersService } from '@tessera/proto-gen/admin-users';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import type { BuiltService, Client, DescService } from '@tessera/rpc';
+import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rpc';
+import { attributesInClaims } from './access/attributes-in-claims.ts';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
 import { completingImpact } from './complete-impact.ts';
@@ -50,21 +51,30 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
     directory: peers.directory(DirectoryService),
     config,
   });
+  const applications = peers.directory(ApplicationsService);
+  const access = {
+    bearer,
+    attributesInClaims: async (tenantId: string, call: CallOptions) =>
+      attributesInClaims(applications, tenantId, call),
+  };
   return {
     name: 'admin',
     routes: [
       ...Object.entries(services).flatMap(([owner, offered]) =>
         offered.map((service: DescService) => {
           const client = peers[owner as keyof AdminPeers](service);
-          return forwarding(service, completingImpact(service, client, token), bearer);
+          return forwarding(service, completingImpact(service, client, token), access);
         }),
       ),
-      forwarding(UsersService, showingLock(users, peers.authorize(AuthorizeService)), bearer, users),
-      forwarding(SessionsService, notedEnds(peers.authorize(SessionsService), token), bearer),
+      forwarding(UsersService, showingLock(users, peers.authorize(AuthorizeService)), {
+        ...access,
+        reader: users,
+      }),
+      forwarding(SessionsService, notedEnds(peers.authorize(SessionsService), token), access),
       forwarding(
         AuditService,
         mergedAudit(Object.values(peers).map((clientOf) => clientOf(AuditService))),
-        bearer,
+        access,
       ),
     ],
     ready: async () => {},

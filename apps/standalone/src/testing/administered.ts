@@ -44,6 +44,7 @@ const state = `tenants:
     applications:
 ${robot('ops-robot', [...everyScope, 'orders.read'])}
 ${console('ops-console')}
+      - { clientId: ops-vault, name: Vault, type: public, grantTypes: [device_code], scopes: [openid], claims: { clearance: { attribute: clearance, targets: [idToken] } } }
   - id: acme
     name: Acme
     users: [{ username: ada }]

@@ -23,6 +23,11 @@ export interface Gift {
   readonly everyTenant?: boolean;
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;
+  /**
+   * What it says of a person under `what`. It counts only where an application of the tenant is told of it as a claim, and taking it away
+   * counts as giving it.
+   */
+  readonly attribute?: unknown;
 }
 
 /**
@@ -67,10 +72,15 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       key: 'tenantId',
       effects: standard satisfies EffectsOf<typeof TenantsService>,
       // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the shared one.
-      gifts: ({ issuer }: Tenant, empties) =>
-        issuer === '' && !empties('issuer')
+      gifts: ({ issuer, passkeyDomain }: Tenant, empties) => [
+        ...(issuer === '' && !empties('issuer')
           ? []
-          : [{ field: 'issuer', what: issuer || 'the shared one', scopes: [], everyTenant: true }],
+          : [{ field: 'issuer', what: issuer || 'the shared one', scopes: [], everyTenant: true }]),
+        // Its host may then ask for passkeys of the shared host, which are those of other tenants too.
+        ...(passkeyDomain === 'shared'
+          ? [{ field: 'passkeyDomain', what: 'shared', scopes: [], everyTenant: true }]
+          : []),
+      ],
     },
   ],
   [
@@ -110,12 +120,20 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         resetSecondFactors: 'changes',
         unlock: 'acts',
       } satisfies EffectsOf<typeof UsersService>,
-      gifts: ({ roles }: User) =>
-        roles.map((what) => {
+      gifts: ({ roles, attributes = {} }: User) => [
+        ...roles.map((what) => {
           const scopes = adminRoles.get(what);
           if (scopes === undefined) return { field: 'roles', what, scopes: ['admin.roles.write'] };
           return { field: 'roles', what, scopes: [...scopes], administers: true };
         }),
+        // As a role: what an application makes of it may be a right there.
+        ...Object.entries(attributes).map(([what, attribute]) => ({
+          field: 'attributes',
+          what,
+          attribute,
+          scopes: ['admin.applications.write'],
+        })),
+      ],
     },
   ],
   [

@@ -35,6 +35,7 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
       read.push(request);
       return { ...present, etag: `v${read.length}` };
     },
+    attributesInClaims: async (tenantId) => new Set(tenantId === 'acme' ? ['pay'] : []),
   });
   return { sent, read, ask: async (request: Fields, who: Principal) => carry(request, who, () => ({})) };
 }
@@ -108,6 +109,19 @@ describe('what a record gives', () => {
       ['admin.users.write'],
     ],
     ['an issuer', TenantsService.method.update, { tenant: { issuer: 'https://evil.example' } }, [], true],
+    [
+      'passkeys of the shared host',
+      TenantsService.method.update,
+      { tenant: { issuer: '', passkeyDomain: 'shared' } },
+      [],
+      true,
+    ],
+    [
+      'an attribute that is a claim',
+      createUser,
+      { tenantId: 'acme', user: create(UserSchema, { attributes: { pay: 'A3', team: 'x' } }) },
+      ['admin.applications.write'],
+    ],
     ...['issuer', '*'].map((path): Given => [
       `the shared issuer, by the mask ${path},`,
       TenantsService.method.update,
@@ -161,6 +175,55 @@ describe('what a record gives', () => {
     await expect(
       carriedOut(updateUser, person([])).ask(request, holding(['admin.users.write'])),
     ).rejects.toMatchObject(refused);
+  });
+});
+
+describe('an attribute of a person', () => {
+  const helper = holding(['admin.users.read', 'admin.users.write']);
+  const manager = holding(['admin.users.read', 'admin.users.write', 'admin.applications.write']);
+  const having = (attributes: Record<string, string | string[]>) =>
+    create(UserSchema, { userId: 'usr_1', attributes });
+  const present = having({ pay: ['A3', 'A4'], team: 'x' });
+  const paths = (...names: string[]) => ({ updateMask: { paths: names } });
+
+  it.each([
+    ['another value', { user: having({ pay: 'A5' }) }],
+    ['another order', { user: having({ pay: ['A4', 'A3'] }) }],
+    ['a value under a mask', { user: having({ pay: 'A5' }), ...paths('attributes.pay') }],
+    ['no value, among others', { user: having({ team: 'x' }) }],
+    ['no value, by an empty record', { user: having({}) }],
+    ['no value, by its path', { user: create(UserSchema), ...paths('name', 'attributes.pay') }],
+    ['no value, by the path of all', { user: create(UserSchema), ...paths('attributes') }],
+    ['no value, by the whole mask', { user: create(UserSchema), ...paths('*') }],
+  ])('that is a claim gets %s from those who may change applications', async (_what, request) => {
+    const { ask, sent } = carriedOut(updateUser, present);
+    await expect(ask({ tenantId: 'acme', ...request }, helper)).rejects.toMatchObject({
+      ...refused,
+      rawMessage:
+        'Nobody gives what they do not hold, or changes who holds more. ' +
+        'user.attributes: pay needs an access token with admin.applications.write.',
+    });
+    expect(sent).toEqual([]);
+    await ask({ tenantId: 'acme', ...request }, manager);
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    ['stays as it is', { user: having({ pay: ['A3', 'A4'], team: 'y' }) }],
+    ['is not written', { user: having({ team: 'y' }), ...paths('attributes.team') }],
+    ['is not spoken of', { user: create(UserSchema, { name: 'Ada' }) }],
+    ['is a claim in no application', { tenantId: 'globex', user: having({ pay: 'A5' }) }],
+  ])('that %s is changed by the help desk', async (_what, request) => {
+    const { ask, sent } = carriedOut(updateUser, present);
+    await ask({ tenantId: 'acme', ...request }, helper);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('that is a claim comes back with those who may change applications', async () => {
+    const { ask } = carriedOut(UsersService.method.undelete, present);
+    const request = { tenantId: 'acme', userId: 'usr_1' };
+    await expect(ask(request, helper)).rejects.toMatchObject(refused);
+    await ask(request, manager);
   });
 });
 

@@ -14,6 +14,8 @@ export interface Guarded {
   readonly send: Send;
   /** Reads the record that a request is about, as it is; undefined for a service without records of its own. */
   readonly read: Send | undefined;
+  /** Reads which attributes of people the applications of a tenant are told of as claims. Throws ConnectError. */
+  readonly attributesInClaims: (tenantId: string, call: CallOptions) => Promise<ReadonlySet<string>>;
 }
 
 /** Carries out a request of an administrator if it gives nothing that they do not hold. Throws ConnectError. */
@@ -26,8 +28,26 @@ const attempts = 5;
  * compared is what the request adds to the record as it is; the change then names that version, so that nothing slips in between.
  * @throws Error for a method with side effects that the table does not have
  */
-export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
+export function carrying(method: DescMethod, { send, read, attributesInClaims }: Guarded): Carry {
   const { rule, effect } = ruleOf(method);
+  const refuse = async (
+    gifts: readonly Gift[],
+    request: Fields,
+    principal: Principal,
+    call: () => CallOptions,
+  ) => {
+    const unheld = gifts.filter((gift) => !holds(principal, gift));
+    if (unheld.length === 0) return;
+    // Most administrators hold it, and most requests are about no attribute.
+    const inClaims = unheld.some(isAttribute)
+      ? await attributesInClaims(String(request['tenantId']), call())
+      : new Set<string>();
+    refuseUnheld(
+      rule,
+      unheld.filter((gift) => !isAttribute(gift) || inClaims.has(gift.what)),
+      principal,
+    );
+  };
   if (effect === 'reads all' || effect === 'changes all') {
     return async (request, principal, call) => {
       refuseLessThanAll(effect, principal);
@@ -38,7 +58,7 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
     return async (request, _principal, call) => send(request, call());
   if (effect === 'gives') {
     return async (request, principal, call) => {
-      refuseUnheld(rule, giftsIn(rule, request), principal);
+      await refuse(giftsIn(rule, request), request, principal, call);
       return send(request, call());
     };
   }
@@ -46,7 +66,7 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
     return judgedAgain(rule, async (request, principal, call) => {
       // Nobody reads what was deleted one by one: the check of the request answers with all that it would give.
       const restored = await send({ ...request, validateOnly: true }, call());
-      refuseUnheld(rule, rule.gifts(restored as never, said), principal);
+      await refuse(rule.gifts(restored as never, said), request, principal, call);
       // Directories of version 0.1 do not say which version it is (compatibility until 0.3).
       const { etag = '' } = restored as { readonly etag?: string };
       return send(etag === '' ? request : { ...request, etag }, call());
@@ -58,17 +78,14 @@ export function carrying(method: DescMethod, { send, read }: Guarded): Carry {
   return judgedAgain(rule, async (request, principal, call) => {
     const present = await read(keyOf(rule, request), call());
     const gifts = rule.gifts(present as never, said);
-    refuseUnheld(
-      rule,
-      gifts.filter(({ administers }) => administers === true),
-      principal,
-    );
     const known = new Set(gifts.map(nameOf));
-    refuseUnheld(
-      rule,
-      giftsIn(rule, request).filter((gift) => !known.has(nameOf(gift))),
-      principal,
-    );
+    const asked = giftsIn(rule, request);
+    const given = [
+      ...gifts.filter(({ administers }) => administers === true),
+      ...asked.filter((gift) => !known.has(nameOf(gift))),
+      ...gifts.filter((gift) => takesAway(rule, request, gift, asked)),
+    ];
+    await refuse(given, request, principal, call);
     return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
   });
 }
@@ -125,27 +142,45 @@ function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {
   return rule.gifts(record as never, (field) => paths.includes(field) || paths.includes('*'));
 }
 
+function holds({ scopes = [], everyTenant = false }: Principal, gift: Gift): boolean {
+  return gift.scopes.every((scope) => scopes.includes(scope)) && (gift.everyTenant !== true || everyTenant);
+}
+
 function refuseUnheld(
   rule: ServiceRule,
-  gifts: readonly Gift[],
+  unheld: readonly Gift[],
   { scopes = [], everyTenant = false }: Principal,
 ): void {
-  const unheld = gifts.flatMap((gift) => {
+  if (unheld.length === 0) return;
+  const reasons = unheld.map((gift) => {
     const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));
     const needs = [
       ...(lacking.length > 0 ? [`an access token with ${lacking.join(', ')}`] : []),
       ...(gift.everyTenant === true && !everyTenant ? ['an access token of the operator tenant'] : []),
     ];
-    return needs.length === 0
-      ? []
-      : [`${rule.record}.${gift.field}: ${gift.what} needs ${needs.join(' and ')}`];
+    return `${rule.record}.${gift.field}: ${gift.what} needs ${needs.join(' and ')}`;
   });
-  if (unheld.length === 0) return;
   const sentence = 'Nobody gives what they do not hold, or changes who holds more';
-  throw new ConnectError(`${sentence}. ${unheld.join('; ')}.`, Code.PermissionDenied);
+  throw new ConnectError(`${sentence}. ${reasons.join('; ')}.`, Code.PermissionDenied);
 }
 
-const nameOf = ({ field, what }: Gift): string => `${field} ${what}`;
+const isAttribute = ({ attribute }: Gift): boolean => attribute !== undefined;
+
+/** Whether a request removes an attribute that the record has. */
+function takesAway(rule: ServiceRule, request: Fields, present: Gift, asked: readonly Gift[]): boolean {
+  const { field, what } = present;
+  const record = request[rule.record] as Fields | undefined;
+  if (!isAttribute(present) || record === undefined) return false;
+  const { paths = [] } = (request['updateMask'] ?? {}) as { readonly paths?: readonly string[] };
+  const isWritten =
+    paths.length === 0
+      ? record[field] !== undefined
+      : paths.some((path) => ['*', field, `${field}.${what}`].includes(path));
+  return isWritten && !asked.some((gift) => gift.field === field && gift.what === what);
+}
+
+const nameOf = ({ field, what, attribute }: Gift): string =>
+  [field, what, ...(attribute === undefined ? [] : [JSON.stringify(attribute)])].join(' ');
 
 /** The request for the record that a request is about. */
 function keyOf(rule: ServiceRule, request: Fields): Fields {

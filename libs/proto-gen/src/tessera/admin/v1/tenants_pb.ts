@@ -98,7 +98,7 @@ export type Tenant = Message<"tessera.admin.v1.Tenant"> & {
   looks?: Looks | undefined;
 
   /**
-   * Whose host passkeys are for: of its "own" issuer (default), or of the "shared" one.
+   * Whose host passkeys are for: of its "own" issuer (default), or of the "shared" one, which the operator tenant alone sets.
    *
    * @generated from field: string passkey_domain = 15;
    */

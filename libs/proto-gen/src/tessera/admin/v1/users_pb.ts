@@ -99,7 +99,7 @@ export type User = Message<"tessera.admin.v1.User"> & {
   phoneNumber: string;
 
   /**
-   * A text or a list of texts under each name.
+   * A text or a list of texts under each name. Those that an application is told of as claims need "admin.applications.write" too.
    *
    * @generated from field: google.protobuf.Struct attributes = 14;
    */
