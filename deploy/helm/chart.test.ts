@@ -245,7 +245,7 @@ describe('The Jobs', () => {
     expect(again).toEqual([expect.not.stringMatching(migrate ?? ''), apply]);
   });
 
-  test('end at once, with the list in their log, if the state would delete people, unless state.allowDelete', () => {
+  test('end at once, with the list in their log, if the state would delete people or give administration, unless it is allowed', () => {
     const jobs = (more: Values) => {
       const tenants = [{ id: 'acme', name: 'Acme' }];
       return ofKind(render({ ...least, state: { tenants, ...more } }), 'Job').map(({ spec }) => ({
@@ -258,6 +258,9 @@ describe('The Jobs', () => {
     const rules = [{ action: 'FailJob', onExitCodes }];
     expect(jobs({})).toEqual([{ args: ['tessera', 'migrate'] }, { args: command, rules }]);
     expect(jobs({ allowDelete: true })[1]).toEqual({ args: [...command, '--allow-delete'], rules });
+    const allowed = jobs({ allowDelete: true, allowAdministration: true })[1]?.args;
+    expect(allowed).toEqual([...command, '--allow-delete', '--allow-administration']);
+    expect(jobs({ allowAdministration: true })[1]?.args).toEqual([...command, '--allow-administration']);
   });
 
   test('apply the state again when state.revision changes, and migrate as before', () => {

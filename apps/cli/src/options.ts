@@ -2,6 +2,13 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { CommandError, type Terminal } from './terminal.ts';
 
+/** Of every command that applies or compares a declared state. */
+export const allowAdministrationOption = [
+  '--allow-administration',
+  'let people and applications get built-in roles and scopes of the administration',
+  false,
+] as const;
+
 /** Reads the value of a required option. Throws InvalidArgumentError when it is empty. */
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');

@@ -23,7 +23,7 @@ import { addWebhookKey } from './webhook-key.ts';
  * unless the command sets another.
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
-  let exitCode: 0 | 1 | 2 = 0;
+  let exitCode: 0 | 1 | 2 | 3 = 0;
   const program: Command = createProgram({
     ...terminal,
     reach: () => program.opts<Reach>(),

@@ -24,7 +24,7 @@ export interface Terminal {
 /** The context of a command. */
 export interface CommandContext extends Terminal {
   /** Sets the exit code of a command that succeeds with a code other than 0. */
-  exitWith(code: 1): void;
+  exitWith(code: 1 | 3): void;
 }
 
 /** A failure that the person can fix: shown as its message, without a stack. */

@@ -30,6 +30,7 @@ await runService({
     await applyAtStart({
       file: config.TESSERA_APPLY_FILE,
       allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
+      allowAdministration: config.TESSERA_APPLY_ALLOW_ADMINISTRATION,
       exposure: config,
       admin,
       environment: process.env,

@@ -300,7 +300,9 @@ describe('an administrator', () => {
       status: 403,
       body: { message: expect.stringContaining('with admin.tenants.read, ') as string },
     });
-    expect((await on.post(`${service}/Apply`, { ...state, owner: 'a-team' }, robot)).status).toBe(200);
+    expect((await on.post(`${service}/Apply`, { ...state, owner: 'a-team' }, robot)).status).toBe(400);
+    const allowed = { ...state, owner: 'a-team', allowAdministration: true };
+    expect((await on.post(`${service}/Apply`, allowed, robot)).status).toBe(200);
     expect((await on.actors('acme')).at(-1)).toEqual({ type: 'client', id: 'ops-robot', tenantId: 'ops' });
   });
 

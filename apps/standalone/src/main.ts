@@ -64,6 +64,7 @@ await runProcess({
     await applyAtStart({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
       allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
+      allowAdministration: config.TESSERA_APPLY_ALLOW_ADMINISTRATION,
       exposure: config,
       admin: operator,
       environment: process.env,

@@ -2,6 +2,7 @@ import { Code, ConnectError, invalidFields, type CallContext, type Handlers } fr
 import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applyDeclaredState, planDeclaredState, type ApplyDeps } from './apply/apply.ts';
+import { administrationOf, AdministrationNotAllowedError } from './apply/administration-guard.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { OwnerConflictError } from './apply/owner-conflicts.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
@@ -32,12 +33,12 @@ export function directoryAdminHandlers(
   };
 
   return {
-    async apply({ document, fileName, allowDelete, owner, takeOver }, context) {
+    async apply({ document, fileName, allowDelete, allowAdministration, owner, takeOver }, context) {
       await deps.pepperCheck.require();
       const applied = await applyDeclaredState(
         deps,
         { text: document, fileName, owner: ownerOf(owner), takeOver },
-        { base: eventBase(context), signal: context.signal, allowDelete },
+        { base: eventBase(context), signal: context.signal, allowDelete, allowAdministration },
       ).catch(refuseMistakes);
       const tenants = applied.map((tenant) => ({
         ...tenant,
@@ -59,6 +60,7 @@ export function directoryAdminHandlers(
         differences: deletionsOnly
           ? differencesOf(plan).filter(({ change }) => change === 'deleted')
           : differencesOf(plan, await namesakesOf(deps.database, plan)),
+        administration: administrationOf(plan),
         ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
       }));
       return { tenants: await Promise.all(tenants) };
@@ -122,9 +124,12 @@ function ownerOf(name: string): string | undefined {
   throw invalidFields([{ field: 'owner', description }]);
 }
 
-/** Errors in the declared state are returned to the caller, and so are conflicts, and deletions that it has to allow. */
+/** What a caller can mend by an option, or by another owner. */
+const conflicts = [DeletionsNotAllowedError, AdministrationNotAllowedError, OwnerConflictError];
+
+/** Errors in the declared state are returned to the caller, and so are conflicts, and what it has to allow. */
 function refuseMistakes(error: unknown): never {
-  if (error instanceof DeletionsNotAllowedError || error instanceof OwnerConflictError)
+  if (error instanceof Error && conflicts.some((kind) => error instanceof kind))
     throw new ConnectError(error.message, Code.FailedPrecondition);
   throw error instanceof DeclaredStateError ? new ConnectError(error.message, Code.InvalidArgument) : error;
 }

@@ -1020,6 +1020,7 @@ describe('the declared file at the start', () => {
     const options = {
       file,
       allowDelete: false,
+      allowAdministration: false,
       exposure,
       admin: start().admin,
       environment: {},

@@ -1,3 +1,5 @@
+import { serviceScopes } from './request/scopes.ts';
+
 /**
  * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, roles that
  * limit what people may do with tokens for it, and the command line as an application.
@@ -54,3 +56,13 @@ export const builtInPrefix = 'tessera.';
 export function commandLineClientId(tenantId?: string): string {
   return [`${builtInPrefix}cli`, ...(tenantId === undefined ? [] : [tenantId])].join('.');
 }
+
+/**
+ * Whether a name is one of what every tenant has without a declaration and gives a power: what comes from elsewhere under such a name means
+ * something else. Identity scopes are none of these, as OpenID Connect names them.
+ */
+export const isBuiltIn: Readonly<Record<'role' | 'scope' | 'audience', (name: string) => boolean>> = {
+  role: (name) => name.startsWith(builtInPrefix),
+  scope: (name) => adminScopes.has(name) || serviceScopes.has(name),
+  audience: (name) => name === adminAudience,
+};

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { nonEmpty } from '../options.ts';
+import { allowAdministrationOption, nonEmpty } from '../options.ts';
 import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
 
 /** What every import is told. */
@@ -8,6 +8,7 @@ interface Common {
   readonly dryRun: boolean;
   readonly takeOver: boolean;
   readonly allowDelete: boolean;
+  readonly allowAdministration: boolean;
 }
 
 interface Options extends Common {
@@ -83,13 +84,15 @@ passwordHash: argon2, PBKDF2 or scrypt as PHC string, or bcrypt; the first sign-
 
 const repeated = `
 Nothing that is left out is silent: standard output has a line for it. A repeated import changes only what differs; what the file no
-longer has is deleted with --allow-delete, otherwise it lists that and exits with code 3.`;
+longer has is deleted with --allow-delete, otherwise it lists that and exits with code 3. What is named like a built-in role, scope or API
+of the administration is left out; with --allow-administration it is the built-in one.`;
 
 function withOptions(command: Command): Command {
   return command
     .option('--dry-run', 'print what would change and what is left out, and change nothing', false)
     .option('--take-over', 'take records over from other owners', false)
-    .option('--allow-delete', 'delete people and applications that the file no longer has', false);
+    .option('--allow-delete', 'delete people and applications that the file no longer has', false)
+    .option(...allowAdministrationOption);
 }
 
 /** Throws CommandError. */

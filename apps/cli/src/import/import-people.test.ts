@@ -124,3 +124,81 @@ it('says what to do with more people than a call may carry', async () => {
   );
   expect([code, said]).toEqual([1, expect.stringContaining('Give DATABASE_URL and the pepper')]);
 });
+
+const realm = JSON.stringify({
+  realm: 'harbour',
+  roles: {
+    realm: [{ name: 'tessera.administrator' }, { name: 'boss', composites: { realm: ['tessera.auditor'] } }],
+  },
+  groups: [{ name: 'Chiefs', realmRoles: ['tessera.administrator'] }],
+  users: [
+    { username: 'ada', realmRoles: ['tessera.administrator'] },
+    { username: 'bob', groups: ['/Chiefs'] },
+    { username: 'eve', realmRoles: ['boss'] },
+  ],
+  clientScopes: [
+    {
+      name: 'admin.users.write',
+      protocolMappers: [
+        {
+          name: 'm',
+          protocolMapper: 'oidc-audience-mapper',
+          config: { 'included.custom.audience': 'urn:tessera:admin' },
+        },
+      ],
+    },
+  ],
+  clients: [
+    {
+      clientId: 'web',
+      secret: 's'.repeat(32),
+      redirectUris: ['https://web.example/cb'],
+      defaultClientScopes: ['admin.users.write', 'tokens.introspect'],
+    },
+  ],
+});
+
+it('what a realm of Keycloak names like a built-in role, scope or API is left out, for members of groups too', async () => {
+  const { run } = await deployment();
+  const first = await run('import keycloak - --tenant harbour', realm);
+  expect(first.code).toBe(0);
+  expect(first.said.split('\n')).toEqual(
+    expect.arrayContaining([
+      'left out: role tessera.administrator: is built in; 2 people do not get it',
+      'left out: resource urn:tessera:admin: is built in',
+      'left out: scope admin.users.write of application web: is built in',
+    ]),
+  );
+  const { said } = await run('get --tenant harbour');
+  expect(said).toContain('clientId: web');
+  expect(said).toContain('- boss');
+  for (const name of ['tessera.', 'admin.users', 'urn:tessera:admin', 'tokens.introspect'])
+    expect(said).not.toContain(name);
+});
+
+it('what a realm of Keycloak names like a built-in role is that one with --allow-administration, and a file that is applied needs it too', async () => {
+  const { run } = await deployment();
+  const [allowed, state] = ['--allow-administration', 'tenants: [{ id: acme, users: [USER] }]'];
+  expect((await run(`import keycloak - --tenant harbour ${allowed}`, realm)).code).toBe(0);
+  const { said } = await run('get --tenant harbour');
+  expect(said.match(/- tessera\.administrator/g)).toHaveLength(2);
+  expect(said).toContain('admin.users.write');
+
+  const csv = 'username,roles\nmia,tessera.helpdesk\n';
+  const words = 'import csv - --tenant acme';
+  expect((await run(words, csv)).said).toContain(
+    'role tessera.helpdesk: is built in; 1 person does not get it',
+  );
+  expect(await run(`${words} --dry-run`, csv)).toMatchObject({ code: 0 });
+  expect(await run(`${words} ${allowed}`, csv)).toMatchObject({ code: 0 });
+
+  const given = state.replace('USER', '{ username: zoe, roles: [tessera.auditor] }');
+  const listed = expect.stringMatching(/acme: user zoe(:| would get) tessera\.auditor/) as string;
+  const owner = '--owner ours --file -';
+  expect(await run(`diff ${owner}`, given)).toMatchObject({ code: 3, said: listed });
+  expect(await run(`diff ${allowed} ${owner}`, given)).toMatchObject({ code: 1, said: listed });
+  expect(await run(`apply ${owner}`, given)).toMatchObject({ code: 3, said: listed });
+  expect((await run('get --tenant acme')).said).not.toContain('zoe');
+  expect(await run(`apply ${allowed} ${owner}`, given)).toMatchObject({ code: 0 });
+  expect(await run(`apply ${owner}`, given)).toMatchObject({ code: 0 });
+});

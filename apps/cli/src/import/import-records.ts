@@ -1,23 +1,23 @@
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { checkFile, DeclaredStateError, diffFile } from '@tessera/directory';
+import { adminRoles } from '@tessera/oauth';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError, isGiven } from '@tessera/process';
 import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
-import { applyState, diffState } from '../operate/records/declare-state.ts';
+import { applyState, diffState, type Allowed } from '../operate/records/declare-state.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { withoutOwnNames } from '../operate/settings.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import type { Imported, ImportedRecords } from './imported.ts';
-import { leaveOut, leaveOutShared } from './leave-out.ts';
+import { leaveOut, leaveOutBuiltIn, leaveOutShared } from './leave-out.ts';
 
-export interface ImportOptions {
+export interface ImportOptions extends Allowed {
   readonly tenant: string;
   readonly dryRun: boolean;
   readonly takeOver: boolean;
-  readonly allowDelete: boolean;
 }
 
 /** What may be applied. */
@@ -40,19 +40,22 @@ const mostBytes = 4 * 1024 * 1024 - 4096;
  */
 export async function importRecords(
   imported: Imported,
-  { tenant, dryRun, takeOver, allowDelete }: ImportOptions,
+  { tenant, dryRun, takeOver, ...allowed }: ImportOptions,
   terminal: Terminal,
 ): Promise<void> {
   const { owner } = imported;
   const { document, leftOut } = await withService('directory', terminal, {
     name: 'Importing',
     timeoutMs,
-    run: async (clientOf, call) => importable(imported, { tenant, takeOver }, { clientOf, call, terminal }),
+    run: async (clientOf, call) =>
+      importable(imported, { tenant, takeOver, ...allowed }, { clientOf, call, terminal }),
   });
   for (const line of leftOut) terminal.out(`left out: ${line}\n`);
   const source = { fileName: fileNameOf(owner), read: async () => document };
-  if (dryRun) await diffState(source, { owner, takeOver }, terminal);
-  else await applyState(source, { owner, takeOver, allowDelete }, terminal);
+  const { allowAdministration } = allowed;
+  if (!dryRun) return applyState(source, { owner, takeOver, ...allowed }, terminal);
+  const { needsAllowance } = await diffState(source, { owner, takeOver, allowAdministration }, terminal);
+  if (needsAllowance) throw new CommandError('The import needs --allow-administration.', 3);
 }
 
 /** The name of the document in messages: nobody has its lines. */
@@ -73,7 +76,7 @@ export function ownerOf(file: string): string {
 
 async function importable(
   { records: read, owner, tenantName, leftOut }: Imported,
-  { tenant: id, takeOver }: Pick<ImportOptions, 'tenant' | 'takeOver'>,
+  { tenant: id, takeOver, allowAdministration }: Omit<ImportOptions, 'dryRun' | 'allowDelete'>,
   { clientOf, call, terminal }: { clientOf: ClientOf; call: CallOptions; terminal: Terminal },
 ): Promise<Importable> {
   // It may run again if a store was unavailable.
@@ -86,7 +89,7 @@ async function importable(
   const isOurs = tenantName !== undefined && (present === undefined || present.owner === owner);
   const head = isOurs ? { id, name: tenantName } : { id };
   const documentOf = () => stringify({ tenants: [{ ...head, ...records }] }, { lineWidth: 0 });
-  const lines = [...leftOut, ...leaveOutShared(records)];
+  const lines = [...leftOut, ...leaveOutBuiltIn(records, allowAdministration), ...leaveOutShared(records)];
   if (!isOurs) lines.push(...leaveOutUnknownRoles(records, await rolesOf(id, clientOf, call)));
   const fileName = fileNameOf(owner);
   const environment = withoutOwnNames(terminal.environment);
@@ -166,7 +169,8 @@ function leaveOutUnknownRoles({ users, roles }: ImportedRecords, present: Readon
     const held = user['roles'];
     if (!Array.isArray(held)) continue;
     user['roles'] = held.filter((role) => {
-      const isKnown = typeof role !== 'string' || present.has(role) || roles.includes(role);
+      const isKnown =
+        typeof role !== 'string' || present.has(role) || roles.includes(role) || adminRoles.has(role);
       if (!isKnown) unknown.set(role, (unknown.get(role) ?? 0) + 1);
       return isKnown;
     });

@@ -1,3 +1,4 @@
+import { isBuiltIn } from '@tessera/oauth';
 import type { Entry, ImportedRecords } from './imported.ts';
 
 /** A mistake in the declared state: `key` such as `tenants[0].users[1].email`, empty for the document as a whole. */
@@ -139,4 +140,47 @@ export function leaveOutShared({ users }: Pick<ImportedRecords, 'users'>): strin
   });
   users.splice(0, users.length, ...kept);
   return lines;
+}
+
+/**
+ * Leaves out what is named like a built-in role, scope or API: it meant something else where it comes from. Returns a line for each.
+ * @param isAllowed whether people and applications get the built-in ones by these names
+ */
+export function leaveOutBuiltIn(
+  { resources, roles, users, applications }: ImportedRecords,
+  isAllowed: boolean,
+): string[] {
+  // No tenant declares one, so that holders keep the built-in one.
+  const declared = takenOut(roles, isBuiltIn.role);
+  if (isAllowed) return [];
+  const lines: string[] = [];
+  const holders = new Map(declared.map((role) => [role, 0]));
+  for (const user of users)
+    for (const role of takenOut(user['roles'], isBuiltIn.role))
+      holders.set(role, (holders.get(role) ?? 0) + 1);
+  for (const [role, count] of holders)
+    lines.push(`role ${role}: is built in; ${count} ${count === 1 ? 'person does' : 'people do'} not get it`);
+  for (const audience of takenOut(resources, isBuiltIn.audience, 'audience'))
+    lines.push(`resource ${audience}: is built in`);
+  for (const { audience, scopes } of resources)
+    for (const scope of takenOut(scopes, isBuiltIn.scope, 'name'))
+      lines.push(`scope ${scope} of resource ${String(audience)}: is built in`);
+  for (const { clientId, scopes } of applications)
+    for (const scope of takenOut(scopes, isBuiltIn.scope))
+      lines.push(`scope ${scope} of application ${String(clientId)}: is built in`);
+  return lines;
+}
+
+/** Removes from a list what has such a name, and returns the names. `key` has the name of an entry that is none itself. */
+function takenOut(list: unknown, isTaken: (name: string) => boolean, key = ''): string[] {
+  if (!Array.isArray(list)) return [];
+  const out: string[] = [];
+  const kept = list.filter((entry: unknown) => {
+    const name = isEntry(entry) ? entry[key] : entry;
+    if (typeof name !== 'string' || !isTaken(name)) return true;
+    out.push(name);
+    return false;
+  });
+  list.splice(0, list.length, ...(kept as unknown[]));
+  return out;
 }

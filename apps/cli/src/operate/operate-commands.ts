@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/flow-options.ts';
-import { nonEmpty } from '../options.ts';
+import { allowAdministrationOption, nonEmpty } from '../options.ts';
 import { outputOption, type Format } from '../records/print-records.ts';
 import { addSecrets } from './secret-commands.ts';
-import type { Declaring } from './records/declare-state.ts';
+import type { Allowed, Declaring } from './records/declare-state.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { smoke } from './smoke.ts';
 import type { StatusChange } from './records/set-status.ts';
@@ -62,6 +62,12 @@ async function millisecondsOf(time = '0s'): Promise<number> {
   return seconds * 1000;
 }
 
+type DiffOptions = { readonly file: string; readonly impact: boolean } & Pick<
+  Allowed,
+  'allowAdministration'
+> &
+  Declaring;
+
 const ownerOption = [
   '--owner <name>',
   'who declares the records; default: the `owner` of the file, or file',
@@ -86,6 +92,7 @@ function addDeclaredState(program: Command, context: CommandContext): void {
       'delete people, applications and other records that are no longer declared',
       false,
     )
+    .option(...allowAdministrationOption)
     .option(...ownerOption)
     .option(...takeOverOption)
     .addHelpText(
@@ -95,9 +102,11 @@ It changes the records of its owner alone. If it declares one that another owner
 tenant, lists the owners and exits with code 3, unless it takes the records over.
 Without --allow-delete it changes nothing if it would delete a person, an application, or more than a tenth of the
 resources or roles of a tenant: it lists them and exits with code 3. A deleted person who is declared again gets a new \`sub\`;
-\`tessera user restore\` brings back the old one for 30 days.`,
+\`tessera user restore\` brings back the old one for 30 days.
+Without --allow-administration it changes nothing if somebody would get a built-in role or scope of the administration: it lists them
+and exits with code 3.`,
     )
-    .action(async ({ file, ...options }: { file: string; allowDelete: boolean } & Declaring) => {
+    .action(async ({ file, ...options }: { file: string } & Allowed & Declaring) => {
       const { applyState } = await import('./records/declare-state.ts');
       await applyState(file, options, context);
     });
@@ -120,6 +129,7 @@ Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
     .description('show what apply would change, and change nothing')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
     .option('--impact', 'also show what it would end', false)
+    .option(...allowAdministrationOption)
     .option(...ownerOption)
     .option(...takeOverOption)
     .addHelpText(
@@ -127,14 +137,15 @@ Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
       `
 It names the records and keys that differ, never a value. With --impact it counts the people and applications for whom everything issued
 before ends, the sessions, and the refresh tokens that stop to work, and names the first hundred of each.
-Exit code 0: nothing would change; 1: something would; 2: the comparison failed.`,
+Exit code 0: nothing would change; 1: something would; 2: the comparison failed; 3: it would give powers over the administration.`,
     )
-    .action(async ({ file, ...options }: { file: string; impact: boolean } & Declaring) => {
+    .action(async ({ file, ...options }: DiffOptions) => {
       const { diffState } = await import('./records/declare-state.ts');
-      const differs = await diffState(file, options, context).catch((error: unknown) => {
+      const { differs, needsAllowance } = await diffState(file, options, context).catch((error: unknown) => {
         throw error instanceof CommandError ? new CommandError(error.message, 2) : error;
       });
-      if (differs) context.exitWith(1);
+      if (needsAllowance) context.exitWith(3);
+      else if (differs) context.exitWith(1);
     });
   program
     .command('get')

@@ -86,7 +86,7 @@ export async function administered() {
     for (const service of services.toReversed()) await service.close();
     await rm(directory, { recursive: true });
   });
-  await operator.apply({ document: state, fileName: 'state.yaml' }, call());
+  await operator.apply({ document: state, fileName: 'state.yaml', allowAdministration: true }, call());
   for (const service of services)
     await eventually(`${service.name} is ready`, () => service.ready().then(() => true));
 

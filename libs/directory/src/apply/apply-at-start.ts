@@ -12,6 +12,8 @@ export const applyConfig = z.object({
   TESSERA_APPLY_FILE: z.string().optional(),
   /** Deletes the people and applications that TESSERA_APPLY_FILE no longer declares; otherwise such a file is not applied. */
   TESSERA_APPLY_ALLOW_DELETE: flag(false),
+  /** Lets TESSERA_APPLY_FILE give built-in roles and scopes of the administration; otherwise such a file is not applied. */
+  TESSERA_APPLY_ALLOW_ADMINISTRATION: flag(false),
   /** The first administrator as YAML, made at the start unless there is one. */
   TESSERA_BOOTSTRAP_ADMIN_FILE: z.string().optional(),
   /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
@@ -23,6 +25,8 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
   readonly file: string | undefined;
   /** Whether the file may delete people and applications by leaving them out. */
   readonly allowDelete: boolean;
+  /** Whether the file may give powers over the administration. */
+  readonly allowAdministration: boolean;
   readonly exposure: DemoExposure;
   readonly call: () => ApplyFileOptions['call'];
   readonly log: Logger;
@@ -33,7 +37,7 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
 
 /**
  * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at a
- * reload it is logged and the applied state stays. Deletions that are not allowed are logged both times and the applied state
+ * reload it is logged and the applied state stays. Deletions and powers that are not allowed are logged both times and the applied state
  * stays, so that a replica of a rolling upgrade serves in any case. Throws ConfigError if the file cannot be read or is refused demo data, Error with every error in
  * it, by file, line and key.
  */

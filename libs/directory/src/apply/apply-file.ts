@@ -33,15 +33,20 @@ export interface ApplyFileOptions {
  * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
  * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error in
  * the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a list for
- * deletions that need `allowDelete`, or with the owners of records that are not the caller's.
+ * what needs `allowDelete` or `allowAdministration`, or with the owners of records that are not the caller's.
  */
 export async function applyFile(
   fileName: string,
-  { allowDelete = false, ...options }: ApplyFileOptions & { readonly allowDelete?: boolean },
+  {
+    allowDelete = false,
+    allowAdministration = false,
+    ...options
+  }: ApplyFileOptions & { readonly allowDelete?: boolean; readonly allowAdministration?: boolean },
 ): Promise<ApplyResponse> {
   const document = await resolved(fileName, options);
   const { owner = '', takeOver = false } = options;
-  return options.admin.apply({ document, fileName, allowDelete, owner, takeOver }, options.call);
+  const request = { document, fileName, allowDelete, allowAdministration, owner, takeOver };
+  return options.admin.apply(request, options.call);
 }
 
 /** Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors in the file. */

@@ -17,6 +17,7 @@ import {
   takenElsewhere,
 } from '../resources/checks.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
+import { refuseAdministration } from './administration-guard.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
@@ -71,17 +72,23 @@ interface Applicable {
   readonly states: ReadonlyMap<string, TenantState | undefined>;
 }
 
-interface ApplyContext {
-  readonly base: EventBase;
-  readonly signal: CallContext['signal'];
+/** What a plan may do only if its caller says so. */
+interface Allowed {
   /** Whether people, applications and more than a tenth of another kind may be deleted. */
   readonly allowDelete: boolean;
+  /** Whether somebody may get powers over the administration. */
+  readonly allowAdministration: boolean;
+}
+
+interface ApplyContext extends Allowed {
+  readonly base: EventBase;
+  readonly signal: CallContext['signal'];
 }
 
 /**
  * Applies the declared tenants in the order of the file, one transaction each. The whole file is checked before the first
- * one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners, and DeletionsNotAllowedError for deletions
- * that need `allowDelete`.
+ * one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners, DeletionsNotAllowedError for deletions
+ * that need `allowDelete`, and AdministrationNotAllowedError for powers that need `allowAdministration`.
  */
 export async function applyDeclaredState(
   deps: ApplyDeps,
@@ -90,7 +97,7 @@ export async function applyDeclaredState(
 ): Promise<AppliedTenant[]> {
   const applicable = await readApplicable(deps, document);
   const plans = plansWithoutPasswords(deps, applicable);
-  if (!context.allowDelete) refuseDeletions(plans);
+  refuseUnlessAllowed(plans, context);
   const applied: AppliedTenant[] = [];
   for (const tenant of applicable.read.state.tenants) {
     const earlier = applied.map(({ tenantId }) => tenantId);
@@ -121,7 +128,16 @@ export async function planDeclaredState(
   return plans;
 }
 
-/** Enough for deletions: no password decides one, and comparing passwords takes long. Throws OwnerConflictError. */
+function refuseUnlessAllowed(
+  plans: readonly TenantPlan[],
+  { allowDelete, allowAdministration }: Allowed,
+  earlier?: readonly string[],
+): void {
+  if (!allowDelete) refuseDeletions(plans, earlier);
+  if (!allowAdministration) refuseAdministration(plans, earlier);
+}
+
+/** Enough for what must be allowed: no password decides it, and comparing passwords takes long. Throws OwnerConflictError. */
 function plansWithoutPasswords(deps: ApplyDeps, { read, by, states }: Applicable): TenantPlan[] {
   const options = { ...deps, ...by, passwordHashes: new Map<string, string>(), clientSecrets: new Map() };
   return read.state.tenants.map((tenant) => {
@@ -183,7 +199,7 @@ async function applyTenant(
   deps: ApplyDeps,
   applicable: Applicable,
   tenant: DeclaredTenant,
-  { base, signal, allowDelete, earlier }: ApplyContext & { readonly earlier: readonly string[] },
+  { base, signal, earlier, ...allowed }: ApplyContext & { readonly earlier: readonly string[] },
 ): Promise<AppliedTenant> {
   const { read } = applicable;
   return untilCurrent(async () => {
@@ -191,7 +207,7 @@ async function applyTenant(
     const result = await deps.store.changeTenant(tenant.id, uniqueValues(applicable, tenant), (current) => {
       const plan = planned(current);
       // Again: others may have changed the tenant since the whole file was looked at.
-      if (plan !== undefined && !allowDelete) refuseDeletions([plan], earlier);
+      if (plan !== undefined) refuseUnlessAllowed([plan], allowed, earlier);
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });
     if (result.kind === 'taken') {

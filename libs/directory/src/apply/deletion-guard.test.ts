@@ -135,6 +135,7 @@ describe('a file that leaves out people or applications', () => {
           base: { actor: { type: 'operator', id: 'operator' }, requestId: 'a-request' },
           signal: new AbortController().signal,
           allowDelete: false,
+          allowAdministration: false,
         },
       ),
     ).rejects.toThrow(/^Only early was applied: [^\n]*\nraced: user late\n/);
@@ -199,7 +200,7 @@ describe('TESSERA_APPLY_FILE that leaves out a person', () => {
     const lifecycle = { onReload: (reload: () => Promise<void>) => void reloads.push(reload) };
     const exposure = { TESSERA_DEMO: false };
     const options = { file, exposure, admin, environment: {}, call, log, lifecycle };
-    await applyAtStart({ ...options, allowDelete: false });
+    await applyAtStart({ ...options, allowDelete: false, allowAdministration: false });
     const line = [
       { event: 'apply.refused', file, reason: expect.stringContaining('\nserved: user bob\n') as string },
       'declared state not applied',
@@ -209,7 +210,7 @@ describe('TESSERA_APPLY_FILE that leaves out a person', () => {
     expect(logged).toEqual([line, line]);
     expect(await subjectOf('served', 'bob')).toMatch(/^usr_/);
 
-    await applyAtStart({ ...options, allowDelete: true });
+    await applyAtStart({ ...options, allowDelete: true, allowAdministration: false });
     await expect(subjectOf('served', 'bob')).rejects.toMatchObject({ code: Code.NotFound });
   });
 });

@@ -20,9 +20,8 @@ export function refuseDeletions(plans: readonly TenantPlan[], earlier: readonly 
       .map((difference) => lineOf(plan, difference)),
   );
   if (lines.length === 0) return;
-  const applied = earlier.length === 0 ? 'Nothing was applied' : `Only ${earlier.join(', ')} was applied`;
   throw new DeletionsNotAllowedError(
-    `${applied}: the declared state leaves out records, and applying it would delete them:\n${shortened(lines)}\n` +
+    `${refusalOf(earlier)}: the declared state leaves out records, and applying it would delete them:\n${shortened(lines)}\n` +
       'Declare them, or allow the deletion: `tessera apply --allow-delete`, `state.allowDelete` of the chart, or ' +
       'TESSERA_APPLY_ALLOW_DELETE=yes for TESSERA_APPLY_FILE. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
   );
@@ -30,6 +29,11 @@ export function refuseDeletions(plans: readonly TenantPlan[], earlier: readonly 
 
 function lineOf(plan: TenantPlan, { kind, name }: RecordDifference): string {
   return `${plan.desired.tenant.tenantId}: ${kind} ${name}`;
+}
+
+/** How a refusal begins: what of a file was applied before. */
+export function refusalOf(earlier: readonly string[]): string {
+  return earlier.length === 0 ? 'Nothing was applied' : `Only ${earlier.join(', ')} was applied`;
 }
 
 /** A list, as long as an error message may be. */

@@ -28,7 +28,12 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
     const declare = async (providers: readonly object[] = [{ ...provider, ...rules }]) => {
       const tenants = [{ id: tenantId, name: 'Acme', roles: ['clerk'], providers, users }];
       await admin.apply(
-        { document: JSON.stringify({ tenants }), fileName: 'state.yaml', allowDelete: true },
+        {
+          document: JSON.stringify({ tenants }),
+          fileName: 'state.yaml',
+          allowDelete: true,
+          allowAdministration: true,
+        },
         call(),
       );
     };

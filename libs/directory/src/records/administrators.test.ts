@@ -23,7 +23,8 @@ async function declared(...lines: string[]) {
   ]
     .join('\n')
     .replaceAll('TENANT', tenantId);
-  const apply = async () => directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+  const apply = async () =>
+    directory.admin.apply({ document, fileName: 'state.yaml', allowAdministration: true }, call());
   await apply();
   return { ...directory, tenantId, apply };
 }

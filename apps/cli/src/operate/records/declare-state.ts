@@ -33,13 +33,19 @@ export interface Declaring {
   readonly takeOver: boolean;
 }
 
+/** What a declared state may do only if it is told so. */
+export interface Allowed {
+  readonly allowDelete: boolean;
+  readonly allowAdministration: boolean;
+}
+
 /**
- * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of deletions
- * that need `allowDelete`, or of records of other owners.
+ * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of what needs `allowDelete`
+ * or `allowAdministration`, or of records of other owners.
  */
 export async function applyState(
   file: string | NamedText,
-  { allowDelete, ...declaring }: { readonly allowDelete: boolean } & Declaring,
+  { allowDelete, allowAdministration, ...declaring }: Allowed & Declaring,
   terminal: Terminal,
 ): Promise<void> {
   const [name, sources] = documentOf(file, terminal);
@@ -52,7 +58,7 @@ export async function applyState(
         // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
         if (!allowDelete)
           refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
-        return await applyFile(name, { ...options, allowDelete });
+        return await applyFile(name, { ...options, allowDelete, allowAdministration });
       } catch (error) {
         return explain(name)(error);
       }
@@ -65,14 +71,17 @@ export async function applyState(
 }
 
 /**
- * Prints a line for each record that applying would change, and with `impact` for whom it ends what was issued. Resolves with whether there
- * are any. Throws as `checkState`.
+ * Prints a line for each record that applying would change, for each that would get powers over the administration, and with `impact` for whom
+ * it ends what was issued. Resolves with whether there are any, and whether applying needs `allowAdministration`. Throws as `checkState`.
  */
 export async function diffState(
   file: string | NamedText,
-  options: { readonly impact?: boolean } & Declaring,
+  {
+    allowAdministration,
+    ...options
+  }: { readonly impact?: boolean } & Pick<Allowed, 'allowAdministration'> & Declaring,
   terminal: Terminal,
-): Promise<boolean> {
+): Promise<{ readonly differs: boolean; readonly needsAllowance: boolean }> {
   const [name, sources] = documentOf(file, terminal);
   const response = await withService('directory', terminal, {
     name: 'Comparing',
@@ -86,13 +95,18 @@ export async function diffState(
   for (const line of lines) terminal.out(line);
   if (options.impact === true)
     for (const line of await linesOfImpact(response.tenants, terminal)) terminal.out(line);
-  if (lines.length === 0) terminal.say('Nothing would change.\n');
+  const given = linesOfAdministration(response);
+  for (const line of given) terminal.out(line);
+  if (lines.length + given.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
   if (count > 0)
     terminal.say(
       `Applying it needs --allow-delete, for ${count} ${count === 1 ? 'deletion' : 'deletions'}.\n`,
     );
-  return lines.length > 0;
+  const needsAllowance = given.length > 0 && !allowAdministration;
+  if (needsAllowance)
+    terminal.say('Applying it needs --allow-administration, as these are powers over the administration.\n');
+  return { differs: lines.length + given.length > 0, needsAllowance };
 }
 
 /** What applying would end, as lines. Throws CommandError if the directory does not know. */
@@ -118,6 +132,15 @@ function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
   throw new CommandError(
     'Nothing was applied. Declare these records, delete them with --allow-delete, or, if the file only adds to a tenant, give it an owner of its own (owner: in the file, or --owner). A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
     3,
+  );
+}
+
+/** Who would get powers over the administration, as lines. */
+function linesOfAdministration({ tenants }: DiffResponse): string[] {
+  return tenants.flatMap(({ tenantId, administration }) =>
+    administration.map(
+      ({ kind, name, powers }) => `${tenantId}: ${kind} ${name} would get ${powers.join(', ')}\n`,
+    ),
   );
 }
 
