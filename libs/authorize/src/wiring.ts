@@ -23,6 +23,7 @@ import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './interaction/visits.ts';
 import { codeLimits, createGuessLimits } from './methods/guess-limits.ts';
+import { createTellOfWrongCodes } from './methods/tell-of-wrong-codes.ts';
 import type { SignInLimits } from './methods/guess-limits.ts';
 import { createKnownBrowserCounters } from './methods/known-browsers.ts';
 import { createPasswordLockOf } from './methods/password-lock.ts';
@@ -140,6 +141,7 @@ export function buildAuthorize(
     ownCounter: createKnownBrowserCounters(knownBrowsers),
     limiter,
     limits,
+    tellOfWrongCodes: createTellOfWrongCodes({ limiter, personService: peers.person, log }),
     audit,
   });
   const steps = stepsOf({

@@ -7,6 +7,7 @@ import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
 import { digest } from '../browser-call.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OwnCounter } from './known-browsers.ts';
+import type { TellOfWrongCodes } from './tell-of-wrong-codes.ts';
 
 /** A guess at what only one person knows or has. */
 export interface Guess {
@@ -29,8 +30,9 @@ export interface SignInLimits {
   readonly person: LimitRule;
   /** By a person and a browser in which that person has signed in before, instead of `account` and `person`. */
   readonly knownBrowser: LimitRule;
-  /** Of a code, in addition: by the person, or by the person and a known browser. Their windows grow, and a right code clears none. */
+  /** Of a code, in addition: by the person, or by the person and a known browser. The waits grow, and a right code clears none. */
   readonly codes: readonly LimitRule[];
+  /** Codes and passkeys have counters of their own. */
   readonly address: LimitRule;
   /** As `account`, successful sign-ins included. */
   readonly accountTotal: LimitRule;
@@ -41,9 +43,14 @@ export interface SignInLimits {
 /** The factor of codes of an app and of recovery codes. */
 export const codeFactor = 'totp';
 
-/** Failed codes in longer windows: with a known password nobody has more than a hundred a day (RFC 4226 §7.3). */
+/**
+ * Failed codes in longer windows: after more of them the wait is longer, and with a known password nobody has more than a hundred a day
+ * (RFC 4226 §7.3).
+ */
 export const codeLimits: readonly LimitRule[] = [
+  { name: 'sign-in.codes-1h', limit: 20, windowSeconds: 3600 },
   { name: 'sign-in.codes-2h', limit: 30, windowSeconds: 2 * 3600 },
+  { name: 'sign-in.codes-8h', limit: 60, windowSeconds: 8 * 3600 },
   { name: 'sign-in.codes-24h', limit: 100, windowSeconds: 24 * 3600 },
 ];
 
@@ -90,9 +97,10 @@ export function createGuessLimits(deps: {
   readonly ownCounter: OwnCounter;
   readonly limiter: Limiter;
   readonly limits: SignInLimits;
+  readonly tellOfWrongCodes: TellOfWrongCodes;
   readonly audit: Pick<AuthorizeAudit, 'signInFailed' | 'signInLimited'>;
 }): LimitGuesses {
-  const { ownCounter, limiter, limits, audit } = deps;
+  const { ownCounter, limiter, limits, tellOfWrongCodes, audit } = deps;
   const { begin, count, end } = createCounting(deps);
 
   /**
@@ -131,7 +139,7 @@ export function createGuessLimits(deps: {
     const who =
       factor === undefined ? { identifierReference: named.slice(0, 8) } : { userId: identifier, factor };
     const failed: FailedSignIn = { tenantId, clientId, who };
-    const address = countedSince(addressKey(from.browser.ipAddress), undefined, method);
+    const address = countedSince(addressKey(from.browser.ipAddress), undefined, factor ?? method);
     const attempt: Attempt = { begun: [], counted: [] };
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
     // sign-ins beyond their limit do not use them up.
@@ -154,8 +162,8 @@ export function createGuessLimits(deps: {
     // A sign-in counts once, however many factors it has.
     if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
+    const counter = keyed(person === undefined ? unknownKey(guess) : personKey(tenantId, person.userId));
     const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
-      const counter = keyed(person === undefined ? unknownKey(guess) : personKey(tenantId, person.userId));
       const allowed = own !== undefined || (await countPerson(counter, attempt));
       // A code is used up when it is judged. A password is judged all the same, as the time would tell.
       return { withinLimit: allowed, proven: allowed || factor === undefined ? await check() : undefined };
@@ -163,6 +171,8 @@ export function createGuessLimits(deps: {
     await end(attempt, withinLimit && proven !== undefined ? 'right' : 'failed');
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (proven === undefined) audit.signInFailed(from, failed);
+    if (withinLimit && proven === undefined && factor === codeFactor)
+      await tellOfWrongCodes(from, { tenantId, userId: identifier }, counter);
     return withinLimit ? proven : undefined;
   };
 }

@@ -52,6 +52,9 @@ export interface FailureLimits {
 /** The maximum that RFC 8628 §5.1 allows for user codes of our length. */
 const longestLifetimeSeconds = 900;
 
+/** Of wrong user codes of a person: they count across windows. */
+const failuresADay = 100;
+
 /** There are 25 billion codes, so a collision is rare. Five in a row mean that the random source is broken. */
 const attempts = 5;
 
@@ -141,6 +144,12 @@ function failureRules(limits: FailureLimits, owner: Owner | undefined, ipAddress
   return [
     { name: 'session', key: owner.sessionId, limit: limits.session, windowSeconds },
     { name: 'person', key: person, limit: limits.person, windowSeconds },
+    {
+      name: 'person_day',
+      key: person,
+      limit: Math.max(failuresADay, limits.person),
+      windowSeconds: 24 * 3600,
+    },
     address,
   ];
 }

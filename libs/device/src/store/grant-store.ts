@@ -38,7 +38,7 @@ export type PollVerdict =
 
 /** The number of wrong user codes allowed under one key in one window. */
 export interface FailureRule {
-  readonly name: 'session' | 'person' | 'address' | 'global';
+  readonly name: 'session' | 'person' | 'person_day' | 'address' | 'global';
   readonly key: string;
   readonly limit: number;
   readonly windowSeconds: number;

@@ -124,6 +124,7 @@ export class FakeDirectory {
   readonly users = new Map<string, FakeUser>();
   readonly providers = new FakeProviders();
   readonly announcedSignIns: AnnouncedSignIn[] = [];
+  readonly announcedWrongCodes: string[] = [];
   /** Addresses that people said are theirs. */
   readonly proposedAddresses: string[] = [];
   /** Calls received, answered or not. */

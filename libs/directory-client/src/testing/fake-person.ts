@@ -26,6 +26,8 @@ export interface AnnouncedSignIn {
 
 interface People {
   readonly announcedSignIns: AnnouncedSignIn[];
+  /** IDs of those who are told of wrong codes. */
+  readonly announcedWrongCodes: string[];
   readonly tenants: ReadonlyMap<string, { readonly accountClosing?: boolean }>;
   /** By tenant and user id, with a space between. */
   readonly users: ReadonlyMap<string, Person>;
@@ -72,6 +74,12 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
     announceSignIn({ tenantId, userId, ipAddress, userAgent, first }) {
       found(tenantId, userId);
       directory.announcedSignIns.push({ userId, ipAddress, userAgent, first });
+      return {};
+    },
+
+    announceWrongCodes({ tenantId, userId }) {
+      found(tenantId, userId);
+      directory.announcedWrongCodes.push(userId);
       return {};
     },
 

@@ -145,6 +145,18 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
     notes: [t(usualAdvice), t('Nobody reads answers to this mail.')],
   }),
 
+  'wrong-codes': (addressed, { t }) => ({
+    subject: t('Wrong codes for your account at {tenant}', { tenant: addressed.tenantName }),
+    paragraphs: [
+      t(
+        'Somebody began to sign in to your account {username} and then entered many wrong codes. They may know your password. Codes are refused for a while.',
+        { username: addressed.username },
+      ),
+    ],
+    action: { label: t('Choose a new password'), uri: pageOf(otherPaths.forgottenPassword, addressed) },
+    notes: [t(usualAdvice), t('Nobody reads answers to this mail.')],
+  }),
+
   reset: (addressed, { t }) => ({
     subject: t('Your password at {tenant}', { tenant: addressed.tenantName }),
     paragraphs: [

@@ -17,6 +17,7 @@ export const mailKinds = [
   'registration',
   'account-exists',
   'sign-in',
+  'wrong-codes',
 ] as const;
 
 export type MailKind = (typeof mailKinds)[number];

@@ -6,6 +6,7 @@ import type { Announce } from '../mail/announce.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import { announceSignIn } from './announce-sign-in.ts';
+import { announceWrongCodes } from './announce-wrong-codes.ts';
 import { closeOwnAccount } from './close-account.ts';
 import { changeOwnName } from './own-name.ts';
 
@@ -30,7 +31,7 @@ export function ownAccountCalls({
   onChange,
 }: OwnAccountCallsDeps): Pick<
   Handlers<typeof PersonService>,
-  'changeOwnName' | 'closeOwnAccount' | 'announceSignIn'
+  'changeOwnName' | 'closeOwnAccount' | 'announceSignIn' | 'announceWrongCodes'
 > {
   return {
     async changeOwnName({ tenantId, userId, name, ipAddress }, { requestId }) {
@@ -51,6 +52,12 @@ export function ownAccountCalls({
     async announceSignIn({ tenantId, userId, ...signIn }) {
       if (!`${tenantId}${userId}`.includes('\0') && outbox !== undefined)
         await announceSignIn({ database, outbox, clock }, { tenantId, userId }, signIn);
+      return {};
+    },
+
+    async announceWrongCodes({ tenantId, userId }) {
+      if (!`${tenantId}${userId}`.includes('\0') && outbox !== undefined)
+        await announceWrongCodes({ database, outbox }, { tenantId, userId });
       return {};
     },
   };

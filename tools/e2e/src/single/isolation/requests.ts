@@ -187,6 +187,15 @@ const accountCalls: readonly GoodRequest[] = [
     isNew: true,
   },
   {
+    method: 'PersonService.AnnounceWrongCodes',
+    async request(tenant) {
+      const { userId } = await tenant.session();
+      return { tenantId: tenant.id, userId };
+    },
+    // Nobody learns whether there is such a person.
+    isNew: true,
+  },
+  {
     method: 'PersonService.ListOwnEvents',
     async request(tenant) {
       const { userId } = await tenant.ownPasskey();

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/person.proto.
  */
 export const file_tessera_directory_v1_person: GenFile = /*@__PURE__*/
-  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSL4AQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXISDAoEbmFtZRgFIAEoCRISCgVlbWFpbBgGIAEoCUIDgAEBEhYKDmVtYWlsX3ZlcmlmaWVkGAcgASgIEhAKCGRlY2xhcmVkGAggASgIImAKC093blByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAigwEKFkxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDgoGaXNzdWVyGAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKaXBfYWRkcmVzcxgGIAEoCSIqChdMaW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJImQKGFVubGlua093blByb3ZpZGVyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIkUKGVVubGlua093blByb3ZpZGVyUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiXAoUQ2hhbmdlT3duTmFtZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIigKFUNoYW5nZU93bk5hbWVSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJIlAKFkNsb3NlT3duQWNjb3VudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCSIqChdDbG9zZU93bkFjY291bnRSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJInIKFUFubm91bmNlU2lnbkluUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEhIKCnVzZXJfYWdlbnQYBCABKAkSDQoFZmlyc3QYBSABKAgiGAoWQW5ub3VuY2VTaWduSW5SZXNwb25zZSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCJ2ChdSZW5hbWVPd25QYXNza2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEgwKBG5hbWUYBCABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCSIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiZwoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMpcJCg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnkKDUNoYW5nZU93bk5hbWUSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VPd25OYW1lUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZU93bk5hbWVSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD0Nsb3NlT3duQWNjb3VudBIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsb3NlT3duQWNjb3VudFJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5DbG9zZU93bkFjY291bnRSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEnwKDkFubm91bmNlU2lnbkluEisudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VTaWduSW5SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VTaWduSW5SZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9MaW5rT3duUHJvdmlkZXISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaW5rT3duUHJvdmlkZXJSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlua093blByb3ZpZGVyUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKFAQoRVW5saW5rT3duUHJvdmlkZXISLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemViBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSL4AQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXISDAoEbmFtZRgFIAEoCRISCgVlbWFpbBgGIAEoCUIDgAEBEhYKDmVtYWlsX3ZlcmlmaWVkGAcgASgIEhAKCGRlY2xhcmVkGAggASgIImAKC093blByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAigwEKFkxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDgoGaXNzdWVyGAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKaXBfYWRkcmVzcxgGIAEoCSIqChdMaW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJImQKGFVubGlua093blByb3ZpZGVyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIkUKGVVubGlua093blByb3ZpZGVyUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiXAoUQ2hhbmdlT3duTmFtZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJIigKFUNoYW5nZU93bk5hbWVSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJIlAKFkNsb3NlT3duQWNjb3VudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCSIqChdDbG9zZU93bkFjY291bnRSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJInIKFUFubm91bmNlU2lnbkluUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgppcF9hZGRyZXNzGAMgASgJEhIKCnVzZXJfYWdlbnQYBCABKAkSDQoFZmlyc3QYBSABKAgiGAoWQW5ub3VuY2VTaWduSW5SZXNwb25zZSI/ChlBbm5vdW5jZVdyb25nQ29kZXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIhwKGkFubm91bmNlV3JvbmdDb2Rlc1Jlc3BvbnNlIqUBCgpPd25QYXNza2V5EhUKDWNyZWRlbnRpYWxfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3luY2VkGAUgASgIInYKF1JlbmFtZU93blBhc3NrZXlSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDWNyZWRlbnRpYWxfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRISCgppcF9hZGRyZXNzGAUgASgJIikKGFJlbmFtZU93blBhc3NrZXlSZXNwb25zZRINCgVmb3VuZBgBIAEoCCJnChZSZW1vdmVPd25GYWN0b3JSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDWNyZWRlbnRpYWxfaWQYAyABKAkSEgoKaXBfYWRkcmVzcxgEIAEoCSJDChdSZW1vdmVPd25GYWN0b3JSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyJJChRMaXN0T3duRXZlbnRzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRINCgVsaW1pdBgDIAEoBSJHChVMaXN0T3duRXZlbnRzUmVzcG9uc2USLgoGZXZlbnRzGAEgAygLMh4udGVzc2VyYS5kaXJlY3RvcnkudjEuT3duRXZlbnQiZwoIT3duRXZlbnQSKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXZlbnQYAiABKAkSDgoGZmFjdG9yGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkyogoKDVBlcnNvblNlcnZpY2USfwoOR2V0Q3JlZGVudGlhbHMSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1JlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRDcmVkZW50aWFsc1Jlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSeQoNQ2hhbmdlT3duTmFtZRIqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZU93bk5hbWVSZXF1ZXN0GisudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlT3duTmFtZVJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSfwoPQ2xvc2VPd25BY2NvdW50EiwudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2xvc2VPd25BY2NvdW50UmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsb3NlT3duQWNjb3VudFJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSfAoOQW5ub3VuY2VTaWduSW4SKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5Bbm5vdW5jZVNpZ25JblJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5Bbm5vdW5jZVNpZ25JblJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSiAEKEkFubm91bmNlV3JvbmdDb2RlcxIvLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFubm91bmNlV3JvbmdDb2Rlc1JlcXVlc3QaMC50ZXNzZXJhLmRpcmVjdG9yeS52MS5Bbm5vdW5jZVdyb25nQ29kZXNSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEnwKDUxpc3RPd25FdmVudHMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEoIBChBSZW5hbWVPd25QYXNza2V5Ei0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9SZW1vdmVPd25GYWN0b3ISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9MaW5rT3duUHJvdmlkZXISLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaW5rT3duUHJvdmlkZXJSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlua093blByb3ZpZGVyUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKFAQoRVW5saW5rT3duUHJvdmlkZXISLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5VbmxpbmtPd25Qcm92aWRlclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemViBnByb3RvMw", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.directory.v1.GetCredentialsRequest
@@ -413,6 +413,41 @@ export const AnnounceSignInResponseSchema: GenMessage<AnnounceSignInResponse> = 
   messageDesc(file_tessera_directory_v1_person, 12);
 
 /**
+ * @generated from message tessera.directory.v1.AnnounceWrongCodesRequest
+ */
+export type AnnounceWrongCodesRequest = Message<"tessera.directory.v1.AnnounceWrongCodesRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.AnnounceWrongCodesRequest.
+ * Use `create(AnnounceWrongCodesRequestSchema)` to create a new message.
+ */
+export const AnnounceWrongCodesRequestSchema: GenMessage<AnnounceWrongCodesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 13);
+
+/**
+ * @generated from message tessera.directory.v1.AnnounceWrongCodesResponse
+ */
+export type AnnounceWrongCodesResponse = Message<"tessera.directory.v1.AnnounceWrongCodesResponse"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.AnnounceWrongCodesResponse.
+ * Use `create(AnnounceWrongCodesResponseSchema)` to create a new message.
+ */
+export const AnnounceWrongCodesResponseSchema: GenMessage<AnnounceWrongCodesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 14);
+
+/**
  * @generated from message tessera.directory.v1.OwnPasskey
  */
 export type OwnPasskey = Message<"tessera.directory.v1.OwnPasskey"> & {
@@ -453,7 +488,7 @@ export type OwnPasskey = Message<"tessera.directory.v1.OwnPasskey"> & {
  * Use `create(OwnPasskeySchema)` to create a new message.
  */
 export const OwnPasskeySchema: GenMessage<OwnPasskey> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 13);
+  messageDesc(file_tessera_directory_v1_person, 15);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyRequest
@@ -492,7 +527,7 @@ export type RenameOwnPasskeyRequest = Message<"tessera.directory.v1.RenameOwnPas
  * Use `create(RenameOwnPasskeyRequestSchema)` to create a new message.
  */
 export const RenameOwnPasskeyRequestSchema: GenMessage<RenameOwnPasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 14);
+  messageDesc(file_tessera_directory_v1_person, 16);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyResponse
@@ -511,7 +546,7 @@ export type RenameOwnPasskeyResponse = Message<"tessera.directory.v1.RenameOwnPa
  * Use `create(RenameOwnPasskeyResponseSchema)` to create a new message.
  */
 export const RenameOwnPasskeyResponseSchema: GenMessage<RenameOwnPasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 15);
+  messageDesc(file_tessera_directory_v1_person, 17);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorRequest
@@ -547,7 +582,7 @@ export type RemoveOwnFactorRequest = Message<"tessera.directory.v1.RemoveOwnFact
  * Use `create(RemoveOwnFactorRequestSchema)` to create a new message.
  */
 export const RemoveOwnFactorRequestSchema: GenMessage<RemoveOwnFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 16);
+  messageDesc(file_tessera_directory_v1_person, 18);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorResponse
@@ -573,7 +608,7 @@ export type RemoveOwnFactorResponse = Message<"tessera.directory.v1.RemoveOwnFac
  * Use `create(RemoveOwnFactorResponseSchema)` to create a new message.
  */
 export const RemoveOwnFactorResponseSchema: GenMessage<RemoveOwnFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 17);
+  messageDesc(file_tessera_directory_v1_person, 19);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsRequest
@@ -602,7 +637,7 @@ export type ListOwnEventsRequest = Message<"tessera.directory.v1.ListOwnEventsRe
  * Use `create(ListOwnEventsRequestSchema)` to create a new message.
  */
 export const ListOwnEventsRequestSchema: GenMessage<ListOwnEventsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 18);
+  messageDesc(file_tessera_directory_v1_person, 20);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsResponse
@@ -619,7 +654,7 @@ export type ListOwnEventsResponse = Message<"tessera.directory.v1.ListOwnEventsR
  * Use `create(ListOwnEventsResponseSchema)` to create a new message.
  */
 export const ListOwnEventsResponseSchema: GenMessage<ListOwnEventsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 19);
+  messageDesc(file_tessera_directory_v1_person, 21);
 
 /**
  * @generated from message tessera.directory.v1.OwnEvent
@@ -657,7 +692,7 @@ export type OwnEvent = Message<"tessera.directory.v1.OwnEvent"> & {
  * Use `create(OwnEventSchema)` to create a new message.
  */
 export const OwnEventSchema: GenMessage<OwnEvent> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 20);
+  messageDesc(file_tessera_directory_v1_person, 22);
 
 /**
  * PersonService is what a person may see and change of themselves. The caller knows from a session who the person is. NOT_FOUND for
@@ -706,6 +741,17 @@ export const PersonService: GenService<{
     methodKind: "unary";
     input: typeof AnnounceSignInRequestSchema;
     output: typeof AnnounceSignInResponseSchema;
+  },
+  /**
+   * AnnounceWrongCodes tells a person with a verified address by mail that many wrong codes were tried after the first step of a sign-in to
+   * their account. The caller sees to it that it happens once.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.AnnounceWrongCodes
+   */
+  announceWrongCodes: {
+    methodKind: "unary";
+    input: typeof AnnounceWrongCodesRequestSchema;
+    output: typeof AnnounceWrongCodesResponseSchema;
   },
   /**
    * ListOwnEvents reads what happened lately to how a person signs in, the latest first.
