@@ -15,7 +15,7 @@ import { failpoints } from './failpoints.ts';
 import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
+import { databaseOptions, redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
 
 /** Which stores a process of the split topology works with; what it needs must be named in its settings. */
 export interface StoreNeeds {
@@ -82,10 +82,7 @@ async function openSql(name: string, config: ProcessConfig, log: Logger): Promis
   if (config.DATABASE_URL === undefined)
     return openEmbeddedDatabase(join(config.TESSERA_DATA_DIR, 'database'));
   return openDatabase({
-    url: config.DATABASE_URL,
-    maxConnections: config.TESSERA_DATABASE_POOL_SIZE,
-    acquireTimeoutMs: config.TESSERA_DATABASE_ACQUIRE_TIMEOUT * 1000,
-    statementTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
+    ...databaseOptions(config, config.DATABASE_URL),
     applicationName: `tessera-${name}`,
     log,
   });

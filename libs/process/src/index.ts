@@ -13,7 +13,12 @@ export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { maintainSchemas } from './schemas.ts';
-export { processConfig, redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
+export {
+  databaseOptions,
+  processConfig,
+  redisOptions,
+  type ProcessConfig,
+} from './config/settings-of-every-process.ts';
 export { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 export { refuseWhileClockIsWrong } from './clock/refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';

@@ -14,11 +14,13 @@ export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed/
 export type { LimitRule } from './limits/counters.ts';
 export { createLimiter, type Limiter } from './limits/limiter.ts';
 export { migrate, pendingMigrations, type MigrationMode, type Migrations } from './migrations/migrate.ts';
+export { tryRights } from './migrations/tried-rights.ts';
 export { openEmbeddedDatabase } from './postgres/pglite.ts';
-export { parsePostgresUrl } from './postgres/postgres-url.ts';
-export { openDatabase } from './postgres/postgres.ts';
+export { parsePostgresUrl, requireFiles } from './postgres/postgres-url.ts';
+export { openDatabase, type PostgresOptions } from './postgres/postgres.ts';
 export { startPurge, type Purge } from './purge.ts';
 export type { RedisTls } from './redis/redis-client.ts';
+export { probe, probeRedis } from './redis/redis-probe.ts';
 export { parseRedisUrl } from './redis/redis-url.ts';
 export { openRedis, type RedisArgument, type RedisHandle, type RedisOptions } from './redis/redis.ts';
 export { remedyFor } from './store-errors.ts';

@@ -1,6 +1,7 @@
-/** What an error of Postgres means for the caller. Codes are those of PostgreSQL, appendix A. */
+/** What an error of a store means for the caller. Codes are those of PostgreSQL, appendix A. */
 
 import { sqlState } from '@tessera/telemetry';
+import { redisRemedy } from './redis/redis-errors.ts';
 
 /** Serialization failure and deadlock: the same work may succeed at once. */
 export function isConflict(error: unknown): boolean {
@@ -46,14 +47,24 @@ export function endsSession(error: unknown): boolean {
   return code === '25006' || code === '25P03' || /^(08|57P|58)/.test(code) || isStalePlan(error);
 }
 
+/** A session lacks a statement that was prepared in it, or has one of another's: a pooler lends sessions for a transaction. */
+function isMixedUp(code: string | undefined): boolean {
+  return code === '26000' || code === '42P05';
+}
+
 /** A prepared statement that no longer fits, after a migration or behind a pooler. Another session prepares anew. */
 export function isStalePlan(error: unknown): boolean {
   const code = sqlState(error);
-  if (code === '26000') return true;
+  if (isMixedUp(code)) return true;
   return code === '0A000' && error instanceof Error && error.message.includes('cached plan must not change');
 }
 
+const pooler =
+  'A pooler between Tessera and Postgres mixes up prepared statements. Use PgBouncer 1.21 or later with max_prepared_statements above 0, or pool_mode = session.';
+
 const remedies: Readonly<Record<string, string>> = {
+  '26000': pooler,
+  '42P05': pooler,
   '28000':
     'Postgres does not let the role of DATABASE_URL in. Correct DATABASE_URL, pg_hba.conf, or the role.',
   '28P01':
@@ -66,7 +77,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** What a person has to change before the store can be used; undefined where waiting helps. */
 export function remedyFor(error: unknown): string | undefined {
-  return remedies[sqlState(error) ?? ''];
+  return remedies[sqlState(error) ?? ''] ?? redisRemedy(error);
 }
 
 const driverMessages =

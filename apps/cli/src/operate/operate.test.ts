@@ -1,9 +1,11 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
 import { loadConfig } from '@tessera/process';
-import { openDatabase } from '@tessera/stores';
+import { openDatabase, openRedis, probe } from '@tessera/stores';
+import { createServiceRoles } from '@tessera/test-kit/provision';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/run-command.ts';
 import { schemas } from './settings.ts';
@@ -28,6 +30,24 @@ async function asStranger(
     await work(url.href, role, async (sql) => owner.migration(async (session) => session.run(sql)));
   } finally {
     await owner.migration((session) => session.run(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
+    await owner.close();
+  }
+}
+
+/** Runs `work` as a user of Redis with these rules, and gives it a look at all keys. */
+async function asRedisUser(
+  rules: readonly string[],
+  work: (url: string, keys: (pattern: string) => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const name = `tessera-${process.pid}`;
+  const owner = await openRedis({ url: redisUrl() });
+  try {
+    await owner.call('ACL', 'SETUSER', name, 'reset', 'on', '>password', ...rules);
+    await work(Object.assign(new URL(redisUrl()), { username: name, password: 'password' }).href, (pattern) =>
+      owner.call('KEYS', pattern),
+    );
+  } finally {
+    await owner.call('ACL', 'DELUSER', name);
     await owner.close();
   }
 }
@@ -369,7 +389,7 @@ describe('tessera doctor', () => {
     await tessera('migrate', environment);
     const { code, said } = await tessera('doctor', environment);
     expect(said).not.toContain('BAD');
-    expect(said.match(/^good /gm)).toHaveLength(10);
+    expect(said.match(/^good /gm)).toHaveLength(19);
     expect(said).not.toContain('password hashes cost');
     expect(code).toBe(0);
   });
@@ -392,6 +412,109 @@ describe('tessera doctor', () => {
     expect(said).toContain('usr_1 of acme');
     expect(said).not.toContain('RJJ');
     expect(code).toBe(0);
+  });
+
+  it.each(['token', 'keys', 'gateway'])(
+    'looks at the schema and the keys of %s alone, with the role of that service',
+    async (process) => {
+      const url = await newDatabaseUrl();
+      await tessera('migrate', { DATABASE_URL: url });
+      const urlFor = await createServiceRoles(url);
+      const { said } = await tessera(`doctor --process ${process}`, {
+        DATABASE_URL: urlFor(process === 'gateway' ? '' : process),
+        REDIS_URL: redisUrl(),
+      });
+      const looked = [
+        ...said.matchAll(/^good {2}(?:rights in the schema (\w+)|keys tessera:(\w+):\* in Redis)$/gm),
+      ];
+      expect(looked.map(([, schema, key]) => schema ?? `${key}:*`)).toEqual(
+        { token: ['token', 'token:*'], keys: ['keys'], gateway: ['gateway:*'] }[process],
+      );
+      expect(said).not.toMatch(/BAD {3}(?!settings)/);
+    },
+  );
+
+  it('finds a database role that may read and not write, and leaves no row', async () => {
+    const owned = await newDatabaseUrl();
+    await tessera('migrate', { DATABASE_URL: owned });
+    await asStranger(owned, async (DATABASE_URL, role, grant) => {
+      const doctor = async () => (await tessera('doctor --process keys', { ...secrets, DATABASE_URL })).said;
+      await grant(
+        `GRANT USAGE ON SCHEMA keys TO ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA keys TO ${role}`,
+      );
+      const bad = new RegExp(
+        `^BAD {3}rights in the schema keys: The role ${role} may not read and write the schema keys: permission denied for table \\w+\\. ` +
+          `Run as its owner, \\w+: GRANT USAGE .*INSERT`,
+        'm',
+      );
+      expect(await doctor()).toMatch(bad);
+      await grant(`GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA keys TO ${role}`);
+      expect(await doctor()).toContain('good  rights in the schema keys\n');
+      await grant(`REVOKE DELETE ON keys.tenant_signing_key FROM ${role}`);
+      expect(await doctor()).toMatch(bad);
+    });
+    expect(await rows(owned, 'SELECT count(*)::int AS count FROM keys.audit_event')).toEqual([{ count: 0 }]);
+  });
+
+  it.each([
+    ['other keys', ['~other:*', '+@all']],
+    ['no scripts', ['~tessera:*', '+@all', '-evalsha', '-eval']],
+    ['not every command of a script', ['~tessera:*', '+@all', '-zadd']],
+    ['keys only to read', ['%R~tessera:*', '+@all']],
+  ])('finds a user of Redis who may use %s', async (_title, rules) => {
+    await asRedisUser(rules, async (REDIS_URL) => {
+      const { code, said } = await tessera('doctor', { REDIS_URL });
+      expect(code).toBe(1);
+      for (const service of ['gateway', 'authorize', 'token', 'device'])
+        expect(said).toMatch(
+          new RegExp(
+            `^BAD {3}keys tessera:${service}:\\* in Redis: .*The user of REDIS_URL lacks a right\\.`,
+            'm',
+          ),
+        );
+    });
+  });
+
+  it('is content with the rules that the documentation gives a user of Redis, and leaves no key', async () => {
+    const guide = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');
+    const rules = /^- \*\*Rules of the user\*\*: `([^`]+)`/m.exec(guide)?.[1]?.split(' ') ?? [];
+    expect(rules).toContain('~tessera:*');
+    await asRedisUser(rules, async (REDIS_URL, keys) => {
+      expect(await tessera('doctor', { REDIS_URL })).toMatchObject({ code: 0 });
+      expect(await keys('tessera:*doctor*')).toEqual([]);
+    });
+  });
+
+  it('names a Redis database that is not there, and a file that is not there, without a stack', async () => {
+    const { code, said } = await tessera('doctor', {
+      ...secrets,
+      DATABASE_URL: 'postgres://db/t?sslmode=verify-full&sslrootcert=/nowhere/ca.pem',
+      REDIS_URL: Object.assign(new URL(redisUrl()), { pathname: '/9999' }).href,
+    });
+    expect(code).toBe(1);
+    const file = 'The file that sslrootcert in DATABASE_URL names cannot be read (ENOENT).';
+    expect(said.trim().split('\n')).toEqual([
+      `BAD   settings of standalone: ${file}`,
+      `BAD   database: ${file}`,
+      expect.stringMatching(/^BAD {3}Redis.*: Redis has no database 9999\. Raise/),
+      '3 of 3 checks failed.',
+    ]);
+    expect((await tessera('migrate', { DATABASE_URL: 'postgres://db/t?sslrootcert=/nowhere' })).said).toMatch(
+      /^The configuration has a problem:\n.*sslrootcert.*\n$/,
+    );
+  });
+
+  it('tries every command that the scripts and stores of the services use', () => {
+    const sources = globSync('../../../../libs/*/src/**/*.ts', { cwd: import.meta.dirname })
+      .filter((path) => !/\.(test|contract)\.ts$|\/testing\/|test-kit/.test(path))
+      .map((path) => readFileSync(join(import.meta.dirname, path), 'utf8'));
+    const used = new Set(
+      sources.flatMap((text) => [...text.matchAll(/redis\.call\('([A-Z]+)'/g)].map(([, name]) => name)),
+    );
+    used.delete('PING');
+    expect(used.size).toBeGreaterThan(15);
+    const tried = [...probe.lua.matchAll(/redis\.call\('([A-Z]+)'/g)].map(([, name]) => name);
+    expect(new Set(tried)).toEqual(used);
   });
 
   it('accepts an empty environment, as the single process does', async () => {

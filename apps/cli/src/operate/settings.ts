@@ -13,6 +13,7 @@ import { keysConfig, keysSecret, migrations as keysMigrations } from '@tessera/k
 import {
   combine,
   ConfigError,
+  databaseOptions,
   isGiven,
   knownSettings,
   loadConfig,
@@ -46,6 +47,10 @@ export interface ProcessSettings {
   readonly config: z.ZodObject;
   readonly stores: readonly ('DATABASE_URL' | 'REDIS_URL')[];
   readonly peers: readonly PeerName[];
+  /** The schemas that it reads and writes. */
+  readonly schemas: readonly Migrations[];
+  /** The services whose keys it has in Redis. */
+  readonly keys: readonly string[];
 }
 
 const split = combine(processConfig, rpcConfig);
@@ -67,34 +72,58 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
     ),
     stores: [],
     peers: [],
+    schemas,
+    keys: ['gateway', 'authorize', 'token', 'device'],
   },
   gateway: {
     config: combine(split, gatewayConfig),
     stores: ['REDIS_URL'],
     peers: ['keys', 'directory', 'authorize', 'token', 'device'],
+    schemas: [],
+    keys: ['gateway'],
   },
   authorize: {
     config: combine(split, authorizeConfig),
     stores: ['DATABASE_URL', 'REDIS_URL'],
     peers: ['directory'],
+    schemas: [authorizeMigrations],
+    keys: ['authorize'],
   },
   token: {
     config: combine(split, tokenConfig, introspectionListenerConfig),
     stores: ['DATABASE_URL', 'REDIS_URL'],
     peers: ['keys', 'directory', 'authorize', 'device'],
+    schemas: [tokenMigrations],
+    keys: ['token'],
   },
   device: {
     config: combine(split, deviceConfig),
     stores: ['DATABASE_URL', 'REDIS_URL'],
     peers: ['directory'],
+    schemas: [deviceMigrations],
+    keys: ['device'],
   },
-  keys: { config: combine(split, keysConfig), stores: ['DATABASE_URL'], peers: [] },
+  keys: {
+    config: combine(split, keysConfig),
+    stores: ['DATABASE_URL'],
+    peers: [],
+    schemas: [keysMigrations],
+    keys: [],
+  },
   directory: {
     config: combine(split, directoryConfig, applyConfig),
     stores: ['DATABASE_URL'],
     peers: [],
+    schemas: [directoryMigrations],
+    keys: [],
   },
-  admin: { config: combine(split, adminConfig), stores: [], peers: ['directory', 'token'] },
+  admin: {
+    config: combine(split, adminConfig),
+    stores: [],
+    peers: ['directory', 'token'],
+    schemas: [],
+    keys: [],
+  },
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -141,7 +170,8 @@ export function configurationProblems(name: string, environment: Environment): r
     const problems = needed.filter((key) => config[key] === undefined).map((key) => `${key} is required.`);
     // In the split topology, callers and services authenticate each other.
     if (name !== 'standalone') rpcCredentials(config as RpcConfig);
-    const { REDIS_URL: redis } = config as ProcessConfig;
+    const { DATABASE_URL: database, REDIS_URL: redis } = config as ProcessConfig;
+    if (database !== undefined) databaseOptions(config as ProcessConfig, database);
     if (redis !== undefined) redisOptions(config as ProcessConfig, redis);
     return problems;
   } catch (error) {

@@ -39,10 +39,20 @@ const silenceMs = 10_000;
 export function smtpUrlProblem(text: string): string | undefined {
   const expected = 'expected smtp://user:password@smtp.example.com:587 or smtps://...:465';
   const url = URL.parse(text);
-  const isServer = url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
+  if (url === null || !isDecodable(url.username) || !isDecodable(url.password)) return expected;
+  const isServer = ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
   return isServer && ['', '/'].includes(url.pathname) && url.search === '' && url.hash === ''
     ? undefined
     : expected;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Sends mail to an SMTP server (RFC 5321), over TLS (RFC 3207, RFC 8314). */

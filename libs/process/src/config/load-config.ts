@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { nearest } from '@tessera/kit';
 import { withPresentNames } from './renamed-settings.ts';
 import settingNames from './setting-names.json' with { type: 'json' };
 
@@ -115,31 +116,6 @@ function describe(key: string, values: Readonly<Record<string, string>>, issue: 
     return `${key} is missing. Set it, or ${key}_FILE to the path of a file that holds it.`;
   }
   return `${key}: ${issue.message.replace(/\.?$/, '.')}`;
-}
-
-/** The known name that differs from `name` in the fewest characters, if the difference looks like a slip. */
-function nearest(name: string, known: ReadonlySet<string>): string | undefined {
-  let best: string | undefined;
-  let smallest = 4;
-  for (const candidate of known) {
-    const difference = distance(name, candidate);
-    if (difference < smallest) [best, smallest] = [candidate, difference];
-  }
-  return best;
-}
-
-/** Levenshtein distance. */
-function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const substituted = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
 }
 
 type Schemas = readonly [z.ZodObject, ...z.ZodObject[]];

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { Secret } from '@tessera/kit';
-import { parsePostgresUrl, parseRedisUrl, type RedisOptions } from '@tessera/stores';
+import {
+  parsePostgresUrl,
+  parseRedisUrl,
+  requireFiles,
+  type PostgresOptions,
+  type RedisOptions,
+} from '@tessera/stores';
 import { ConfigError } from './load-config.ts';
 import { choice, duration, integer, optionalPort, secret, secretIn } from './setting-types.ts';
 import { tracingConfig } from './tracing-settings.ts';
@@ -45,6 +51,26 @@ export const processConfig = z.object({
 });
 
 export type ProcessConfig = z.infer<typeof processConfig>;
+
+/**
+ * The connection options of Postgres from the settings.
+ * @throws ConfigError when a file that the URL names cannot be used
+ */
+export function databaseOptions(config: ProcessConfig, url: Secret): PostgresOptions {
+  try {
+    requireFiles(url.reveal());
+  } catch (error) {
+    throw new ConfigError([
+      error instanceof Error ? error.message : 'DATABASE_URL names a file that cannot be used.',
+    ]);
+  }
+  return {
+    url,
+    maxConnections: config.TESSERA_DATABASE_POOL_SIZE,
+    acquireTimeoutMs: config.TESSERA_DATABASE_ACQUIRE_TIMEOUT * 1000,
+    statementTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
+  };
+}
 
 /**
  * The connection options of Redis from the settings.

@@ -13,14 +13,17 @@ const standing = `
   SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
          (SELECT quote_ident(pg_get_userbyid(nspowner)) FROM pg_namespace WHERE nspname = $1) AS owner`;
 
+/** What the role wanted to do with a schema: migrate it, wait for its migrations, or work in it. */
+export type Aim = 'apply' | 'wait' | 'work';
+
 /**
- * What to throw for an error of a migration: where the role lacks a right, one that names the role, and what to grant or
+ * What to throw for an error of a migration or of a trial: where the role lacks a right, one that names the role, and what to grant or
  * whom to be instead; any other error as it is.
  */
 export async function explainRights(
   database: Database,
   schema: string,
-  mode: 'apply' | 'wait',
+  aim: Aim,
   error: unknown,
 ): Promise<unknown> {
   const refused = [error, error instanceof Error && error.cause].find((one) => sqlState(one) === '42501');
@@ -32,23 +35,19 @@ export async function explainRights(
   });
   const [found] = rows;
   if (found === undefined) return error;
-  const aim = mode === 'wait' ? 'read' : found.owner === null ? 'make' : 'change';
+  const missing = found.owner === null ? 'make' : 'change';
+  const what = aim === 'apply' ? missing : aim === 'wait' ? 'read' : 'read and write';
   return new Error(
-    `The role ${found.role} may not ${aim} the schema ${schema}: ${refused.message}. ${remedy(found, schema, mode, refused)}`,
+    `The role ${found.role} may not ${what} the schema ${schema}: ${refused.message}. ${remedy(found, schema, aim, refused)}`,
     { cause: refused },
   );
 }
 
-function remedy(
-  { role, database, owner }: Standing,
-  schema: string,
-  mode: 'apply' | 'wait',
-  refused: Error,
-): string {
+function remedy({ role, database, owner }: Standing, schema: string, aim: Aim, refused: Error): string {
   if (owner === null)
     return `Run GRANT CREATE ON DATABASE ${database} TO ${role}, or migrate as another role.`;
   if (owner === role) return remedyFor(refused) ?? '';
-  if (mode === 'apply') {
+  if (aim === 'apply') {
     return `Migrate as its owner, ${owner}, and start the processes of ${role} with TESSERA_MIGRATIONS=wait.`;
   }
   const grants = [

@@ -54,3 +54,53 @@ it('a Redis that needs no password serves a URL with one, and nothing is printed
   expect(await redis.call('PING')).toBe('PONG');
   expect(printed).not.toHaveBeenCalled();
 });
+
+describe('the database of a Redis URL', () => {
+  const at = (url: string, database: number) =>
+    Object.assign(new URL(url), { pathname: `/${database}` }).href;
+
+  it('is the one that commands work in', async () => {
+    const redis = await openRedis({ url: at(server.url, 3) });
+    onTestFinished(() => redis.close());
+    expect(await redis.call('CLIENT', 'INFO')).toContain(' db=3 ');
+  });
+
+  it('refuses the start if Redis has none of the number', async () => {
+    await expect(openRedis({ url: at(server.url, 99) })).rejects.toThrow(
+      'Redis has no database 99. Raise "databases" in its configuration, or correct the number in REDIS_URL.',
+    );
+  });
+
+  it('refuses the start at a node of a cluster, which has 0 alone', async () => {
+    const node = await startRedis({ args: ['--cluster-enabled', 'yes'] });
+    onTestFinished(() => node.stop());
+    await expect(openRedis({ url: at(node.url, 1) })).rejects.toThrow(
+      'This Redis is a cluster, which has no database 1, only 0.',
+    );
+  });
+
+  it('is asked for at every connection, and nothing is written into another meanwhile', async () => {
+    const proxy = await openTcpProxy(server.url);
+    onTestFinished(() => proxy.close());
+    const [direct, redis] = [
+      await openRedis({ url: server.url }),
+      await openRedis({ url: at(proxy.url, 3) }),
+    ];
+    onTestFinished(() => Promise.all([direct.close(), redis.close()]).then(() => undefined));
+    await direct.call('ACL', 'SETUSER', 'default', '-select');
+    onTestFinished(async () => void (await direct.call('ACL', 'SETUSER', 'default', '+select')));
+    await proxy.cut();
+    await proxy.mend();
+    await expect
+      .poll(() => redis.call('SET', 'astray', 'v').catch((error: unknown) => (error as Error).cause), {
+        interval: 1,
+      })
+      .toMatchObject({ message: expect.stringContaining('may not choose database 3') as string });
+    expect(await direct.call('GET', 'astray')).toBeNull();
+    await direct.call('ACL', 'SETUSER', 'default', '+select');
+    await proxy.cut();
+    await proxy.mend();
+    await expect.poll(() => redis.call('SET', 'astray', 'v').catch(() => undefined)).toBe('OK');
+    expect(await direct.call('GET', 'astray')).toBeNull();
+  });
+});

@@ -6,7 +6,7 @@ import { Secret, within } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
 import { createConnection } from './redis-client.ts';
 import type { ClientSettings, RedisConnection, RedisTls } from './redis-client.ts';
-import { createPolicyGuard, type PolicyGuard } from './redis-policy.ts';
+import { createRedisGuard, type RedisGuard } from './redis-guard.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { explainTls } from '../tls-errors.ts';
 import { translateRedisError } from './redis-errors.ts';
@@ -47,7 +47,7 @@ const maxInFlight = 10_000;
 /**
  * Opens one connection that comes back by itself. An unavailable Redis does not keep the process from starting: calls
  * fail with `temporarily_unavailable` until it is back, and are never queued or sent twice.
- * @throws Error when Redis may evict keys: its `maxmemory-policy` must be `noeviction`.
+ * @throws Error when Redis may evict keys, as its `maxmemory-policy` must be `noeviction`, or does not give the database of the URL.
  */
 export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   const { keyPrefix = '', commandTimeoutMs = 250, openTimeoutMs = 2000, log } = options;
@@ -58,7 +58,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     commandTimeoutMs,
   };
   const connection = createConnection(settings);
-  const guard = createPolicyGuard(log);
+  const guard = createRedisGuard(settings.target.database, log);
   connection.onNode((node) => guard.watch(node));
   const watched = watch(connection, log);
   function end(): void {
@@ -84,7 +84,9 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   ];
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     const refusal =
-      guard.refusal() ?? (inFlight >= maxInFlight ? 'Too many commands await Redis.' : undefined);
+      guard.refusal() ??
+      (guard.awaitsDatabase() ? 'Redis has not confirmed its database yet.' : undefined) ??
+      (inFlight >= maxInFlight ? 'Too many commands await Redis.' : undefined);
     if (refusal !== undefined) throw temporarilyUnavailable(new Error(refusal));
     inFlight += 1;
     try {
@@ -146,7 +148,7 @@ function slotOf(key: string): string {
  * Waits until every server that is to take commands is connected and checked.
  * @returns whether they were within the time.
  */
-async function opened(connection: RedisConnection, guard: PolicyGuard, timeoutMs: number): Promise<boolean> {
+async function opened(connection: RedisConnection, guard: RedisGuard, timeoutMs: number): Promise<boolean> {
   const whole = new Promise<void>((resolve) => {
     const look = () => {
       const nodes = connection.nodes();

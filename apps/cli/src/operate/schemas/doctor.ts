@@ -1,9 +1,24 @@
 import { findRefusedHashes } from '@tessera/directory';
-import { migrate, openRedis, type Database } from '@tessera/stores';
-import { processConfig, redisOptions, requireSameTime } from '@tessera/process';
+import type { Secret } from '@tessera/kit';
+import {
+  migrate,
+  openRedis,
+  probeRedis,
+  tryRights,
+  type Database,
+  type Migrations,
+  type RedisHandle,
+} from '@tessera/stores';
+import {
+  databaseOptions,
+  processConfig,
+  redisOptions,
+  requireSameTime,
+  type ProcessConfig,
+} from '@tessera/process';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, reasonOf, terminalLog, withDatabase } from './with-database.ts';
-import { configurationProblems, schemas, settings } from '../settings.ts';
+import { configurationProblems, processes, settings } from '../settings.ts';
 
 interface Finding {
   readonly what: string;
@@ -13,7 +28,7 @@ interface Finding {
 
 /**
  * Checks everything a process depends on: its settings, the database with its schemas and its clock, Redis with its eviction
- * policy. Changes nothing. Throws CommandError if a check fails.
+ * policy. Writes and reads in both as the process does, and leaves nothing. Throws CommandError if a check fails.
  */
 export async function examine(process: string, terminal: Terminal): Promise<void> {
   const findings: Finding[] = [];
@@ -33,22 +48,10 @@ export async function examine(process: string, terminal: Terminal): Promise<void
     if (problems.length > 0) throw new CommandError(problems.join(' '));
   });
   const config = orExplain(() => settings(processConfig, terminal.environment));
-  if (config.DATABASE_URL !== undefined) await lookAtDatabase(look, terminal, process);
-  if (config.REDIS_URL !== undefined) {
-    const { REDIS_URL: url } = config;
-    const warnings: string[] = [];
-    const log = terminalLog({ say: (line) => void warnings.push(line) });
-    const isWell = await look('Redis and its eviction policy', async () => {
-      const redis = await openRedis({ ...redisOptions(config, url), log });
-      try {
-        await redis.call('PING');
-      } finally {
-        await redis.close();
-      }
-    });
-    // A failed check has already printed its reason.
-    if (isWell) for (const warning of warnings) terminal.say(warning);
-  }
+  const { schemas, keys } = processes[process] ?? { schemas: [], keys: [] };
+  if (config.DATABASE_URL !== undefined)
+    await lookAtDatabase(look, schemas, config, config.DATABASE_URL, terminal);
+  if (config.REDIS_URL !== undefined) await lookAtRedis(look, keys, config, config.REDIS_URL, terminal);
   const bad = findings.filter(({ problem }) => problem !== undefined).length;
   if (bad > 0) throw new CommandError(`${bad} of ${findings.length} checks failed.`);
 }
@@ -56,7 +59,19 @@ export async function examine(process: string, terminal: Terminal): Promise<void
 /** Prints the result of a check; resolves with false if it failed. */
 type Look = (what: string, check: () => Promise<void>) => Promise<boolean>;
 
-async function lookAtDatabase(look: Look, terminal: Terminal, process: string): Promise<void> {
+async function lookAtDatabase(
+  look: Look,
+  schemas: readonly Migrations[],
+  config: ProcessConfig,
+  url: Secret,
+  terminal: Terminal,
+): Promise<void> {
+  try {
+    databaseOptions(config, url);
+  } catch (error) {
+    await look('database', async () => Promise.reject(error));
+    return;
+  }
   await withDatabase(terminal, async (database, log) => {
     const answers = await look('database', async () => {
       await database.query({ name: 'doctor.answer', text: 'SELECT 1 AS answer' });
@@ -64,12 +79,11 @@ async function lookAtDatabase(look: Look, terminal: Terminal, process: string): 
     if (!answers) return;
     await look('clock of the database', () => requireSameTime(database, terminal));
     for (const migrations of schemas) {
-      const isWell = await look(`schema ${migrations.schema}`, async () =>
-        migrate(database, migrations, log, 'wait'),
-      );
-      // The roles of other processes may not read people.
-      if (isWell && migrations.schema === 'directory' && ['standalone', 'directory'].includes(process))
-        await lookAtHashes(look, database, terminal);
+      const { schema } = migrations;
+      const isThere = await look(`schema ${schema}`, async () => migrate(database, migrations, log, 'wait'));
+      if (!isThere) continue;
+      const isAllowed = await look(`rights in the schema ${schema}`, async () => tryRights(database, schema));
+      if (isAllowed && schema === 'directory') await lookAtHashes(look, database, terminal);
     }
   });
 }
@@ -85,4 +99,30 @@ async function lookAtHashes(look: Look, database: Database, terminal: Terminal):
         `Reset the passwords (\`tessera user reset-link\`): ${named}${count > people.length ? ', ...' : ''}\n`,
     );
   });
+}
+
+async function lookAtRedis(
+  look: Look,
+  keys: readonly string[],
+  config: ProcessConfig,
+  url: Secret,
+  terminal: Terminal,
+): Promise<void> {
+  const warnings: string[] = [];
+  const log = terminalLog({ say: (line) => void warnings.push(line) });
+  let redis: RedisHandle | undefined;
+  const isWell = await look('Redis, its database and its eviction policy', async () => {
+    redis = await openRedis({ ...redisOptions(config, url), log });
+    await redis.call('PING');
+  });
+  // A failed check has already printed its reason.
+  if (isWell) for (const warning of warnings) terminal.say(warning);
+  if (isWell && redis !== undefined) {
+    const opened = redis;
+    for (const service of keys)
+      await look(`keys ${config.TESSERA_REDIS_KEY_PREFIX}${service}:* in Redis`, async () =>
+        probeRedis(opened, service),
+      );
+  }
+  await redis?.close();
 }

@@ -1,4 +1,4 @@
-import { ConfigError, processConfig } from '@tessera/process';
+import { ConfigError, databaseOptions, processConfig } from '@tessera/process';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
 import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
 import { CommandError, type Terminal } from '../../terminal.ts';
@@ -23,12 +23,11 @@ export async function withDatabase<T>(
       'DATABASE_URL is required. Set it, or DATABASE_URL_FILE to the path of a file that holds it.',
     );
   }
+  const { DATABASE_URL: url } = config;
   const log = terminalLog(terminal);
   const database = await openDatabase({
-    url: config.DATABASE_URL,
+    ...orExplain(() => databaseOptions(config, url)),
     maxConnections: 2,
-    acquireTimeoutMs: config.TESSERA_DATABASE_ACQUIRE_TIMEOUT * 1000,
-    statementTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
     applicationName: 'tessera-cli',
     log,
   });
@@ -70,6 +69,7 @@ function endAtRemedy(what: string): (error: unknown) => never {
 /** The problem, from the cause if the message itself is meant for clients, and the remedy if it is known. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
+  if (error instanceof ConfigError) return error.problems.join(' ');
   // The error of a migration already names the role and the missing privilege.
   if (lacksRight(error.cause)) return error.message;
   const cause = error.cause instanceof Error ? error.cause : error;
