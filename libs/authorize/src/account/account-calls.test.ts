@@ -412,12 +412,41 @@ describe('setting something up', () => {
     expect(adding.problem()).toBe('wrong_code');
     await adding.send('totp_enrolment', { enrolment_code: enrolmentCode });
     expect(adding.at()).toBe('recovery_codes');
-    await adding.send('recovery_codes', { recovery_codes: 'make' });
-    expect(adding.shown()).toHaveProperty('codes');
+    expect(adding.shown()).toMatchObject({ codes: expect.any(String), enrols: 'totp' });
+    expect((await accountOf(person))?.hasTotp).toBe(false);
+    expect((await visit(person, OwnPage_Name.ADD_TOTP)).at()).toBe('totp_enrolment');
     await adding.send('recovery_codes', { recovery_codes: 'kept' });
     expect(adding.at()).toBe('done');
     expect((await accountOf(person))?.hasTotp).toBe(true);
     expect((await visit(person, OwnPage_Name.ADD_TOTP)).at()).toBe('done');
+  });
+
+  it('is only begun until the codes are saved: other windows stay signed in, and who leaves has no app', async () => {
+    const person = await sure();
+    const elsewhere = await signedIn();
+    const adding = await visit(person, OwnPage_Name.ADD_TOTP);
+    await adding.send('totp_enrolment', { enrolment_code: enrolmentCode });
+    expect(adding.at()).toBe('recovery_codes');
+    expect(await isSignedIn(person)).toBe(true);
+    expect(await isSignedIn(elsewhere)).toBe(true);
+    expect(world.directory.users.get(`acme ${userId}`)).not.toHaveProperty('totpCode');
+  });
+
+  it('leaves the earlier recovery codes valid until the new ones are saved, which are those that were shown', async () => {
+    const person = await sure();
+    await world.directory.changeUser(userId, { recoveryCode: 'k3x7q-9mfah' });
+    const kept = () => world.directory.users.get(`acme ${userId}`)?.recoveryCode;
+    const asking = await visit(person, OwnPage_Name.NEW_RECOVERY_CODES);
+    const other = await visit(person, OwnPage_Name.NEW_RECOVERY_CODES);
+    const [code = ''] = asking.shown()['codes']?.split(' ') ?? [];
+    expect(code).not.toBe('');
+    expect(kept()).toBe('k3x7q-9mfah');
+    await asking.send('recovery_codes', { recovery_codes: 'kept' });
+    expect(asking.at()).toBe('done');
+    expect(kept()).toBe(code);
+    await other.send('recovery_codes', { recovery_codes: 'kept' });
+    expect(other.at()).toBe('done');
+    expect(kept()).not.toBe(code);
   });
 
   it('can be left to later, and adds nothing', async () => {

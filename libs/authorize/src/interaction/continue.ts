@@ -79,13 +79,13 @@ export function createContinue(deps: {
         next: { next: 'redirect', redirect: { location: result.location(saved), formPost: undefined } },
       };
     }
-    const advanced = advance(visit, taken.name, result);
+    const isSuperseded = result.outcome === 'superseded';
+    const advanced = isSuperseded ? result.visit : advance(visit, taken.name, result);
     const following = await nextStep(steps, from, advanced, policy);
     if (following !== undefined) {
       const saved = await save(from, advanced, interactionId);
-      return {
-        next: await nextPage(following, { steps, from, visit: advanced, policy, interactionId: saved }),
-      };
+      const reached = { steps, from, visit: advanced, policy, interactionId: saved };
+      return { next: await nextPage(following, reached, isSuperseded ? { problem: result.problem } : {}) };
     }
     // Who was known before this form may have been disabled meanwhile, or have changed the password.
     const isFirst = visit.person === undefined && result.outcome === 'verified';

@@ -27,6 +27,10 @@ export type StepResult =
   | Verified
   /** The person agreed to something; it says nothing about who they are. */
   | { readonly outcome: 'agreed' }
+  /** What the person sent is right, and counts once a later step has stored it. It says nothing about who they are. */
+  | { readonly outcome: 'checked'; readonly learned: Pick<Visit, 'totpStep'> }
+  /** Something else was set up meanwhile: the visit goes on as `visit`, whose page says why by `problem`. */
+  | { readonly outcome: 'superseded'; readonly visit: Visit; readonly problem: string }
   /** The person denied what was asked. */
   | { readonly outcome: 'declined' }
   /** The person may try again; the page of the step knows the sentence for `problem`. */

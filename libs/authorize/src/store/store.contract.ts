@@ -17,6 +17,7 @@ const pending: Visit = {
   parameters: { client_id: 'web', state: 'å"\\ \u2028', scope: 'openid' },
   hintedUserId: 'u1',
   seed: 'a-seed',
+  totpStep: 58_000_000,
   departure: { provider: 'corp', issuer: 'https://idp.example', ticketHash: 'x', leftAt: 1.5, resume: 'a=b' },
   done: [],
 };

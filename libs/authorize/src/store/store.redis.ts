@@ -40,6 +40,7 @@ const visitFields = z.object({
   parameters: z.record(z.string(), z.string()),
   hintedUserId: z.string().default(''),
   seed: z.string().optional(),
+  totpStep: z.number().optional(),
   makesPasskeys: z.boolean().optional(),
   departure: departureFields.optional(),
   /** The departure, if it is no sign-in: earlier processes, which do not know it, must not take its answer for one. */

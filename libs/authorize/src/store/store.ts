@@ -76,6 +76,8 @@ export interface Visit {
   readonly person?: KnownPerson | undefined;
   /** Random, and known to this visit alone; absent from a visit of version 0.1. */
   readonly seed?: string | undefined;
+  /** Time step of the first code of an app that is not enrolled yet (RFC 6238 §4.2). */
+  readonly totpStep?: number | undefined;
   /** Whether the browser has said that it can make passkeys, and that the person has not put it off. */
   readonly makesPasskeys?: boolean | undefined;
   /** The last time that the browser was sent to a provider. */

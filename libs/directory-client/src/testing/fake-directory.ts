@@ -83,6 +83,8 @@ export interface FakeUser {
   passkeyName?: string;
   /** A code in place of the app or the passkey, each time; absent for a person without one. */
   recoveryCode?: string;
+  /** Seed of the recovery codes that the person has kept. */
+  adopted?: string;
   status: Status;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
@@ -123,6 +125,8 @@ export class FakeDirectory {
   /** By tenant and user id, with a space between. */
   readonly users = new Map<string, FakeUser>();
   readonly providers = new FakeProviders();
+  /** Whether it is of the previous version, which has no proposals of recovery codes. */
+  isEarlier = false;
   readonly announcedSignIns: AnnouncedSignIn[] = [];
   readonly announcedWrongCodes: string[] = [];
   /** Addresses that people said are theirs. */
@@ -238,6 +242,10 @@ export class FakeDirectory {
     return this.calls.getApplication + this.calls.getUser + this.calls.verifyApplicationSecret;
   }
 
+  #needsPresentVersion(): void {
+    if (this.isEarlier) throw new ConnectError('no such method', Code.Unimplemented);
+  }
+
   #receive(method: keyof FakeDirectory['calls']): void {
     this.calls[method] += 1;
     if (this.unavailable) throw new ConnectError('the directory is unavailable', Code.Unavailable);
@@ -305,6 +313,30 @@ export class FakeDirectory {
         return { user: withoutPassword(changed), signedInAtMs: validFrom * 1000n };
       },
       proposeTotp: ({ seed }) => ({ uri: `otpauth://totp/a:b?secret=${seed}` }),
+      verifyProposedTotp: ({ tenantId, userId, code }) => {
+        this.#needsPresentVersion();
+        const user = this.users.get(`${tenantId} ${userId}`);
+        if (user === undefined || user.totpCode !== undefined || code !== enrolmentCode) return {};
+        return { timeStep: 1n };
+      },
+      proposeRecoveryCodes: ({ seed }) => {
+        this.#needsPresentVersion();
+        return { codes: [`1-${seed}`, `2-${seed}`] };
+      },
+      adoptProposal: async ({ tenantId, userId, seed, timeStep }) => {
+        this.#needsPresentVersion();
+        const user = this.users.get(`${tenantId} ${userId}`);
+        if (user?.status !== Status.ACTIVE) return {};
+        if (user.adopted === seed) return { user: withoutPassword(user) };
+        if (timeStep !== undefined && user.totpCode !== undefined) return { superseded: true };
+        if (timeStep === undefined && user.totpCode === undefined && user.hasPasskey !== true) return {};
+        await this.changeUser(userId, {
+          adopted: seed,
+          recoveryCode: `1-${seed}`,
+          ...(timeStep !== undefined && { totpCode: enrolmentCode }),
+        });
+        return { user: withoutPassword(found(this.users.get(`${tenantId} ${userId}`))) };
+      },
       enrolTotp: async ({ tenantId, userId, code }) => {
         const user = this.users.get(`${tenantId} ${userId}`);
         if (user === undefined || user.totpCode !== undefined || code !== enrolmentCode) return {};
@@ -410,6 +442,7 @@ function withoutPassword({
   hasPasskey,
   passkeyName: _name,
   recoveryCode: _code,
+  adopted: _seed,
   ...user
 }: FakeUser) {
   const secondFactors = [

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Database, Queryable } from '@tessera/stores';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import type { PersonId } from '../second-factors/factor-keys.ts';
@@ -6,6 +5,7 @@ import { eventOf, lockActive, type Origin } from '../second-factors/second-facto
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
+import { useChallenge } from '../second-factors/used-challenges.postgres.ts';
 import type { NewPasskey } from './webauthn.ts';
 
 /** A passkey on record. */
@@ -165,27 +165,4 @@ export async function usePasskey(
     await insertAuditRows(tx, [{ ...event, outcome: 'failure', reason: 'counter' }], runtime);
     return undefined;
   });
-}
-
-/** True for exactly one of any number of callers. */
-async function useChallenge(tx: Queryable, tenantId: string, challenge: string): Promise<boolean> {
-  const { rowCount } = await tx.query({
-    name: 'directory.use_challenge',
-    text: `INSERT INTO directory.used_challenge (tenant_id, digest) VALUES ($1, $2)
-           ON CONFLICT (tenant_id, digest) DO NOTHING`,
-    values: [tenantId, hash('sha256', challenge, 'buffer')],
-  });
-  return rowCount === 1;
-}
-
-/** Removes up to `limit` challenges that no visit can still ask for: none lasts for two days. Returns how many it removed. */
-export async function purgeChallenges(database: Queryable, limit: number): Promise<number> {
-  const { rowCount } = await database.query({
-    name: 'directory.purge_used_challenges',
-    text: `DELETE FROM directory.used_challenge WHERE (tenant_id, digest) IN (
-             SELECT tenant_id, digest FROM directory.used_challenge
-              WHERE used_at <= statement_timestamp() - interval '2 days' ORDER BY used_at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
-    values: [limit],
-  });
-  return rowCount;
 }

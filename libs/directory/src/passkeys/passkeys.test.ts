@@ -10,7 +10,7 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '../wiring.ts';
-import { purgeChallenges } from './passkeys.postgres.ts';
+import { purgeChallenges } from '../second-factors/used-challenges.postgres.ts';
 
 const origin = 'https://id.example';
 const rpId = 'id.example';

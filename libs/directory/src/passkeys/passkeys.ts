@@ -7,7 +7,8 @@ import { notFound } from '../messages.ts';
 import { createFactorKeys, type PersonId } from '../second-factors/factor-keys.ts';
 import type { Origin } from '../second-factors/second-factors.postgres.ts';
 import type { DirectoryStore, FoundUser } from '../store/store.ts';
-import { findPasskey, passkeysOfUser, purgeChallenges, putPasskey, usePasskey } from './passkeys.postgres.ts';
+import { purgeChallenges } from '../second-factors/used-challenges.postgres.ts';
+import { findPasskey, passkeysOfUser, putPasskey, usePasskey } from './passkeys.postgres.ts';
 import {
   creationOptions,
   readAssertion,

@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { createSealing, derivedKey } from '../credentials/sealing.ts';
+import { recoveryCodesOf } from './recovery-codes.ts';
 import { totpSecretLength } from './totp.ts';
 
 /** A person of a tenant. */
@@ -12,6 +13,8 @@ export interface PersonId {
 export interface FactorKeys {
   /** The secret that a person may enrol from a page; the same for the same seed, so that none is stored before it is enrolled. */
   proposed(person: PersonId, seed: string): Buffer;
+  /** The recovery codes that a person may keep from a page; as for the secret. */
+  proposedCodes(person: PersonId, seed: string): string[];
   /** A secret, encrypted for this person. */
   seal(person: PersonId, secret: Buffer): Promise<string>;
   /** Throws `temporarily_unavailable` for what was sealed for another person or under another pepper. */
@@ -25,6 +28,7 @@ export interface FactorKeys {
 export function createFactorKeys(pepper: KeyObject): FactorKeys {
   const sealing = createSealing(pepper, 'second-factors.sealing');
   const proposals = derivedKey(pepper, 'second-factors.proposals');
+  const proposedCodes = derivedKey(pepper, 'second-factors.proposed-codes');
   const codes = derivedKey(pepper, 'second-factors.recovery-codes');
   const handles = derivedKey(pepper, 'second-factors.user-handles');
   const mac = (key: KeyObject, { tenantId, userId }: PersonId, value: string) =>
@@ -32,6 +36,8 @@ export function createFactorKeys(pepper: KeyObject): FactorKeys {
 
   return {
     proposed: (person, seed) => mac(proposals, person, seed).subarray(0, totpSecretLength),
+    proposedCodes: (person, seed) =>
+      recoveryCodesOf((index) => mac(proposedCodes, person, `${seed}\0${index}`)),
     seal: (person, secret) => sealing.seal(subjectOf(person), secret),
     open: (person, sealed) => sealing.open(subjectOf(person), sealed),
     digest: (person, code) => mac(codes, person, code),

@@ -6,10 +6,19 @@ export const recoveryCodeCount = 10;
 /** Crockford's, in which no two look alike. Its length divides 256, so that all are equally likely. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
+/** Letters of a code. */
+const codeLength = 10;
+
 /** New codes, each with 50 random bits: `k3x7q-9mfah`. */
 export function newRecoveryCodes(random: Random): string[] {
-  return Array.from({ length: recoveryCodeCount }, () => {
-    const letters = [...random.bytes(10)].map((byte) => alphabet[byte % alphabet.length]).join('');
+  return recoveryCodesOf(() => random.bytes(codeLength));
+}
+
+/** Codes of the random bytes that each gets, of which the first ten count. */
+export function recoveryCodesOf(bytesOf: (index: number) => Uint8Array): string[] {
+  return Array.from({ length: recoveryCodeCount }, (_, index) => {
+    const bytes = [...bytesOf(index).subarray(0, codeLength)];
+    const letters = bytes.map((byte) => alphabet[byte % alphabet.length]).join('');
     return `${letters.slice(0, 5)}-${letters.slice(5)}`;
   });
 }

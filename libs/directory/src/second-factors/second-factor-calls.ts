@@ -13,10 +13,30 @@ export function secondFactorCalls(
   factors: SecondFactors,
 ): Pick<
   Handlers<typeof DirectoryService>,
-  'proposeTotp' | 'enrolTotp' | 'verifySecondFactor' | 'replaceRecoveryCodes'
+  | 'proposeTotp'
+  | 'verifyProposedTotp'
+  | 'proposeRecoveryCodes'
+  | 'adoptProposal'
+  | 'enrolTotp'
+  | 'verifySecondFactor'
+  | 'replaceRecoveryCodes'
 > {
   return {
     proposeTotp: async (request) => ({ uri: await factors.propose(request) }),
+
+    async verifyProposedTotp(request) {
+      if (request.code.length > longestCode) return {};
+      const step = await factors.verifyProposed(request);
+      return step === undefined ? {} : { timeStep: BigInt(step) };
+    },
+
+    proposeRecoveryCodes: async (request) => ({ codes: await factors.proposeCodes(request) }),
+
+    async adoptProposal({ timeStep, ...request }, { requestId }) {
+      const step = timeStep === undefined ? undefined : Number(timeStep);
+      const adopted = await factors.adopt({ ...request, step, requestId });
+      return adopted === 'superseded' ? { superseded: true } : answerOf(adopted);
+    },
 
     async enrolTotp(request, { requestId }) {
       if (request.code.length > longestCode) return {};

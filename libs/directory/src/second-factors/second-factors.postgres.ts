@@ -53,23 +53,33 @@ export async function putTotp(
   person: PersonId,
   { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
 ): Promise<boolean> {
-  const { tenantId, userId } = person;
+  const { tenantId } = person;
   return database.transaction(async (tx) => {
     await lockTenant(tx, tenantId, 'together');
-    if (!(await lockActive(tx, person))) return false;
-    const { rowCount } = await tx.query({
-      name: 'directory.put_totp',
-      text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (tenant_id, user_id) DO NOTHING`,
-      values: [tenantId, userId, sealed, step],
-    });
-    if (rowCount !== 1) return false;
-    const event = eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
-    await insertAuditRows(tx, [event], runtime);
-    await runtime.announce(tx, person, 'totp-added');
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
-    return true;
+    return (await lockActive(tx, person)) && addTotp(tx, runtime, person, { sealed, step, ...origin });
   });
+}
+
+/** As `putTotp`, in a transaction with the lock on the row of the person. */
+export async function addTotp(
+  tx: Queryable,
+  runtime: ChangeRuntime,
+  person: PersonId,
+  { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  const { rowCount } = await tx.query({
+    name: 'directory.put_totp',
+    text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (tenant_id, user_id) DO NOTHING`,
+    values: [tenantId, userId, sealed, step],
+  });
+  if (rowCount !== 1) return false;
+  const event = eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
+  await insertAuditRows(tx, [event], runtime);
+  await runtime.announce(tx, person, 'totp-added');
+  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
+  return true;
 }
 
 /** Replaces the recovery codes of a person; false if they have no second factor, or may not sign in. */
@@ -79,22 +89,32 @@ export async function replaceRecoveryCodes(
   person: PersonId,
   { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
 ): Promise<boolean> {
-  const { tenantId, userId } = person;
   return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
+    await lockTenant(tx, person.tenantId, 'together');
     if (!(await lockActive(tx, person)) || (await factorsOfUser(tx, person)).length === 0) return false;
-    const hadCodes = await forgetRecoveryCodes(tx, person);
-    await tx.query({
-      name: 'directory.put_recovery_codes',
-      text: `INSERT INTO directory.recovery_code (tenant_id, user_id, digest)
-             SELECT $1, $2, decode(digest, 'hex') FROM unnest($3::text[]) AS c(digest)`,
-      values: [tenantId, userId, digests.map((digest) => digest.toString('hex'))],
-    });
-    await insertAuditRows(tx, [eventOf(person, origin, 'auth.recovery_codes.replaced')], runtime);
-    // The first codes come with a factor, of which the person is told.
-    if (hadCodes) await runtime.announce(tx, person, 'recovery-codes-replaced');
+    await setRecoveryCodes(tx, runtime, person, { digests, ...origin });
     return true;
   });
+}
+
+/** Makes these the recovery codes of a person, in a transaction with the lock on their row. */
+export async function setRecoveryCodes(
+  tx: Queryable,
+  runtime: ChangeRuntime,
+  person: PersonId,
+  { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
+): Promise<void> {
+  const { tenantId, userId } = person;
+  const hadCodes = await forgetRecoveryCodes(tx, person);
+  await tx.query({
+    name: 'directory.put_recovery_codes',
+    text: `INSERT INTO directory.recovery_code (tenant_id, user_id, digest)
+           SELECT $1, $2, decode(digest, 'hex') FROM unnest($3::text[]) AS c(digest)`,
+    values: [tenantId, userId, digests.map((digest) => digest.toString('hex'))],
+  });
+  await insertAuditRows(tx, [eventOf(person, origin, 'auth.recovery_codes.replaced')], runtime);
+  // The first codes come with a factor, of which the person is told.
+  if (hadCodes) await runtime.announce(tx, person, 'recovery-codes-replaced');
 }
 
 /** Uses up a recovery code; false if there is no such code. */

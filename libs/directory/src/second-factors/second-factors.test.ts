@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { URI, type TOTP } from 'otpauth';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { purgeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '../wiring.ts';
@@ -61,6 +61,25 @@ function factorsContract(engine: string, open: () => Promise<Database>): void {
       /** Another process. */
       elsewhere: startDirectory(database).as('authorize'),
       recoveryCodes: async () => (await authorize.replaceRecoveryCodes(person, call())).codes,
+      /** The first code, of an app that is not enrolled yet. */
+      check: async (code: string, seed = 'a-seed') =>
+        (await authorize.verifyProposedTotp({ ...person, seed, code }, call())).timeStep,
+      proposed: async (seed = 'a-seed') =>
+        (await authorize.proposeRecoveryCodes({ ...person, seed }, call())).codes,
+      adopt: async (seed = 'a-seed', timeStep?: bigint, by = authorize) => {
+        const asked = { ...person, seed, ...(timeStep !== undefined && { timeStep }) };
+        const { user, superseded } = await by.adoptProposal(asked, call());
+        return superseded ? 'superseded' : user?.userId;
+      },
+      events: async () => {
+        const { rows } = await database.query<{ event: string; line: string }>({
+          name: 'test.factor_events',
+          text: `SELECT event, record::text AS line FROM directory.audit_event
+                  WHERE tenant_id = $1 AND event LIKE 'auth.%' ORDER BY event_id`,
+          values: [person.tenantId],
+        });
+        return rows;
+      },
       factors: async () => (await authorize.getUser(person, call())).user?.secondFactors,
       /** The app of a person who has just set it up, with a code of one step ago. */
       async enrolled() {
@@ -154,6 +173,162 @@ function factorsContract(engine: string, open: () => Promise<Database>): void {
       const unavailable = { code: 'temporarily_unavailable' };
       await expect(keys.open({ ...person, userId: 'usr_other' }, own)).rejects.toMatchObject(unavailable);
       await expect(keys.open(person, sealed)).rejects.toMatchObject(unavailable);
+    });
+  });
+
+  describe(`an authenticator app with its recovery codes, on ${engine}`, () => {
+    it('is nothing until both are adopted in one commit: a right code stores nothing, and no code is valid', async () => {
+      const { person, propose, codeOf, check, proposed, adopt, verify, factors, events } = await world();
+      const app = await propose();
+      const code = codeOf(app);
+      expect(await check('000000')).toBeUndefined();
+      expect(await check(codeOf(await propose('another-seed')))).toBeUndefined();
+      const step = await check(code);
+      expect(step).toBe(BigInt(Math.floor(Date.now() / 30_000)));
+      expect(await check(`${code.slice(0, 3)} ${code.slice(3)}`)).toBe(step);
+      const codes = await proposed();
+      expect(codes).toHaveLength(10);
+      expect(new Set(codes).size).toBe(10);
+      expect(codes[0]).toMatch(/^[0-9a-z]{5}-[0-9a-z]{5}$/);
+      expect(await proposed()).toEqual(codes);
+      expect(await proposed('another-seed')).not.toEqual(codes);
+      expect(await factors()).toEqual([]);
+      expect(await verify(code)).toBeUndefined();
+      expect(await verify(codes[0] ?? '')).toBeUndefined();
+      expect(await events()).toEqual([]);
+      expect(await adopt('a-seed', step)).toBe(person.userId);
+      expect(await factors()).toEqual(['totp']);
+      // The step of the first code is used up (RFC 6238 §5.2).
+      expect(await verify(code)).toBeUndefined();
+      expect(await verify(codeOf(app, 1))).toBeDefined();
+      expect(await verify(codes[0] ?? '')).toBeDefined();
+      expect((await events()).map(({ event }) => event)).toEqual([
+        'auth.factor.added',
+        'auth.recovery_codes.replaced',
+        'auth.recovery_code.used',
+      ]);
+      expect(JSON.stringify(await events())).not.toContain(codes[0]);
+    });
+
+    it('is adopted once by 20 racing forms in two processes, and a code that was used meanwhile stays used', async () => {
+      const { person, propose, codeOf, check, proposed, adopt, verify, events, authorize, elsewhere } =
+        await world();
+      const app = await propose();
+      const step = await check(codeOf(app, -1));
+      const [first = '', second = ''] = await proposed();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, time) =>
+          adopt('a-seed', step, time % 2 === 0 ? authorize : elsewhere),
+        ),
+      );
+      expect(new Set(answers)).toEqual(new Set([person.userId]));
+      expect((await events()).map(({ event }) => event)).toEqual([
+        'auth.factor.added',
+        'auth.recovery_codes.replaced',
+      ]);
+      expect(await verify(first)).toBeDefined();
+      expect(await adopt('a-seed', step)).toBe(person.userId);
+      expect(await verify(first)).toBeUndefined();
+      expect(await verify(second)).toBeDefined();
+      expect(await verify(codeOf(app))).toBeDefined();
+    });
+
+    it('is one of those of 20 racing windows, each with an app and codes of its own, and the others are told', async () => {
+      const { person, propose, codeOf, check, proposed, adopt, verify, authorize, elsewhere } = await world();
+      const seeds = Array.from({ length: 20 }, (_, time) => `seed-${time}`);
+      const steps = await Promise.all(
+        seeds.map(async (seed) => check(codeOf(await propose(seed), -1), seed)),
+      );
+      const answers = await Promise.all(
+        seeds.map((seed, time) => adopt(seed, steps[time], time % 2 === 0 ? authorize : elsewhere)),
+      );
+      const winners = seeds.filter((_, time) => answers[time] === person.userId);
+      expect(winners).toHaveLength(1);
+      expect(answers.filter((answer) => answer === 'superseded')).toHaveLength(19);
+      for (const seed of seeds) {
+        const [code = ''] = await proposed(seed);
+        expect((await verify(code)) !== undefined).toBe(seed === winners[0]);
+      }
+      const loser = seeds.find((seed) => seed !== winners[0]) ?? '';
+      expect(await check(codeOf(await propose(loser)), loser)).toBeUndefined();
+      expect(await adopt(loser, steps[0])).toBe('superseded');
+      expect(await verify(codeOf(await propose(winners[0])))).toBeDefined();
+    });
+
+    it('stores nothing at all if the second half fails', async () => {
+      const { propose, codeOf, check, adopt, factors } = await world();
+      const step = await check(codeOf(await propose()));
+      const put = 'directory.put_recovery_codes';
+      const transaction = vi.spyOn(database, 'transaction').mockImplementationOnce((work) =>
+        database.transaction((tx) =>
+          work({
+            ...tx,
+            query: (statement) => {
+              if (statement.name === put) throw new Error('the connection was lost');
+              return tx.query(statement);
+            },
+          }),
+        ),
+      );
+      onTestFinished(() => transaction.mockRestore());
+      await expect(adopt('a-seed', step)).rejects.toThrow();
+      expect(await factors()).toEqual([]);
+      expect(await adopt('a-seed', step)).toBeDefined();
+      expect(await factors()).toEqual(['totp']);
+    });
+  });
+
+  describe(`new recovery codes, on ${engine}`, () => {
+    it('take the place of the earlier ones once they are adopted, and none without a second factor', async () => {
+      const { person, enrolled, recoveryCodes, proposed, adopt, verify, events } = await world();
+      expect(await adopt('codes')).toBeUndefined();
+      await enrolled();
+      const [earlier = '', other = ''] = await recoveryCodes();
+      const [first = '', second = ''] = await proposed('codes');
+      expect(await verify(first)).toBeUndefined();
+      expect(await verify(earlier)).toBeDefined();
+      expect(await adopt('codes')).toBe(person.userId);
+      expect(await verify(other)).toBeUndefined();
+      expect(await verify(first)).toBeDefined();
+      // Sent again, as when its answer was lost.
+      expect(await adopt('codes')).toBe(person.userId);
+      expect(await verify(first)).toBeUndefined();
+      expect(await adopt('later')).toBe(person.userId);
+      expect(await adopt('codes')).toBe('superseded');
+      expect(await verify(second)).toBeUndefined();
+      expect(await verify((await proposed('later'))[0] ?? '')).toBeDefined();
+      const made = (await events()).filter(({ event }) => event === 'auth.recovery_codes.replaced');
+      expect(made).toHaveLength(3);
+    });
+
+    it('are one set, of the last of 20 racing windows, each of which is told the truth', async () => {
+      const { person, enrolled, proposed, adopt, verify, authorize, elsewhere } = await world();
+      await enrolled();
+      const seeds = Array.from({ length: 20 }, (_, time) => `seed-${time}`);
+      await Promise.all(
+        seeds.map((seed, time) => adopt(seed, undefined, time % 2 === 0 ? authorize : elsewhere)),
+      );
+      const valid: string[] = [];
+      for (const seed of seeds)
+        if ((await verify((await proposed(seed))[0] ?? '')) !== undefined) valid.push(seed);
+      expect(valid).toHaveLength(1);
+      for (const seed of seeds)
+        expect(await adopt(seed)).toBe(seed === valid[0] ? person.userId : 'superseded');
+    });
+
+    it("are nobody else's, and of no use to who is disabled", async () => {
+      const { api, authorize, person, enrolled, proposed, adopt } = await world();
+      await enrolled();
+      const other = await world();
+      expect(await other.proposed()).not.toEqual(await proposed());
+      await api.users.update(
+        { tenantId: person.tenantId, user: { userId: person.userId, status: 'disabled' } },
+        call(),
+      );
+      expect(await adopt('codes')).toBeUndefined();
+      expect(await refusal(authorize.proposeRecoveryCodes({ ...person, seed: 'codes' }, call()))).toBe(
+        'NotFound',
+      );
     });
   });
 

@@ -184,8 +184,12 @@ const samples: Readonly<Record<string, Sample>> = {
     },
   },
   recovery_codes: {
-    title: 'Keep your recovery codes',
-    data: { ...toContinue, codes: Array.from({ length: 10 }, (_, index) => `abcd-efgh-ijk${index}`) },
+    title: 'Save your recovery codes',
+    data: {
+      ...toContinue,
+      enrolsApp: true,
+      codes: Array.from({ length: 10 }, (_, index) => `abcd-efgh-ijk${index}`),
+    },
   },
   'sign-out': {
     title: 'Sign out?',

@@ -1,34 +1,59 @@
+import { opaqueValue, type Random } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { Step } from '../../interaction/step.ts';
+import { invalidContext } from '../../interaction/visits.ts';
+import { otpMethods } from './one-time-code.ts';
+import { enrolling } from './totp-enrolment.ts';
 
 /**
- * Recovery codes for who has just set up an app, or asks for new ones: the field `recovery_codes`, `make` to see new ones and `kept` to go on. They are made when
- * the person asks, and shown once.
+ * Recovery codes for who sets up an app, or asks for new ones: the field `recovery_codes`, `kept` once the person has saved them. The page shows
+ * codes that are not valid yet; `kept` makes them valid, and enrols the app, in one commit.
  */
-export function createRecoveryCodesStep({
-  directoryService,
-}: {
+export function createRecoveryCodesStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
+  readonly random: Random;
 }): Step {
+  const { directoryService, random } = deps;
+
   return {
     name: 'recovery_codes',
 
     needsFreshSignIn: true,
     isSetUp: true,
 
-    isDue: (_from, { purpose, person, done }) =>
-      (purpose === 'new_recovery_codes' || done.includes('totp_enrolment')) &&
+    isDue: (_from, { purpose, person, totpStep, done }) =>
+      (purpose === 'new_recovery_codes' || totpStep !== undefined || done.includes('totp_enrolment')) &&
       person !== undefined &&
       !done.includes('recovery_codes'),
 
-    shown: () => ({}),
+    async shown({ call }, visit) {
+      const { codes } = await directoryService.proposeRecoveryCodes(enrolling(visit), call.onward());
+      return { codes: codes.join(' '), ...(visit.totpStep !== undefined && { enrols: 'totp' }) };
+    },
 
-    async take({ browser, call }, { tenantId, person }, _policy, { recovery_codes: wish }) {
-      if (wish === 'kept') return { outcome: 'agreed' };
-      const asked = { tenantId, userId: person?.userId ?? '', ipAddress: browser.ipAddress };
-      const { codes } = await directoryService.replaceRecoveryCodes(asked, call.onward());
-      return { outcome: 'shown', shown: { codes: codes.join(' ') } };
+    async take({ browser, call }, visit, _policy, { recovery_codes: wish }) {
+      // Compatibility until 0.3: the page of version 0.1 asks for the codes first.
+      if (wish !== 'kept') return { outcome: 'shown', shown: {} };
+      const { totpStep } = visit;
+      const adopted = await directoryService.adoptProposal(
+        {
+          ...enrolling(visit),
+          ipAddress: browser.ipAddress,
+          ...(totpStep !== undefined && { timeStep: BigInt(totpStep) }),
+        },
+        call.onward(),
+      );
+      if (adopted.superseded) {
+        const anew = { ...visit, seed: opaqueValue('', random, 16), totpStep: undefined };
+        const problem = totpStep === undefined ? 'other_codes' : 'other_app';
+        return { outcome: 'superseded', visit: anew, problem };
+      }
+      const { user } = adopted;
+      if (user === undefined) throw invalidContext('the person may not have recovery codes');
+      return totpStep === undefined
+        ? { outcome: 'agreed' }
+        : { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { OwnPage_Name, type Step } from '@tessera/proto-gen/authorize';
 import { enrolmentCode } from '@tessera/directory-client/testing';
 import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
@@ -58,6 +58,7 @@ function stepOf(next: Awaited<ReturnType<typeof send>>): Step {
   return next.value;
 }
 
+const codesOf = ({ shown }: Step): string[] => shown['codes']?.split(' ') ?? [];
 const idOf = (step: Step) => step.interaction?.interactionId ?? '';
 
 /** From the request to the page after the password. */
@@ -153,9 +154,8 @@ describe('a request that accepts no single factor', () => {
       const codes = stepOf(
         await send(person, idOf(enrolment), 'totp_enrolment', { enrolment_code: enrolmentCode }),
       );
-      expect(codes).toMatchObject({ name: 'recovery_codes', shown: {} });
-      const shown = stepOf(await send(person, idOf(codes), 'recovery_codes', { recovery_codes: 'make' }));
-      expect(shown).toMatchObject({ name: 'recovery_codes', shown: { codes: '00000-00000 11111-11111' } });
+      expect(codes).toMatchObject({ name: 'recovery_codes', shown: { enrols: 'totp' } });
+      expect(world.directory.users.get(`acme acme-${identifier}`)?.totpCode).toBeUndefined();
       const done = await send(person, idOf(codes), 'recovery_codes', { recovery_codes: 'kept' });
       expect(await methodsOf(done)).toEqual(['pwd', 'otp', 'mfa']);
       expect((await start(person, difference))?.case).toBe('redirect');
@@ -178,7 +178,8 @@ describe('a tenant whose policy is second-factor', () => {
     const [early, late] = [newPerson(world), newPerson(world)];
     const { interactionId } = await afterPassword(early, identifier, strict);
     const parked = await afterPassword(late, identifier, strict);
-    await send(late, parked.interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
+    const saved = await send(late, parked.interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
+    expect(stepOf(saved).name).toBe('recovery_codes');
     const validFrom = BigInt(Math.floor(Date.now() / 1000) + 60);
     await world.directory.changeUser(`strict-${identifier}`, (user) => {
       delete user.totpCode;
@@ -188,8 +189,9 @@ describe('a tenant whose policy is second-factor', () => {
     const enrol = send(early, interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
     await expect(enrol).rejects.toMatchObject(refused);
     expect(world.directory.users.get(`strict strict-${identifier}`)?.totpCode).toBeUndefined();
-    const codes = send(late, parked.interactionId, 'recovery_codes', { recovery_codes: 'make' });
+    const codes = send(late, parked.interactionId, 'recovery_codes', { recovery_codes: 'kept' });
     await expect(codes).rejects.toMatchObject(refused);
+    expect(world.directory.users.get(`strict strict-${identifier}`)?.totpCode).toBeUndefined();
     const shown = world.gateway.getInteraction({ browser: early.context(), interactionId });
     await expect(shown).rejects.toMatchObject(refused);
   });
@@ -203,6 +205,84 @@ describe('a tenant whose policy is second-factor', () => {
       uris.add(stepOf(next).shown['uri']);
     }
     expect(uris.size).toBe(2);
+  });
+
+  const userOf = (identifier: string) => world.directory.users.get(`strict strict-${identifier}`);
+
+  /** Somebody whose app has shown its first code: the page of the recovery codes. */
+  async function atCodes(identifier: string) {
+    const person = newPerson(world);
+    const { interactionId } = await afterPassword(person, identifier, strict);
+    const page = stepOf(
+      await send(person, interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode }),
+    );
+    expect(page).toMatchObject({ name: 'recovery_codes', problem: '' });
+    const keep = async () => send(person, interactionId, 'recovery_codes', { recovery_codes: 'kept' });
+    return { person, interactionId, page, keep };
+  }
+
+  it('enrols the app with the codes that were shown, once the person has saved them, however often they are looked at', async () => {
+    const identifier = account('strict');
+    const { person, interactionId, page, keep } = await atCodes(identifier);
+    expect(userOf(identifier)).not.toHaveProperty('totpCode');
+    for (let time = 0; time < 2; time += 1) {
+      const reloaded = await world.gateway.getInteraction({ browser: person.context(), interactionId });
+      expect(reloaded.step).toMatchObject({ name: 'recovery_codes', shown: page.shown });
+      const again = await send(person, interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
+      expect(stepOf(again)).toMatchObject({ name: 'recovery_codes', shown: page.shown });
+      const asked = await send(person, interactionId, 'recovery_codes', { recovery_codes: 'make' });
+      expect(stepOf(asked)).toMatchObject({ name: 'recovery_codes', shown: page.shown });
+    }
+    expect(person.sessionToken).toBe('');
+    expect(userOf(identifier)).not.toHaveProperty('totpCode');
+    expect(await methodsOf(await keep(), 'strict-web')).toEqual(['pwd', 'otp', 'mfa']);
+    expect(userOf(identifier)).toMatchObject({ totpCode: enrolmentCode, recoveryCode: codesOf(page)[0] });
+  });
+
+  it('signs the person in once if the form of saved codes is sent twice at once, or again', async () => {
+    const identifier = account('strict');
+    const { page, keep } = await atCodes(identifier);
+    const answers = await Promise.allSettled([keep(), keep(), keep()]);
+    const answered = answers.filter(({ status }) => status === 'fulfilled');
+    expect(answered.length).toBeGreaterThan(0);
+    expect(userOf(identifier)).toMatchObject({ totpCode: enrolmentCode, recoveryCode: codesOf(page)[0] });
+    expect(await methodsOf(await keep(), 'strict-web')).toEqual(['pwd', 'otp', 'mfa']);
+    expect(userOf(identifier)?.recoveryCode).toBe(codesOf(page)[0]);
+  });
+
+  it('says to who set the app up in another window that the codes of this one do not work, and asks for its code', async () => {
+    const identifier = account('strict');
+    const [first, second] = [await atCodes(identifier), await atCodes(identifier)];
+    expect(codesOf(first.page)).not.toEqual(codesOf(second.page));
+    expect((await first.keep())?.case).toBe('redirect');
+    const late = stepOf(await second.keep());
+    expect(late).toMatchObject({ name: 'totp', problem: 'other_app' });
+    expect(second.person.sessionToken).toBe('');
+    expect(userOf(identifier)?.recoveryCode).toBe(codesOf(first.page)[0]);
+    const refused = await send(second.person, second.interactionId, 'recovery_codes', {
+      recovery_codes: 'kept',
+    });
+    expect(stepOf(refused).name).toBe('totp');
+    const done = await send(second.person, second.interactionId, 'totp', { totp_code: enrolmentCode });
+    expect(await methodsOf(done, 'strict-web')).toEqual(['pwd', 'otp', 'mfa']);
+  });
+
+  it('is left as it was by a directory of the previous version: nothing is enrolled, and it is temporarily unavailable', async () => {
+    const identifier = account('strict');
+    const person = newPerson(world);
+    const { interactionId } = await afterPassword(person, identifier, strict);
+    world.directory.isEarlier = true;
+    onTestFinished(() => void (world.directory.isEarlier = false));
+    const enrol = send(person, interactionId, 'totp_enrolment', { enrolment_code: enrolmentCode });
+    await expect(enrol).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    world.directory.isEarlier = false;
+    expect(userOf(identifier)).not.toHaveProperty('totpCode');
+    const { keep } = await atCodes(identifier);
+    world.directory.isEarlier = true;
+    await expect(keep()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    world.directory.isEarlier = false;
+    expect(userOf(identifier)).not.toHaveProperty('totpCode');
+    expect((await keep())?.case).toBe('redirect');
   });
 
   it('has a session by password alone count as none at our own pages, and asks for both factors there', async () => {

@@ -23,8 +23,10 @@ export function createTotpStep(deps: {
   return {
     name: 'totp',
 
-    async isDue({ call }, { tenantId, person }, { needsPhishingResistance }) {
+    async isDue({ call }, { tenantId, person, totpStep }, { needsPhishingResistance }) {
       if (person === undefined || hasTwoFactors(person.methods)) return false;
+      // They are about to keep their codes, which enrols this app, or says that another one was enrolled.
+      if (totpStep !== undefined) return false;
       const user = await directory.user(tenantId, person.userId, call.onward());
       if (user === undefined) return true;
       // Who must use a passkey is asked for that alone.

@@ -5,9 +5,11 @@ import type { Client } from '@tessera/rpc';
 import { invalidContext } from '../../interaction/visits.ts';
 import type { Step } from '../../interaction/step.ts';
 import type { KnownPerson, Visit } from '../../store/store.ts';
-import { otpMethods } from './one-time-code.ts';
 
-/** A person's authenticator app, set up with its first code: the field `enrolment_code`. Due where one factor is not enough, but any second is, and in a visit that adds one. */
+/**
+ * The first code of a person's new authenticator app: the field `enrolment_code`. The app is enrolled together with its recovery codes, by the
+ * step after this one. Due where one factor is not enough, but any second is, and in a visit that adds one.
+ */
 export function createTotpEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user'>;
@@ -19,8 +21,10 @@ export function createTotpEnrolmentStep(deps: {
     needsFreshSignIn: true,
     isSetUp: true,
 
-    async isDue({ call }, { purpose, tenantId, person, done }, policy) {
-      if (person === undefined || done.includes('totp_enrolment')) return false;
+    async isDue({ call }, { purpose, tenantId, person, totpStep, done }, policy) {
+      if (person === undefined || totpStep !== undefined) return false;
+      // Compatibility until 0.3: an `authorize` of version 0.1 has enrolled the app.
+      if (done.includes('totp_enrolment')) return false;
       const isMissing =
         policy.needsTwoFactors && !policy.needsPhishingResistance && !hasTwoFactors(person.methods);
       if (!isMissing && purpose !== 'add_totp') return false;
@@ -33,21 +37,18 @@ export function createTotpEnrolmentStep(deps: {
       return { uri, ...(visit.purpose === 'add_totp' && { totp_asked: 'yes' }) };
     },
 
-    async take({ browser, call }, visit, _policy, { enrolment_code: code = '' }) {
+    async take({ call }, visit, _policy, { enrolment_code: code = '' }) {
       if (code.trim() === '') return { outcome: 'refused', problem: 'incomplete' };
-      const { ipAddress } = browser;
-      const { user } = await directoryService.enrolTotp(
-        { ...enrolling(visit), code, ipAddress },
-        call.onward(),
-      );
-      if (user === undefined) return { outcome: 'refused', problem: 'wrong_code' };
-      return { outcome: 'verified', user, signedInAt: undefined, methods: otpMethods };
+      const proposed = { ...enrolling(visit), code };
+      const { timeStep } = await directoryService.verifyProposedTotp(proposed, call.onward());
+      if (timeStep === undefined) return { outcome: 'refused', problem: 'wrong_code' };
+      return { outcome: 'checked', learned: { totpStep: Number(timeStep) } };
     },
   };
 }
 
-/** The person of a visit and the seed of their secret. The page of another visit does not reveal it. */
-function enrolling({ tenantId, person, seed = '' }: Visit): {
+/** The person of a visit and the seed of their secret and codes. The page of another visit does not reveal them. */
+export function enrolling({ tenantId, person, seed = '' }: Visit): {
   tenantId: string;
   userId: string;
   seed: string;

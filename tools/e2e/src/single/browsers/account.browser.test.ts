@@ -133,10 +133,9 @@ describe('the account page in a real Chromium', () => {
       const { page } = device;
       await signIn(page, 'liv', 'Create a passkey');
       await button(page, 'Get new recovery codes').click();
-      await heading(page, 'Keep your recovery codes');
-      await button(page, 'Show my recovery codes').click();
+      await heading(page, 'Save your recovery codes');
       const [recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
-      await button(page, 'I have kept them').click();
+      await button(page, "I've saved my codes").click();
       await ready(page);
       await page.getByText('You have 10 recovery codes left.').waitFor();
 
@@ -183,10 +182,9 @@ describe('the account page in a real Chromium', () => {
       const app = URI.parse(`otpauth://totp/max?secret=${secret}`);
       await page.getByLabel('Code', { exact: true }).fill(app.generate());
       await button(page, 'Continue').click();
-      await heading(page, 'Keep your recovery codes');
-      await button(page, 'Show my recovery codes').click();
+      await heading(page, 'Save your recovery codes');
       const [, recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
-      await button(page, 'I have kept them').click();
+      await button(page, "I've saved my codes").click();
       await ready(page);
       await withDevice(async ({ page: other }) => {
         await open(other);

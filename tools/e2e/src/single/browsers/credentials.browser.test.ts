@@ -176,15 +176,52 @@ describe('the pages of credentials in a real Chromium', () => {
       enrolmentCode = app.generate();
       await page.getByLabel('Code', { exact: true }).fill(enrolmentCode);
       await send(page);
-      await shown(page, 'Keep your recovery codes', 'recovery-offer');
-      await page.getByRole('button', { name: 'Show my recovery codes' }).click();
-      await page.getByText('They are not shown again').waitFor();
-      await shown(page, 'Keep your recovery codes', 'recovery-codes');
-      const codes = await page.locator('ul code').allInnerTexts();
+      await shown(page, 'Save your recovery codes', 'recovery-codes');
+      const shownCodes = async () => page.locator('ul code').allInnerTexts();
+      const codes = await shownCodes();
       expect(codes).toHaveLength(10);
       [recoveryCode = ''] = codes;
-      await page.getByRole('button', { name: 'I have kept them' }).click();
-      await heading(page, 'Signed in');
+
+      // Who leaves here has neither app nor codes, and is asked again.
+      await withPage(async (elsewhere) => {
+        await signIn(elsewhere, 'zoe', password);
+        await heading(elsewhere, 'Set up an authenticator app');
+      });
+      await page.reload();
+      await heading(page, 'Save your recovery codes');
+      expect(await shownCodes()).toEqual(codes);
+      await page.goBack();
+      await heading(page, 'Set up an authenticator app');
+      await page.goForward();
+      await heading(page, 'Save your recovery codes');
+      expect(await shownCodes()).toEqual(codes);
+
+      // Another window of the same person is a set-up of its own, and the first whose codes are saved counts.
+      await withPage(async (late) => {
+        await signIn(late, 'zoe', password);
+        await heading(late, 'Set up an authenticator app');
+        const key = (await late.locator('code').innerText()).replaceAll(' ', '');
+        expect(key).not.toBe(secret);
+        await late
+          .getByLabel('Code', { exact: true })
+          .fill(URI.parse(`otpauth://totp/zoe?secret=${key}`).generate());
+        await send(late);
+        await heading(late, 'Save your recovery codes');
+        const [lateCode = ''] = await late.locator('ul code').allInnerTexts();
+        expect(codes).not.toContain(lateCode);
+        await page.getByRole('button', { name: "I've saved my codes" }).dblclick();
+        await heading(page, 'Signed in');
+        await late.getByRole('button', { name: "I've saved my codes" }).click();
+        await heading(late, 'Enter your code');
+        await late.getByRole('alert').filter({ hasText: 'set up another authenticator app' }).waitFor();
+        await shown(late, 'Enter your code', 'other-app');
+        await late.getByLabel('Code of your authenticator app').fill(lateCode);
+        await send(late);
+        await late.getByRole('alert').filter({ hasText: 'The code is wrong' }).waitFor();
+        await late.getByLabel('Code of your authenticator app').fill(codes[1] ?? '');
+        await send(late);
+        await heading(late, 'Signed in');
+      });
       expect(await page.getByText('"mfa"').count()).toBeGreaterThan(0);
     });
     await withPage(async (page) => {

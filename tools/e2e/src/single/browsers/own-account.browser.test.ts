@@ -290,8 +290,7 @@ describe('an account of one’s own in a real Chromium', () => {
       const app = URI.parse(`otpauth://totp/tia?secret=${secret}`);
       await page.getByLabel('Code', { exact: true }).fill(app.generate());
       await button(page, 'Continue').click();
-      await button(page, 'Show my recovery codes').click();
-      await button(page, 'I have kept them').click();
+      await button(page, "I've saved my codes").click();
       await heading(page, 'Your account');
       await step(hourMs);
       try {

@@ -482,6 +482,21 @@ const directoryCalls: readonly GoodRequest[] = [
     request: async (tenant) => tenant.proposal(),
   },
   {
+    method: 'DirectoryService.VerifyProposedTotp',
+    async request(tenant) {
+      const proposal = await tenant.proposal();
+      return { ...proposal, code: (await tenant.codeOf(proposal)).code };
+    },
+  },
+  {
+    method: 'DirectoryService.ProposeRecoveryCodes',
+    request: async (tenant) => tenant.proposal(),
+  },
+  {
+    method: 'DirectoryService.AdoptProposal',
+    request: async (tenant) => ({ ...(await tenant.proposal()), timeStep: '1', ipAddress: '10.0.0.1' }),
+  },
+  {
     method: 'DirectoryService.EnrolTotp',
     async request(tenant) {
       const proposal = await tenant.proposal();

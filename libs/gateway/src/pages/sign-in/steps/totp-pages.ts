@@ -42,11 +42,22 @@ export const totpEnrolmentPage: StepPage = {
   },
 };
 
-/** Recovery codes, which are shown once. */
+/** Recovery codes, which become valid once the person says that they are saved. */
 export const recoveryCodesPage: StepPage = {
   name: 'recovery_codes',
   fields: ['recovery_codes'],
-  title: () => 'Keep your recovery codes',
-  data: ({ shown }) => ({ codes: shown['codes']?.split(' ') ?? [] }),
-  problems: {},
+  title: () => 'Save your recovery codes',
+  data: ({ shown }) => ({ codes: shown['codes']?.split(' ') ?? [], enrolsApp: shown['enrols'] === 'totp' }),
+  problems: {
+    other_app: {
+      status: 400,
+      message:
+        'You have set up another authenticator app in the meantime. Use that app: the recovery codes that this page showed do not work.',
+    },
+    other_codes: {
+      status: 400,
+      message:
+        'You have got other recovery codes in the meantime, and the codes that this page showed do not work. Save these instead.',
+    },
+  },
 };
