@@ -135,6 +135,11 @@ describe('the account page in a real Chromium', () => {
       await button(page, 'Get new recovery codes').click();
       await heading(page, 'Save your recovery codes');
       const [recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
+      await look(page, 'new-recovery-codes');
+      const other = await page.context().newPage();
+      await open(other);
+      await other.getByText('You have no recovery codes.').waitFor();
+      await other.close();
       await button(page, "I've saved my codes").click();
       await ready(page);
       await page.getByText('You have 10 recovery codes left.').waitFor();
@@ -183,9 +188,30 @@ describe('the account page in a real Chromium', () => {
       await page.getByLabel('Code', { exact: true }).fill(app.generate());
       await button(page, 'Continue').click();
       await heading(page, 'Save your recovery codes');
-      const [, recoveryCode = ''] = await page.locator('ul code').allInnerTexts();
-      await button(page, "I've saved my codes").click();
+      await look(page, 'recovery-codes-of-app');
+      const codes = await page.locator('ul code').allInnerTexts();
+      const [, recoveryCode = ''] = codes;
+
+      // Nothing is set up yet, and nobody is signed out: not the other tab, and no other browser is asked for a code.
+      const tab = await page.context().newPage();
+      await open(tab);
+      await ready(tab);
+      await tab.getByText('You have no authenticator app.').waitFor();
+      await withDevice(async ({ page: before }) => {
+        await open(before);
+        await byPassword(before, 'max');
+        await heading(before, 'Sign in without a password next time?');
+      });
+      await page.reload();
+      await heading(page, 'Save your recovery codes');
+      expect(await page.locator('ul code').allInnerTexts()).toEqual(codes);
+      await button(page, "I've saved my codes").dblclick();
       await ready(page);
+      await page.getByText('You have 10 recovery codes left.').waitFor();
+      await tab.reload();
+      await ready(tab);
+      await tab.getByText('You have an authenticator app.').waitFor();
+      await tab.close();
       await withDevice(async ({ page: other }) => {
         await open(other);
         await byPassword(other, 'max');
