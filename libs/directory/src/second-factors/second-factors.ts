@@ -11,7 +11,7 @@ import { lockRecord } from '../store/read-records.postgres.ts';
 import type { DirectoryStore, FoundUser } from '../store/store.ts';
 import { createFactorKeys, type PersonId } from './factor-keys.ts';
 import { newRecoveryCodes, normalizedRecoveryCode } from './recovery-codes.ts';
-import { adoptProposal } from './adopt-proposal.postgres.ts';
+import { createProposals, spaceless, type Proposals } from './proposals.ts';
 import {
   factorsOfUser,
   findTotp,
@@ -22,7 +22,7 @@ import {
   useStep,
   type Origin,
 } from './second-factors.postgres.ts';
-import { isTotpCode, stepOfCode, totpUri } from './totp.ts';
+import { isTotpCode, stepOfCode } from './totp.ts';
 
 export interface SecondFactorsDeps {
   readonly database: Database;
@@ -42,24 +42,8 @@ interface Presented extends PersonId, Origin {
 }
 
 /** The second factors of people: an authenticator app (RFC 6238), and recovery codes for when it is lost. */
-export interface SecondFactors {
-  /** The `otpauth` address of an app that is not enrolled; the same for the same seed. Throws NotFound for a person who may not sign in. */
-  propose(person: PersonId & { readonly seed: string }): Promise<string>;
-  /** The time step of the first code of that app. Undefined for a wrong code, and for a person who has an app or may not sign in. */
-  verifyProposed(
-    presented: Omit<Presented, keyof Origin> & { readonly seed: string },
-  ): Promise<number | undefined>;
-  /** Recovery codes that are not valid yet; the same for the same seed. Throws NotFound as `propose` does. */
-  proposeCodes(person: PersonId & { readonly seed: string }): Promise<string[]>;
-  /**
-   * Makes those codes valid in place of all earlier ones and, with the time step of its first code, enrols that app, in one commit. Once for a
-   * seed: repeated, it answers the same. `superseded` if another app was enrolled, or other codes took their place; undefined for a person who
-   * may not sign in, or would have codes alone.
-   */
-  adopt(
-    proposal: PersonId & Origin & { readonly seed: string; readonly step: number | undefined },
-  ): Promise<FoundUser | 'superseded' | undefined>;
-  /** Enrols that app, given its first code. Undefined for a wrong code, and for a person who has an app or may not sign in. */
+export interface SecondFactors extends Proposals {
+  /** Enrols the app that is proposed, given its first code. Undefined for a wrong code, and for a person who has an app or may not sign in. */
   enrol(presented: Presented & { readonly seed: string }): Promise<FoundUser | undefined>;
   /** Judges a code of the app or a recovery code, which it uses up. Undefined if it is wrong or used, or the person may not sign in. */
   verify(presented: Presented): Promise<FoundUser | undefined>;
@@ -92,40 +76,7 @@ export function createSecondFactors({
   }
 
   return {
-    async propose(person) {
-      const found = await active(person);
-      if (found === undefined) throw notFound('The user');
-      const shown = { tenant: found.tenant.name, account: found.user.username };
-      return totpUri(keys.proposed(person, person.seed), shown);
-    },
-
-    async verifyProposed({ code, seed, ...person }) {
-      if ((await active(person)) === undefined) return undefined;
-      const step = stepOfCode(keys.proposed(person, seed), spaceless(code), runtime.clock.now());
-      return (await findTotp(database, person)) === undefined ? step : undefined;
-    },
-
-    async proposeCodes(person) {
-      if ((await active(person)) === undefined) throw notFound('The user');
-      return keys.proposedCodes(person, person.seed);
-    },
-
-    async adopt({ tenantId, userId, seed, step, ipAddress, requestId }) {
-      const person = { tenantId, userId };
-      const found = await active(person);
-      if (found === undefined) return undefined;
-      const secret = keys.proposed(person, seed);
-      const proposal = {
-        seed,
-        digests: keys.proposedCodes(person, seed).map((code) => keys.digest(person, code)),
-        totp: step === undefined ? undefined : { step, sealed: await keys.seal(person, secret) },
-        isSealed: async (sealed: string) => secret.equals(await keys.open(person, sealed)),
-      };
-      const adopted = await adoptProposal(database, runtime, person, { ...proposal, ipAddress, requestId });
-      if (adopted === 'adopted') onChange();
-      if (adopted === 'superseded') return adopted;
-      return adopted === 'refused' ? undefined : found;
-    },
+    ...createProposals({ database, runtime, keys, active, onChange }),
 
     async enrol({ code, seed, ipAddress, requestId, ...person }) {
       const found = await active(person);
@@ -174,9 +125,4 @@ export function createSecondFactors({
       return removed;
     },
   };
-}
-
-/** Apps show `123 456`. */
-function spaceless(code: string): string {
-  return code.replaceAll(/\s/g, '');
 }
