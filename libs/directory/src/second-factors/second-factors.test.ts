@@ -350,16 +350,11 @@ function factorsContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('is itself nowhere in the database, and its use has an audit row', async () => {
-      const { person, enrolled, recoveryCodes, verify } = await world();
+      const { enrolled, recoveryCodes, verify, events } = await world();
       await enrolled();
       const [code = ''] = await recoveryCodes();
       await verify(code);
-      const { rows } = await database.query<{ event: string; line: string }>({
-        name: 'test.factor_events',
-        text: `SELECT event, record::text AS line FROM directory.audit_event
-                WHERE tenant_id = $1 AND event LIKE 'auth.%' ORDER BY event_id`,
-        values: [person.tenantId],
-      });
+      const rows = await events();
       expect(rows.map(({ event }) => event)).toEqual([
         'auth.factor.added',
         'auth.recovery_codes.replaced',
