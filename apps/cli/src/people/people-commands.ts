@@ -22,8 +22,8 @@ export function addPeopleCommands(program: Command, context: CommandContext): vo
     .addHelpText(
       'after',
       `
-It makes the person in the tenant of TESSERA_OPERATOR_TENANT, and that tenant unless it exists. As long as no administrator has a
-password it may be repeated, which ends the link before.`,
+It makes the person in the tenant of TESSERA_OPERATOR_TENANT, and that tenant unless it exists. As long as no administrator
+has had anything to sign in with it may be repeated, which ends the link before.`,
     )
     .action(async (options: BootstrapOptions) => {
       const { bootstrap } = await import('./bootstrap.ts');

@@ -6,7 +6,7 @@ import { eventsOf } from '../apply/plan-events.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { apiOwner } from '../declared/owner.ts';
-import { endLinks, hasAdministrator } from '../links/password-links.postgres.ts';
+import { endLinks } from '../links/password-links.postgres.ts';
 import type { CreatedLink, PasswordLinks } from '../links/password-links.ts';
 import { planRecord } from '../records/plan-record.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
@@ -18,6 +18,7 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 import { findUserByIdentifier } from '../users/read.postgres.ts';
 import { checkAmongOthers, userForm } from '../users/user-form.ts';
 import { noLooks } from '../tenants/looks.ts';
+import { noteAdministered } from './administered.postgres.ts';
 
 export interface FirstAdministratorDeps {
   readonly changeRecord: ChangeRecord;
@@ -49,8 +50,9 @@ interface FirstAdministrator {
 }
 
 /**
- * Makes the first administrator of the operator tenant, with a password that was declared, or with a link that sets one. The lock of the
- * tenant lets one of several callers be the first; a link is looked at again when it is used. Throws ConnectError.
+ * Makes the first administrator of the operator tenant, with a password that was declared, or with a link that sets one, unless the tenant
+ * is administered or has ever been. The lock of the tenant lets one of several callers be the first; a link is looked at again when it is
+ * used. Throws ConnectError.
  */
 export async function createFirstAdministrator(
   deps: FirstAdministratorDeps,
@@ -64,20 +66,25 @@ export async function createFirstAdministrator(
   if (problem !== undefined) userForm.check((report) => report(['password'], problem));
   // Before the transaction, which must be short.
   const hash = password === undefined ? declared.passwordHash : await deps.passwords.renewed(password);
-  const link = await deps.changeRecord(tenantId, 'alone', async (records) => {
-    if (await hasAdministrator(records.tx, tenantId))
-      throw refused(
-        `The tenant ${tenantId} has an administrator. Sign in as one, or have a link made: tessera user reset-link.`,
-      );
+  const made = await deps.changeRecord(tenantId, 'alone', async (records) => {
+    // Returned, as an error would take back that it is remembered.
+    if (await noteAdministered(records.tx, tenantId)) return 'administered';
     const tenant = records.tenant ?? (await newTenant(records, context));
     if (tenant.status !== 'active') throw refused(`The tenant ${tenantId} is not active.`);
     const userId = await personWithRole(deps, { records, tenant, declared, hash }, context);
     await endLinks(records.tx, tenantId, 'bootstrap');
-    if (hash !== undefined) return undefined;
+    if (hash !== undefined) {
+      await noteAdministered(records.tx, tenantId);
+      return undefined;
+    }
     return deps.links.add(records.tx, { tenant, userId, purpose: 'bootstrap' }, eventBase(context));
   });
+  if (made === 'administered')
+    throw refused(
+      `The tenant ${tenantId} has had its first administrator. Sign in as an administrator, or have a link made: tessera user reset-link. The operator makes another one: tessera user create --roles ${administratorRole}.`,
+    );
   deps.onChange();
-  return { tenantId, username: declared.username, link };
+  return { tenantId, username: declared.username, link: made };
 }
 
 function operatorTenantOf({ operatorTenant = '' }: FirstAdministratorDeps): string {

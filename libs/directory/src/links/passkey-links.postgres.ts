@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '@tessera/stores';
+import { noteAdministered } from '../bootstrap/administered.postgres.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { insertPasskey, type EnrolledPasskey } from '../passkeys/passkeys.postgres.ts';
 import type { PersonId } from '../second-factors/factor-keys.ts';
@@ -60,6 +61,7 @@ export async function redeemInvitation(
     const event = eventOf(person, origin, 'auth.link.used', { purpose: 'invitation' });
     await insertAuditRows(tx, [event], runtime);
     await addFirstPasskey(tx, runtime, person, { passkey, ...origin });
+    await noteAdministered(tx, tenantId);
     await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
     return true;
   });

@@ -1,5 +1,5 @@
-import { administratorRole } from '@tessera/oauth';
 import type { Database, Queryable } from '@tessera/stores';
+import { isAdministered, noteAdministered } from '../bootstrap/administered.postgres.ts';
 import { newPassword } from '../credentials/change-password.postgres.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
@@ -7,8 +7,8 @@ import { insertAuditRows } from '../store/audit-rows.postgres.ts';
 import { lockTenant } from '../store/locks.postgres.ts';
 
 /**
- * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as no
- * administrator has a password.
+ * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as the
+ * tenant has never been administered.
  */
 export type LinkPurpose = 'invitation' | 'reset' | 'bootstrap';
 
@@ -27,23 +27,6 @@ export interface PresentedLink {
   readonly digest: Buffer;
   /** The tenant at whose own issuer it is presented; empty at the shared issuer. */
   readonly tenantId: string;
-}
-
-/** SQL: whether an administrator of a tenant has a password. */
-function isAdministered(tenantId: string): string {
-  return `EXISTS (SELECT FROM directory.user_role r
-                    JOIN directory.user_account u ON u.tenant_id = r.tenant_id AND u.user_id = r.user_id
-                   WHERE r.tenant_id = ${tenantId} AND r.role = '${administratorRole}' AND u.password_hash IS NOT NULL)`;
-}
-
-/** Whether an administrator of a tenant has a password. With the tenant's lock alone it stays so until the commit. */
-export async function hasAdministrator(tx: Queryable, tenantId: string): Promise<boolean> {
-  const { rows } = await tx.query<{ found: boolean }>({
-    name: 'directory.has_administrator',
-    text: `SELECT ${isAdministered('$1')} AS found`,
-    values: [tenantId],
-  });
-  return rows[0]?.found === true;
 }
 
 /** SQL: whether a link may be used. $1: digest, $2: tenant of the issuer. */
@@ -179,6 +162,7 @@ export async function redeemLink(
     // Invited people had no password.
     if (purpose === 'reset')
       await runtime.announce(tx, { tenantId: usedTenant, userId: subject }, 'password');
+    await noteAdministered(tx, usedTenant);
     await appendChanges(tx, [{ kind: 'user', tenantId: usedTenant, id: subject, endsAll: true }]);
     return true;
   });

@@ -1,4 +1,5 @@
 import { adminRoles } from '@tessera/oauth';
+import { notingAdministered } from '../bootstrap/administered.postgres.ts';
 import { tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
@@ -28,6 +29,7 @@ export function putTenant(tenant: TenantRecord): Command {
  */
 export function deleteTenant(): Command {
   return async (write) => {
+    await notingAdministered(write);
     await write(
       'delete_former_applications',
       'DELETE FROM directory.former_application WHERE tenant_id = $1',

@@ -1,4 +1,5 @@
-import { adminRoles } from '@tessera/oauth';
+import { administratorRole, adminRoles } from '@tessera/oauth';
+import { notingAdministered } from '../bootstrap/administered.postgres.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { personValidFrom, validFromAfter, type Command } from '../store/command.ts';
@@ -74,6 +75,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
        FROM jsonb_to_recordset($2::jsonb) AS r("userId" text, role text, position integer)`,
       rolesGiven,
     );
+    if (builtIn.has(administratorRole)) await notingAdministered(write);
   };
 }
 
@@ -105,6 +107,7 @@ export function deleteUsers(users: readonly UserRecord[]): Command {
     record,
   }));
   return async (write) => {
+    if (users.some(({ roles }) => roles.includes(administratorRole))) await notingAdministered(write);
     await write(
       'delete_users',
       `WITH deleted AS (

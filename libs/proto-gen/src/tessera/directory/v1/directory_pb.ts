@@ -3495,7 +3495,7 @@ export const DirectoryAdminService: GenService<{
   /**
    * CreateFirstAdministrator makes a person with the role tessera.administrator in the operator tenant, which it makes too if there is none.
    * Without a password it returns a link that sets one, once and within a day; each call ends the link before. FAILED_PRECONDITION if an
-   * administrator has a password, if another person has the user name, or without an operator tenant.
+   * administrator of that tenant has, or ever had, something to sign in with or another link, if another person has the user name, or without an operator tenant.
    *
    * @generated from rpc tessera.directory.v1.DirectoryAdminService.CreateFirstAdministrator
    */
