@@ -24,7 +24,7 @@ async function deployment() {
   const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
   const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
   await tessera(`apply --file ${file(state)}`, environment);
-  const people = `SELECT username, owner, user_id, password_hash FROM directory.user_account ORDER BY username`;
+  const people = `SELECT username, owner, user_id, password_hash, status FROM directory.user_account ORDER BY username`;
   return {
     run: (words: string, input = '') => tessera(words, environment, undefined, input),
     people: async () => rows(DATABASE_URL, people) as Promise<Readonly<Record<string, string | null>>[]>,
@@ -39,6 +39,25 @@ const report = [
   expect.stringMatching(/^left out: passwordHash of user carol: must be a hash by argon2/),
   expect.stringMatching(/^left out: user bob: shares a user name, e-mail address or phone number/),
 ];
+
+it('nobody comes with a status that is not known, and the line says what to write', async () => {
+  const { run, people } = await deployment();
+  const text = 'username,status\nada,Disabled\nbob,LOCKED\ncarol,ausgeschieden\ndora,Active\n';
+  const { said, code } = await run('import csv - --tenant acme --owner import:ours', text);
+  expect([code, said.trimEnd().split('\n')]).toEqual([
+    0,
+    [
+      expect.stringMatching(/^left out: user carol: status must be .*active.*disabled.*locked/),
+      'acme: 3 created, 0 updated, 0 deleted',
+    ],
+  ]);
+  expect((await people()).map(({ username, status }) => [username, status])).toEqual([
+    ['ada', 'disabled'],
+    ['bob', 'locked'],
+    ['dora', 'active'],
+    ['eve', 'active'],
+  ]);
+});
 
 it('people come with their hashes; each thing left out has a line; again, nothing changes', async () => {
   const { run, people } = await deployment();

@@ -66,6 +66,27 @@ describe('what the declared state refuses', () => {
     expect(given.applications).toHaveLength(1);
   });
 
+  it.each([
+    ['users[0]', 'status', 'ausgeschieden', 'user ada'],
+    ['applications[0]', 'status', 'Disabled', 'application web'],
+    ['applications[0]', 'allowedRoles', ['clerk', ''], 'application web'],
+    ['applications[0]', 'authenticationPolicy', 'strong', 'application web'],
+    ['applications[0]', 'thirdParty', 'yes', 'application web'],
+    ['applications[0]', 'pkce', 'always', 'application web'],
+    ['applications[0]', 'authenticatedStart', 'always', 'application web'],
+  ])('is the record if it restricts it: %s.%s', (record, key, value, name) => {
+    const given = records();
+    const [list, index] = [record.slice(0, -3) as 'users' | 'applications', 0];
+    const entry = given[list][index] ?? {};
+    entry[key] = value;
+    const path = Array.isArray(value) ? `${key}[1]` : key;
+    const lines = leaveOut(given, [
+      { key: `tenants[0].${record}.${path}`, message: 'must be another value' },
+    ]);
+    expect(lines).toEqual([`${name}: ${path} must be another value`]);
+    expect(given[list]).not.toContain(entry);
+  });
+
   it('is nothing if it concerns the tenant or the document', () => {
     for (const key of ['tenants[0].name', ''])
       expect(leaveOut(records(), [{ key, message: 'is required' }])).toBeUndefined();

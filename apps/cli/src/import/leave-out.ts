@@ -27,6 +27,15 @@ const required = new Set([
   'type',
   'username',
 ]);
+/** What restricts a record: it has no access that it did not have where it comes from, so the record goes. */
+const restricting = new Set([
+  'allowedRoles',
+  'authenticatedStart',
+  'authenticationPolicy',
+  'pkce',
+  'status',
+  'thirdParty',
+]);
 /** Of these a part can be left out. */
 const divisible = new Set([
   'address',
@@ -91,7 +100,7 @@ function removed(node: Entry, path: string, kind: string): boolean {
       return true;
     }
   }
-  if (required.has(key) || required.has(`${key} of ${kind}`)) return false;
+  if (required.has(key) || required.has(`${key} of ${kind}`) || restricting.has(key)) return false;
   Reflect.deleteProperty(node, key);
   Reflect.deleteProperty(node, companions[key] ?? '');
   return true;

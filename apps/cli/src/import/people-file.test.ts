@@ -32,16 +32,65 @@ describe('people in CSV', () => {
   });
 });
 
+describe('the status of people', () => {
+  it('is read in any case, as is its key, from CSV and JSON', () => {
+    const eve = { username: 'eve', status: 'disabled', roles: ['clerk'] };
+    expect(peopleInCsv('Username,STATUS,Roles\neve, Disabled ,clerk\n')).toEqual({
+      users: [eve],
+      leftOut: [],
+    });
+    expect(peopleInJson('[{"Username": "eve", "Status": "DISABLED", "roles": ["clerk"]}]')).toEqual({
+      users: [eve],
+      leftOut: [],
+    });
+  });
+
+  it.each([
+    'active',
+    'enabled',
+    'isActive',
+    'is_enabled',
+    'accountEnabled',
+    'Account Status',
+    'disabled',
+    'blocked',
+    'userState',
+    'locked',
+    'suspended',
+    'deactivated',
+    'expires_at',
+  ])('leaves a person out who has it as %s, whatever it says', (key) => {
+    const line = `user eve: ${key} is not a known key. Write status: active, disabled or locked`;
+    const leftOut = [`${key} of 1 people: is not a known key`, line];
+    expect(peopleInCsv(`username,${key}\neve,yes\nbob,\n`)).toEqual({
+      users: [{ username: 'bob' }],
+      leftOut,
+    });
+    expect(peopleInJson(JSON.stringify([{ username: 'eve', [key]: false }, { username: 'bob' }]))).toEqual({
+      users: [{ username: 'bob' }],
+      leftOut,
+    });
+  });
+
+  it('leaves a person out who has it twice', () => {
+    const { users, leftOut } = peopleInJson(
+      '[{"username": "eve", "Status": "active", "status": "disabled"}]',
+    );
+    expect(users).toEqual([]);
+    expect(leftOut[1]).toContain('user eve: Status is not a known key');
+  });
+});
+
 describe('people in JSON', () => {
   it('are a list, or the users of an object; references to files and unknown keys are left out', () => {
     const ada = { username: 'ada', attributes: { team: ['sea'] } };
-    const users = [ada, { ...ada, passwordFromFile: '/etc/passwd', blocked: true }, 7];
+    const users = [ada, { ...ada, passwordFromFile: '/etc/passwd', shoe: 42 }, 7];
     expect(peopleInJson(JSON.stringify({ users }))).toEqual({
       users: [ada, ada],
       leftOut: [
         'user number 3: is not a set of keys',
         'passwordFromFile of 1 people: is not a known key',
-        'blocked of 1 people: is not a known key',
+        'shoe of 1 people: is not a known key',
       ],
     });
     expect(peopleInJson('[]')).toEqual({ users: [], leftOut: [] });

@@ -12,6 +12,11 @@ interface People {
 const known: ReadonlySet<string> = new Set(declaredUserKeys);
 const yesOrNo = new Set(['emailVerified', 'phoneNumberVerified']);
 const listSeparator = ';';
+/** The keys in any case, as other products write them. */
+const keysInLowerCase = new Map(declaredUserKeys.map((key) => [key.toLowerCase(), key]));
+/** What other products say in place of `status`, without its separators: nobody knows which value lets a person in. */
+const otherStatuses =
+  /^(?:is)?(?:(?:account|user)?(?:active|enabled?|disabled?|blocked|locked|suspended|deactivated|deleted|banned|archived|state|status)|expire[sd](?:at|on)?)$/;
 
 /** Reads a JSON array of users of the declared state, or an object with this array as `users`. Throws CommandError. */
 export function peopleInJson(text: string): People {
@@ -27,7 +32,8 @@ export function peopleInJson(text: string): People {
   if (!Array.isArray(list)) throw new CommandError('The file has no list of people.');
   const leftOut: string[] = [];
   const entries = list.flatMap((value: unknown, index) => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return [{ ...value }];
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return [normalized({ ...value })];
     leftOut.push(`user number ${index + 1}: is not a set of keys`);
     return [];
   });
@@ -40,7 +46,7 @@ export function peopleInJson(text: string): People {
  * one of those, roles with `;` between them. An empty cell is no value. Throws CommandError.
  */
 export function peopleInCsv(text: string): People {
-  return knownPart(rowsOf(text).map(entryOf));
+  return knownPart(rowsOf(text).map((row) => entryOf(normalized(row))));
 }
 
 function rowsOf(text: string): Record<string, string>[] {
@@ -70,17 +76,37 @@ function valueOf(column: string, cell: string): unknown {
   return yesOrNo.has(column) && /^(true|false)$/i.test(cell) ? cell.toLowerCase() === 'true' : cell;
 }
 
-/** Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of one's own. */
+/**
+ * Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of one's own. A person with a status
+ * under another name is left out, whatever it is.
+ */
 function knownPart(entries: readonly Entry[]): People {
   const unknown = new Map<string, number>();
-  const users = entries.map((entry) => {
-    const kept = Object.entries(entry).filter(([key]) => {
-      if (!known.has(key)) unknown.set(key, (unknown.get(key) ?? 0) + 1);
-      return known.has(key);
-    });
-    const user: Entry = Object.fromEntries(kept);
-    return 'username' in user || !('email' in user) ? user : { username: user['email'], ...user };
+  const withOtherStatus: string[] = [];
+  const users = entries.flatMap((entry, index) => {
+    const others = Object.keys(entry).filter((key) => !known.has(key));
+    for (const key of others) unknown.set(key, (unknown.get(key) ?? 0) + 1);
+    const user: Entry = Object.fromEntries(Object.entries(entry).filter(([key]) => known.has(key)));
+    const named = 'username' in user || !('email' in user) ? user : { username: user['email'], ...user };
+    const status = others.find((key) => otherStatuses.test(key.toLowerCase().replaceAll(/[^a-z]/g, '')));
+    if (status === undefined) return [named];
+    const name = typeof named['username'] === 'string' ? named['username'] : `number ${index + 1}`;
+    withOtherStatus.push(
+      `user ${name}: ${status} is not a known key. Write status: active, disabled or locked`,
+    );
+    return [];
   });
   const leftOut = [...unknown].map(([key, count]) => `${key} of ${count} people: is not a known key`);
-  return { users, leftOut };
+  return { users, leftOut: [...leftOut, ...withOtherStatus] };
+}
+
+/** The entry with its keys and its status in the case that the declared state has; of two keys that then were one, the second stays. */
+function normalized<T>(given: Readonly<Record<string, T>>): Record<string, T | string> {
+  const entry: Record<string, T | string> = {};
+  for (const [key, value] of Object.entries(given)) {
+    const known = keysInLowerCase.get(key.toLowerCase()) ?? key;
+    const name = key !== known && (known in given || known in entry) ? key : known;
+    entry[name] = name === 'status' && typeof value === 'string' ? value.trim().toLowerCase() : value;
+  }
+  return entry;
 }
