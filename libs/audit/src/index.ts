@@ -14,4 +14,5 @@ export { auditPage, auditPageToken } from './search/audit-page.ts';
 export { personEvents, type PersonEvent } from './search/person-events.ts';
 export { auditRoute } from './search/search-audit.ts';
 export { startAuditPurge } from './audit-purge.ts';
+export { refusalDetails } from './refusal-details.ts';
 export { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';

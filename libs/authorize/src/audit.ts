@@ -1,4 +1,5 @@
-import { auditRow } from '@tessera/audit';
+import { auditRow, refusalDetails } from '@tessera/audit';
+import { receivedUri, type Refusal as LoggedRefusal } from '@tessera/oauth';
 import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
@@ -47,8 +48,13 @@ export interface AuthorizeAudit {
   signInFailed(from: BrowserCall, failed: FailedSignIn): void;
   signInLimited(from: BrowserCall, failed: FailedSignIn, rule: string): void;
   codeIssued(from: BrowserCall, grant: UserGrant, codeReference: string): void;
-  codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void;
-  logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
+  codeRefused(
+    request: FailedRedemption,
+    outcome: Refused,
+    codeReference: string,
+    refusal: Pick<LoggedRefusal, 'received' | 'hint'>,
+  ): void;
+  logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string, uri: string): void;
   signedIn(from: BrowserCall, session: NewSessionRecord, clientId: string): AuditRow[];
   sessionEnded(
     from: BrowserCall,
@@ -137,7 +143,8 @@ function refusals(batch: AuditBatch) {
     requestRejected(from: BrowserCall, { error, phase, record }: Refusal): void {
       const known =
         record === undefined ? {} : whose(record.application.tenantId, record.application.clientId);
-      failure(from, 'authorize.rejected', { reason: error.code, ...known, details: { phase } });
+      const details = refusalDetails(error.refusal, { phase });
+      failure(from, 'authorize.rejected', { reason: error.code, ...known, ...details });
     },
     loginRequired(from: BrowserCall, tenantId: string, clientId: string): void {
       failure(from, 'authorize.rejected', {
@@ -175,10 +182,11 @@ function refusals(batch: AuditBatch) {
     signInLimited(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn, rule: string): void {
       failure(from, 'ratelimit.exceeded', { reason: rule, ...whose(tenantId, clientId), ...whoFailed(who) });
     },
-    logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void {
+    logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string, uri: string): void {
       failure(from, 'logout.redirect.rejected', {
         reason: 'not_registered',
         ...whose(tenantId, clientId),
+        details: { received: receivedUri(uri) },
       });
     },
   };
@@ -197,7 +205,12 @@ function codeEvents(batch: AuditBatch) {
         grantId: codeReference,
       });
     },
-    codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void {
+    codeRefused(
+      request: FailedRedemption,
+      outcome: Refused,
+      codeReference: string,
+      refusal: Pick<LoggedRefusal, 'received' | 'hint'>,
+    ): void {
       const event = eventOfRefusedCode[outcome];
       if (event === undefined) return;
       batch.add({
@@ -207,6 +220,7 @@ function codeEvents(batch: AuditBatch) {
         ...whose(request.tenantId, request.clientId),
         actor: { type: 'client', id: request.clientId },
         grantId: codeReference,
+        ...refusalDetails(refusal),
         requestId: request.requestId,
         ipAddress: request.ipAddress,
       });

@@ -1,7 +1,8 @@
-import { auditRow } from '@tessera/audit';
+import { auditRow, refusalDetails } from '@tessera/audit';
 import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
-import type { ErrorCode } from '@tessera/oauth';
+import { ClientRefusal } from '@tessera/directory-client';
+import type { OAuthError } from '@tessera/oauth';
 import type { Delivery } from './delivery/delivery-store.ts';
 import { reference } from './digest.ts';
 import type { FailureRule } from './store/grant-store.ts';
@@ -30,7 +31,7 @@ export interface DeviceAudit {
   unprompted(trail: Trail, request: GrantRequest, unprompted: Unprompted): void;
   /** The end of a delivery; `reason` says why it failed. */
   delivered(delivery: Delivery, reason: string | undefined): AuditRow;
-  startRefused(trail: Trail, client: RequestingClient, reason: ErrorCode): void;
+  startRefused(trail: Trail, client: RequestingClient, error: OAuthError): void;
   limited(trail: Trail, client: RequestingClient, rule: string): void;
   userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void;
   userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: FailureRule['name']): void;
@@ -118,9 +119,12 @@ function startEvents(batch: Pick<AuditBatch, 'add'>) {
         details: { login_hint_hash: hintReference },
       });
     },
-    startRefused(trail: Trail, client: RequestingClient, reason: ErrorCode): void {
-      const event = reason === 'invalid_client' ? 'client.auth_failed' : `${flowOf[client.kind]}.rejected`;
-      batch.add({ event, outcome: 'failure', reason, ...trail, ...ofRequestingClient(client) });
+    startRefused(trail: Trail, client: RequestingClient, error: OAuthError): void {
+      const { code, cause, refusal } = error;
+      const event = code === 'invalid_client' ? 'client.auth_failed' : `${flowOf[client.kind]}.rejected`;
+      const reason = cause instanceof ClientRefusal ? cause.reason : code;
+      const who = ofRequestingClient(client);
+      batch.add({ event, outcome: 'failure', reason, ...trail, ...who, ...refusalDetails(refusal) });
     },
     limited(trail: Trail, client: RequestingClient, rule: string): void {
       batch.add({

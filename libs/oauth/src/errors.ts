@@ -55,12 +55,35 @@ export function isErrorCode(value: string): value is ErrorCode {
   return Object.hasOwn(errorTable, value);
 }
 
-/** What the access log says of a refused request. Texts of ours and the identifier of a known client: never what the request has. */
+/**
+ * What the access log and the audit trail say of a refused request: texts of ours, the identifier of a known client, and of what the request
+ * has only `received`.
+ */
 export interface Refusal {
   readonly clientId?: string | undefined;
   /** The check that failed. */
   readonly phase?: string | undefined;
   readonly reason?: string | undefined;
+  /** The value that was refused, from `receivedText` or `receivedUri`. Never one that may be a secret. */
+  readonly received?: string | undefined;
+  /** What its sender may change, a sentence. */
+  readonly hint?: string | undefined;
+}
+
+const mostReceived = 200;
+
+/** The start of a value of a request, for the log and the audit trail, which escape what acts on a screen. */
+export function receivedText(value: string): string {
+  return value.length > mostReceived ? `${value.slice(0, mostReceived)}...` : value;
+}
+
+/** The same of a URI, without user, fragment and the values of its query: they may hold secrets. */
+export function receivedUri(uri: string): string {
+  const open = uri
+    .replace(/#.*$/s, '')
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1')
+    .replace(/([?&][^=&]*)=[^&]*/g, '$1=...');
+  return receivedText(open);
 }
 
 export interface OAuthErrorOptions {

@@ -6,7 +6,7 @@
  *     runInSpan ─> traces/tracing ─> allow-list ─> reporting ──> collector; nothing is loaded while traces are off
  */
 export { logConsole } from './log/console.ts';
-export { errorMessage, sqlState } from './log/serialize-error.ts';
+export { errorMessage, errorReason, sqlState } from './log/serialize-error.ts';
 export { limitRepeats } from './log/repeats.ts';
 export type { RepeatedWarnings } from './log/repeats.ts';
 export { firstCharacters, readsAsSecret, withoutTokens } from './log/texts.ts';

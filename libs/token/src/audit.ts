@@ -1,4 +1,4 @@
-import type { AuditBatch } from '@tessera/audit';
+import { refusalDetails, type AuditBatch } from '@tessera/audit';
 import { ClientRefusal } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
@@ -76,7 +76,8 @@ export async function auditDenied<T>(
     if (error instanceof OAuthError && !unaudited.has(error.code) && !isAudited(error)) {
       const event = eventNames[error.code] ?? 'token.denied';
       const reason = auditReasonOf(error) ?? error.code;
-      audit.add({ event, outcome: 'failure', reason, requestId, ...request });
+      const details = refusalDetails(error.refusal, request.details);
+      audit.add({ event, outcome: 'failure', reason, requestId, ...request, ...details });
     }
     throw error;
   }

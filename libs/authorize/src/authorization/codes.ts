@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { ClientRedirect } from '@tessera/oauth';
-import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
+import {
+  authorizationResponse,
+  codeChallenge,
+  isCodeVerifier,
+  OAuthError,
+  receivedUri,
+  type Refusal,
+} from '@tessera/oauth';
 import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
 import { digest } from '../browser-call.ts';
@@ -106,8 +113,9 @@ export function createCodes(deps: {
         confidential: request.confidential,
       });
       if (redemption.outcome !== 'granted') {
-        audit.codeRefused(request, redemption.outcome, reference(codeHash));
-        throw invalidGrant(redemption.outcome);
+        const refusal = receivedOf(redemption.outcome, request.redirectUri);
+        audit.codeRefused(request, redemption.outcome, reference(codeHash), refusal);
+        throw invalidGrant(redemption.outcome, refusal);
       }
       failpoint('code.taken');
       const { grant, takenBefore, burnt } = redemption;
@@ -146,9 +154,15 @@ function reference(codeHash: string): string {
   return codeHash.slice(0, 8);
 }
 
-function invalidGrant(cause: string): OAuthError {
+function receivedOf(outcome: string, redirectUri: string): Refusal {
+  if (outcome !== 'wrong_redirect_uri') return {};
+  const hint = 'It must be the redirect URI of the authorization request.';
+  return { received: receivedUri(redirectUri), hint };
+}
+
+function invalidGrant(cause: string, refusal: Refusal = {}): OAuthError {
   return new OAuthError('invalid_grant', 'The authorization code is invalid, expired or already used.', {
     cause,
-    refusal: { reason: cause },
+    refusal: { ...refusal, reason: cause },
   });
 }

@@ -219,15 +219,17 @@ describe('unavailability and audit', () => {
     }
   });
 
-  it('audits every rejection with its code and phase, without a value of the request', async () => {
+  it('audits every rejection with its code, its phase and what was refused, without any other value of the request', async () => {
     const person = newPerson(world);
     const rowsOfPerson = async () =>
       (await world.audited('authorize.rejected', 0)).filter(
         ({ ipAddress }) => ipAddress === person.ipAddress,
       );
     await person.start({ client_id: 'nobody' }).catch(() => undefined);
-    await person.start({ redirect_uri: 'https://evil.example/canary' }).catch(() => undefined);
-    await person.start({ scope: 'canary', nonce: 'canary' });
+    await person
+      .start({ redirect_uri: 'https://user:canary@evil.example/cb?state=canary#canary' })
+      .catch(() => undefined);
+    await person.start({ scope: 'no.such', nonce: 'canary' });
     await expect.poll(async () => (await rowsOfPerson()).length).toBeGreaterThanOrEqual(3);
     const rows = await rowsOfPerson();
     const refusals = rows.map(({ reason, details, clientId }) => ({ reason, details, clientId }));
@@ -235,8 +237,16 @@ describe('unavailability and audit', () => {
     expect(refusals).toEqual(
       expect.arrayContaining([
         { reason: 'invalid_request', details: { phase: 'application' }, clientId: undefined },
-        { reason: 'invalid_request', details: { phase: 'redirect_uri' }, clientId: web.clientId },
-        { reason: 'invalid_scope', details: { phase: 'scope' }, clientId: web.clientId },
+        {
+          reason: 'invalid_request',
+          details: {
+            phase: 'redirect_uri',
+            received: 'https://evil.example/cb?state=...',
+            hint: expect.any(String) as string,
+          },
+          clientId: web.clientId,
+        },
+        { reason: 'invalid_scope', details: { phase: 'scope', received: 'no.such' }, clientId: web.clientId },
       ]),
     );
     expect(JSON.stringify(rows)).not.toContain('canary');

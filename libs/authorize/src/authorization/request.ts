@@ -17,6 +17,7 @@ import {
   parseMaxAge,
   parseScope,
   promptValues,
+  receivedUri,
 } from '@tessera/oauth';
 import type {
   AuthorizationRequest as Form,
@@ -218,10 +219,16 @@ async function checkApplication(draft: Draft, { directory, call, tenantId }: Loo
 }
 
 function checkRedirectUri(draft: Draft): void {
-  if (!matchesRegistered(settled(draft.record).application.redirectUris, settled(draft.form).redirectUri)) {
-    throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');
+  const { redirectUri } = settled(draft.form);
+  if (!matchesRegistered(settled(draft.record).application.redirectUris, redirectUri)) {
+    throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.', {
+      refusal: { received: receivedUri(redirectUri), hint: exactly },
+    });
   }
 }
+
+const exactly =
+  'It must equal a redirect URI of the application: scheme, host, port, path, trailing slash and query.';
 
 /** Browsers lose the form's body when they hand a URI to an app, so the error goes in the query. */
 function checkResponseMode(draft: Draft): void {

@@ -56,7 +56,7 @@ export function createLogout(deps: {
     const { postLogoutRedirectUri: asked, state, refuseFallback } = request;
     const added = { state, loggedOut: !refuseFallback };
     if (asked !== '' && matchesRegistered(logoutRedirectUris, asked)) return logoutLocation(asked, added);
-    if (asked !== '') audit.logoutRedirectRejected(from, tenantId, clientId);
+    if (asked !== '') audit.logoutRedirectRejected(from, tenantId, clientId, asked);
     if (asked !== '' && request.refuseUnregistered) return undefined;
     const [fallback] = logoutRedirectUris;
     return fallback === undefined || refuseFallback ? '' : logoutLocation(fallback, added);

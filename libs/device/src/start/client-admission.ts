@@ -111,7 +111,7 @@ export function createClientAdmission(deps: {
         return await work(client);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
-        if (isRefusal(error)) audit.startRefused(trail, starter, error.code);
+        if (isRefusal(error)) audit.startRefused(trail, starter, error);
         const phase = starter.tenantId === undefined ? 'client' : 'parameters';
         throw refusedClient(error, directory, { clientId: request.clientId, phase, reason: undefined });
       }

@@ -101,15 +101,18 @@ it('accepts only the client types that the endpoint allows (RFC 6749 §2.1)', as
         error instanceof OAuthError && error.cause instanceof ClientRefusal ? error.cause.reason : error,
     );
   expect(await accepted('service', 'confidential', secretOf('service'))).toBe('service');
-  expect(await accepted('service', 'confidential')).toBe('invalid_client');
+  expect(await accepted('service', 'confidential')).toBe('no_secret');
   expect(await accepted('spa', 'confidential')).toBe('public_client');
-  expect(await accepted('service', 'public')).toBe('invalid_client');
+  expect(await accepted('service', 'public')).toBe('no_secret');
   expect(await accepted('spa', 'public')).toBe('spa');
   expect(await accepted('service', 'identified')).toBe('service');
-  expect(await accepted('service', 'identified', 'wrong')).toBe('invalid_client');
+  expect(await accepted('service', 'identified', 'wrong')).toBe('secret_mismatch');
+  expect(await accepted('spa', 'identified', 'any')).toBe('unexpected_secret');
   expect(await accepted('spa', 'identified')).toBe('spa');
-  expect(await accepted('off', 'identified')).toBe('invalid_client');
-  expect(await accepted('unknown', 'identified')).toBe('invalid_client');
+  expect(await accepted('off', 'identified')).toBe('application_inactive');
+  expect(await accepted('off', 'identified', secretOf('off'))).toBe('application_inactive');
+  expect(await accepted('unknown', 'identified')).toBe('unknown_client');
+  expect(await accepted('unknown', 'identified', 'any')).toBe('unknown_client');
 });
 
 it('refuses every failed authentication with the same invalid_client (RFC 6749 §5.2)', async () => {

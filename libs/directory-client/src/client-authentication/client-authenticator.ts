@@ -20,12 +20,26 @@ import type {
 } from '../directory-client-types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
+/** Why a client is refused, and what may be changed. */
+const hints = {
+  unknown_client: 'No application has this client_id. Its tenant may have another issuer.',
+  application_inactive: 'The application or its tenant is disabled.',
+  secret_mismatch:
+    'It is none of the secrets of the application. tessera secret list says when each was declared and expires.',
+  no_secret: 'The application is confidential. Send its secret as client_secret_basic or client_secret_post.',
+  unexpected_secret: 'The application is public. Send no secret, or declare it confidential.',
+  public_client: 'This is for confidential applications.',
+  other_issuer: 'The tenant of the application is served at another issuer.',
+} as const;
+
+export type ClientRefusalReason = keyof typeof hints;
+
 /** Why a client was refused, for audit trails. The client never sees it. */
 export class ClientRefusal extends Error {
   override readonly name = 'ClientRefusal';
-  readonly reason: 'invalid_client' | 'public_client';
+  readonly reason: ClientRefusalReason;
 
-  constructor(reason: ClientRefusal['reason']) {
+  constructor(reason: ClientRefusalReason) {
     super(reason);
     this.reason = reason;
   }
@@ -44,7 +58,7 @@ export class ClientAuthenticator {
   readonly #cache: DirectoryCache;
   readonly #secrets: VerifiedSecrets;
   readonly #limiter: Limiter | undefined;
-  readonly #verifications = new SingleFlight<ApplicationRecord | undefined>();
+  readonly #verifications = new SingleFlight<Identified>();
 
   constructor(deps: {
     readonly directory: Client<typeof DirectoryService>;
@@ -64,7 +78,7 @@ export class ClientAuthenticator {
     call: CallOptions,
   ): Promise<ApplicationRecord> {
     const client = await this.#identify({ clientId, clientSecret, ipAddress }, accepts, call);
-    if (!isServedAt(client.tenant, at)) throw invalidClient('invalid_client');
+    if (!isServedAt(client.tenant, at)) throw invalidClient('other_issuer');
     return client;
   }
 
@@ -74,14 +88,13 @@ export class ClientAuthenticator {
     call: CallOptions,
   ): Promise<ApplicationRecord> {
     if (clientSecret !== '') {
-      return requireClient(
-        await this.#bySecret({ clientId, clientSecret, ipAddress }, call),
-        ApplicationType.CONFIDENTIAL,
-      );
+      const identified = await this.#bySecret({ clientId, clientSecret, ipAddress }, call);
+      if (typeof identified === 'string') throw invalidClient(identified);
+      return requireClient(identified, { secret: true });
     }
     const client = await this.#cache.application(clientId, call);
-    if (accepts === 'identified') return requireClient(client, client?.application.type);
-    const identified = requireClient(client, ApplicationType.PUBLIC);
+    if (accepts === 'identified') return requireClient(client, { secret: undefined });
+    const identified = requireClient(client, { secret: false });
     if (accepts === 'confidential') throw invalidClient('public_client');
     return identified;
   }
@@ -99,16 +112,16 @@ export class ClientAuthenticator {
     this.#verifications.forgetAll();
   }
 
-  /** The application that has this secret; undefined if the secret is wrong. */
+  /** The application that has this secret, or why it is refused. */
   async #bySecret(
     presented: { clientId: string; clientSecret: string; ipAddress: string },
     call: CallOptions,
-  ): Promise<ApplicationRecord | undefined> {
+  ): Promise<Identified> {
     const { clientId, clientSecret, ipAddress } = presented;
     const digest = this.#secrets.digest(clientId, clientSecret);
     if (this.#secrets.has(clientId, digest)) {
       if (this.#secrets.takeReport(clientId, digest)) void this.#reportUse(clientId, clientSecret);
-      return this.#cache.application(clientId, call);
+      return (await this.#cache.application(clientId, call)) ?? 'unknown_client';
     }
     // Concurrent requests with the same secret, as after a restart under load, are one attempt.
     return this.#verifications.run(`${digest} ${ipAddress}`, call, (flight, shared) =>
@@ -135,7 +148,7 @@ export class ClientAuthenticator {
     { clientId, clientSecret, digest, ipAddress }: SecretAttempt,
     call: CallOptions,
     flight: Flight,
-  ): Promise<ApplicationRecord | undefined> {
+  ): Promise<Identified> {
     const guess = new SecretGuess(this.#limiter);
     await guess.begin(clientId, ipAddress);
     let client: ApplicationRecord | undefined;
@@ -150,9 +163,10 @@ export class ClientAuthenticator {
       await guess.end('withdrawn');
       throw error;
     }
-    if (!verification.verified || !isAccepted(client, ApplicationType.CONFIDENTIAL)) {
+    const refused = refusedAs(client, { secret: true });
+    if (client === undefined || refused !== undefined || !verification.verified) {
       await guess.end('failed');
-      return undefined;
+      return refused ?? 'secret_mismatch';
     }
     if (!flight.forgotten) {
       const expiresAt = Number(verification.expiresAt);
@@ -163,23 +177,36 @@ export class ClientAuthenticator {
   }
 }
 
-function isAccepted(
+/** An application, or why its client is refused. */
+type Identified = ApplicationRecord | ClientRefusalReason;
+
+/**
+ * Why an application is refused; undefined if it is not.
+ * @param secret whether its client sent one; undefined: whoever names the client will do
+ */
+function refusedAs(
   client: ApplicationRecord | undefined,
-  type: ApplicationType | undefined,
-): client is ApplicationRecord {
-  return client !== undefined && client.application.type === type && isActive(client);
+  { secret }: { readonly secret: boolean | undefined },
+): ClientRefusalReason | undefined {
+  if (client === undefined) return 'unknown_client';
+  if (!isActive(client)) return 'application_inactive';
+  const { type } = client.application;
+  if (secret === true && type !== ApplicationType.CONFIDENTIAL) return 'unexpected_secret';
+  return secret === false && type !== ApplicationType.PUBLIC ? 'no_secret' : undefined;
 }
 
 function requireClient(
   client: ApplicationRecord | undefined,
-  type: ApplicationType | undefined,
+  sent: { readonly secret: boolean | undefined },
 ): ApplicationRecord {
-  if (isAccepted(client, type)) return client;
-  throw invalidClient('invalid_client');
+  const refused = refusedAs(client, sent);
+  if (client === undefined || refused !== undefined) throw invalidClient(refused ?? 'unknown_client');
+  return client;
 }
 
-function invalidClient(reason: ClientRefusal['reason']): OAuthError {
+function invalidClient(reason: ClientRefusalReason): OAuthError {
   return new OAuthError('invalid_client', 'Client authentication failed.', {
     cause: new ClientRefusal(reason),
+    refusal: { reason, hint: hints[reason] },
   });
 }

@@ -17,10 +17,10 @@ export const contractNotes: ReadonlySet<string> = new Set(['reasonRevoked']);
 
 /** Services name a missing parameter as the RFCs do; the caller knows it by the contract's name. */
 function inContractWords(message: string): string {
-  const missing = /^The parameter (\w+) is missing\.$/.exec(message)?.[1];
-  if (missing === undefined) return message;
+  const [sentence, missing] = /^The parameter (\w+) is missing\./.exec(message) ?? [];
+  if (sentence === undefined || missing === undefined) return message;
   const ours = [...contractNames.values()].find((name) => standardName(name) === missing);
-  return `The parameter ${ours ?? missing} is missing.`;
+  return `The parameter ${ours ?? missing} is missing.${message.slice(sentence.length)}`;
 }
 
 /** The envelope of a good answer. */

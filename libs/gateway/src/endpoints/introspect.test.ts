@@ -79,13 +79,16 @@ describe('POST /introspect', () => {
     expect((await ask(gateway, { headers: form, body: 'token=t' })).json()).toEqual({ active: false });
   });
 
-  it.each(['{}', '{"token":""}'])('answers 400 with the message of the contract to %s', async (body) => {
-    const answer = await ask(open(), { body });
-    expect([answer.statusCode, answer.json()]).toEqual([
-      400,
-      { isSuccess: false, error: 'invalid_request', message: 'Invalid request.' },
-    ]);
-  });
+  it.each(['{}', '{"token":""}', '{"client_id":"x"}'])(
+    'answers 400 with the message of the contract to %s',
+    async (body) => {
+      const answer = await ask(open(), { body });
+      expect([answer.statusCode, answer.json()]).toEqual([
+        400,
+        { isSuccess: false, error: 'invalid_request', message: 'Invalid request.' },
+      ]);
+    },
+  );
 
   it('answers 503 and never an inactive token while a store is unavailable', async () => {
     const gateway = open(() => {

@@ -88,7 +88,7 @@ describe('POST /token in the contract dialect', () => {
     },
   );
 
-  it.each(['password', 'urn:ietf:params:oauth:grant-type:device_code', 'Client_Credentials', ' ciba'])(
+  it.each(['password', 'urn:ietf:params:oauth:grant-type:unheard-of', 'Client_Credentials', ' ciba'])(
     'answers unsupported_grant_type to %j',
     async (grantType) => {
       const answer = await post(open(), { ...jsonRequest, grantType });
@@ -98,6 +98,67 @@ describe('POST /token in the contract dialect', () => {
       ]);
     },
   );
+});
+
+describe('POST /token with the names of the other dialect', () => {
+  const messageOf = async (answer: Awaited<ReturnType<typeof post>>) => {
+    const { message, error_description: description } = answer.json<Record<string, string>>();
+    return message ?? description;
+  };
+
+  it.each([
+    [
+      { grant_type: 'client_credentials' },
+      'The grant type is missing. JSON takes grantType, not grant_type.',
+    ],
+    [
+      { grantType: 'client_credentials', client_id: 'svc' },
+      'The client identifier is missing. JSON takes clientId, not client_id.',
+    ],
+    [
+      { ...jsonRequest, grantType: 'urn:ietf:params:oauth:grant-type:device_code' },
+      'The grant type is not supported. JSON takes device_code.',
+    ],
+  ])('in JSON says what JSON takes: %j', async (parameters, message) => {
+    expect(await messageOf(await post(open(), parameters))).toBe(message);
+  });
+
+  it.each([
+    [
+      { grantType: 'client_credentials' },
+      'The grant type is missing. A form takes grant_type, not grantType.',
+    ],
+    [
+      { grant_type: 'client_credentials', clientId: 'svc' },
+      'The client identifier is missing. A form takes client_id, not clientId.',
+    ],
+    [
+      { grant_type: 'device_code', client_id: 'svc', client_secret: 'x' },
+      'The grant type is not supported. A form takes urn:ietf:params:oauth:grant-type:device_code.',
+    ],
+  ])('in a form says what a form takes: %j', async (parameters, message) => {
+    expect(await messageOf(await post(open(), new URLSearchParams(parameters).toString()))).toBe(message);
+  });
+
+  it('says so too when a service refuses what it did not get, in the words of the dialect', async () => {
+    const gateway = open(() => {
+      throw new OAuthError('invalid_request', 'The parameter code_verifier is missing.');
+    });
+    const sent = { ...jsonRequest, grantType: 'authorization_code', code: 'c', code_verifier: 'v' };
+    expect(await messageOf(await post(gateway, sent))).toBe(
+      'The parameter codeVerifier is missing. JSON takes codeVerifier, not code_verifier.',
+    );
+  });
+
+  it('does not say so of other parameters, or of trouble', async () => {
+    const unavailable = open(() => {
+      throw new OAuthError('temporarily_unavailable', 'Later.');
+    });
+    expect(await messageOf(await post(unavailable, { ...jsonRequest, code_verifier: 'v' }))).toBe('Later.');
+    expect(await messageOf(await post(open(), { ...jsonRequest, grantType: '', some_other: 'v' }))).toBe(
+      'The grant type is missing.',
+    );
+  });
 });
 
 describe('POST /token in the standard dialect (RFC 6749 §5.1)', () => {

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { Dialect } from '../dialects/dialect.ts';
 import { dialectOf } from '../dialects/dialects.ts';
+import { withSpelling } from '../dialects/other-spelling.ts';
 import { requestParameters } from '../dialects/request-parameters.ts';
 import type { Gateway } from '../gateway.ts';
 import { methodsFor, type BodyRoute } from '../routes.ts';
@@ -19,7 +20,7 @@ export async function answerBody(
   gateway: Gateway,
 ): Promise<void> {
   requireMethod(route, request, reply);
-  const { type, parameters } = readBody(
+  const { type, parameters, names } = readBody(
     request,
     route.dialects.map((name) => mediaTypeOf[name]),
   );
@@ -28,18 +29,18 @@ export async function answerBody(
     throw new OAuthError('invalid_request', 'The Authorization header is given more than once.');
   }
   const dialect = dialectOf[type];
-  const answer = await route.handle(
-    {
-      incoming: request.incoming,
-      request,
-      dialect,
-      parameters: requestParameters(parameters, dialect),
-      query: rawQuery(request),
-      path: request.params as Record<string, string>,
-      authorization,
-    },
-    gateway,
-  );
+  const read = {
+    incoming: request.incoming,
+    request,
+    dialect,
+    parameters: requestParameters(parameters, dialect),
+    query: rawQuery(request),
+    path: request.params as Record<string, string>,
+    authorization,
+  };
+  const answer = await route.handle(read, gateway).catch((error: unknown) => {
+    throw withSpelling(error, names, dialect);
+  });
   reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
   sendJson(reply, JSON.stringify(answer));
 }

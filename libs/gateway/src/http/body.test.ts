@@ -79,8 +79,29 @@ describe('readBody', () => {
     expect(readBody(requestWith('json', json), both)).toEqual({
       type: 'json',
       parameters: new Map([['grantType', 'client_credentials']]),
+      names: new Set(['grantType']),
     });
     expect(readBody(requestWith('form', json), both).parameters.has('grantType')).toBe(false);
+  });
+
+  it.each([
+    ['text/plain', {}, 'The content type text/plain is not supported.'],
+    [
+      'application/json; charset=latin1',
+      {},
+      'The content type application/json; charset=latin1 is not supported.',
+    ],
+    ['text/\u001b[31m', {}, 'The content type is not supported.'],
+    [`text/${'x'.repeat(5000)}`, {}, 'The content type is not supported.'],
+    ['application/json', { 'content-encoding': 'gzip' }, 'The content encoding gzip is not supported.'],
+  ])('names the content type %s that came, and those that are taken', (contentType, headers, sentence) => {
+    const request = requestWith('json', Buffer.from('{}'), { 'content-type': contentType, ...headers });
+    const taken =
+      'This endpoint takes application/json or application/x-www-form-urlencoded, in UTF-8 and uncompressed.';
+    expect(() => readBody(request, both)).toThrow(`${sentence} ${taken}`);
+    expect(() => readBody(request, ['form'])).toThrow(
+      'This endpoint takes application/x-www-form-urlencoded, in UTF-8 and uncompressed.',
+    );
   });
 
   it('refuses compression and a type that the endpoint does not accept', () => {

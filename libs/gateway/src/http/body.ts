@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, receivedText } from '@tessera/oauth';
 import { contractNotes } from '../dialects/contract.ts';
 import { contractNames } from '../dialects/parameter-names.ts';
 import { parseForm, parseJson } from './parameters.ts';
@@ -15,6 +15,8 @@ export type MediaType = 'json' | 'form';
 export interface Body {
   readonly type: MediaType;
   readonly parameters: ReadonlyMap<string, string>;
+  /** Every name that was sent, those too that are ignored. */
+  readonly names: ReadonlySet<string>;
 }
 
 /** The members that a body of the contract may have. */
@@ -37,13 +39,18 @@ export function readBody(request: FastifyRequest, accepted: readonly MediaType[]
   const { headers } = request;
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (headers['content-type'] === undefined && bytes.length === 0) refuse('The request has no body.');
-  const type = mediaType(headers['content-type']);
-  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
-  if (type === undefined || !accepted.includes(type) || encoding !== 'identity') throw unsupported();
-  if (count(request.raw, 'content-type') > 1) throw unsupported();
+  const contentType = headers['content-type'] ?? '';
+  const type = mediaType(contentType);
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') throw unsupported('content encoding', encoding, accepted);
+  if (type === undefined || !accepted.includes(type))
+    throw unsupported('content type', contentType, accepted);
+  if (count(request.raw, 'content-type') > 1) throw unsupported('second content type', '', accepted);
   const text = decode(bytes);
-  const parameters = type === 'json' ? parseJson(text, contractMembers, contractNotes) : parseForm(text);
-  return { type, parameters };
+  const ignored = new Set<string>();
+  const parameters =
+    type === 'json' ? parseJson(text, contractMembers, contractNotes, ignored) : parseForm(text);
+  return { type, parameters, names: new Set([...parameters.keys(), ...ignored]) };
 }
 
 function decode(bytes: Buffer): string {
@@ -58,10 +65,22 @@ function refuse(message: string): never {
   throw new OAuthError('invalid_request', message);
 }
 
-function unsupported(): OAuthError {
+const mediaTypeNames: Readonly<Record<MediaType, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+};
+
+/** What is repeated of a header: the characters of media types and their parameters (RFC 9110 §8.3.1), which need no escape in JSON. */
+const showable = /^[\w!#$&^.+*/;= -]{1,100}$/;
+
+/** Names what came, and what the endpoint takes. */
+function unsupported(what: string, came: string, accepted: readonly MediaType[]): OAuthError {
+  const shown = showable.test(came) ? ` ${came}` : '';
+  const taken = accepted.map((type) => mediaTypeNames[type]).join(' or ');
   return new OAuthError(
     'unsupported_media_type',
-    'Unsupported content type or encoding. Send application/json or application/x-www-form-urlencoded, as the endpoint documents, in UTF-8 and uncompressed.',
+    `The ${what}${shown} is not supported. This endpoint takes ${taken}, in UTF-8 and uncompressed.`,
+    { refusal: { phase: what, received: receivedText(came) } },
   );
 }
 

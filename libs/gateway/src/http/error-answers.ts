@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger, RepeatedWarnings } from '@tessera/telemetry';
+import { errorReason, type Logger, type RepeatedWarnings } from '@tessera/telemetry';
 import { OAuthError, waitingPhase, type ErrorCode } from '@tessera/oauth';
 import { refusedByPeer } from '@tessera/rpc';
 import { overloaded } from '../server/load-shedding.ts';
@@ -36,13 +36,18 @@ export function asOAuthError(thrown: unknown, requestId: string, { log, warnings
     if (phase === waitingPhase) {
       if (reason !== undefined) warnings.warn(reason, { requestId, reason }, 'request refused');
     } else if (known.status >= 500 && known !== overloaded)
-      warnings.warn(causeOf(known), { requestId, err: known }, 'request failed');
+      warnings.warn(causeOf(known), { requestId, ...whyOf(known) }, 'request failed');
     return known;
   }
   const framework = frameworkError(thrown);
   if (framework !== undefined) return framework;
   log.error({ requestId, err: thrown }, 'unhandled error in a request');
   return new OAuthError('server_error', 'Internal server error.');
+}
+
+/** What is away is expected to be, and needs no stack. */
+function whyOf(error: OAuthError): { readonly reason: string } | { readonly err: OAuthError } {
+  return error.status === 503 ? { reason: errorReason(error) } : { err: error };
 }
 
 /** Failures with the same sentence and the same kind of cause are one. */

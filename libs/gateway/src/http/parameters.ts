@@ -52,13 +52,14 @@ function isDecodable(text: string): boolean {
 /**
  * Reads a JSON body, which must be one object. In it and in every object inside it a name may be given only once. The members
  * of `known` names must be strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). In the
- * members in `notes`, text that no store can hold is replaced; in others it is refused. Throws `invalid_request`; never repeats
- * what was sent.
+ * members in `notes`, text that no store can hold is replaced; in others it is refused. The members that are ignored go into `ignored`.
+ * Throws `invalid_request`; never repeats what was sent.
  */
 export function parseJson(
   text: string,
   known: ReadonlySet<string>,
   notes: ReadonlySet<string> = new Set(),
+  ignored: Set<string> = new Set(),
 ): Map<string, string> {
   const parameters = new Map<string, string>();
   /** The names so far of each object that is open, outermost first; an array has none. */
@@ -88,7 +89,9 @@ export function parseJson(
         if (names?.has(name) === true) refuse('A parameter is given more than once.');
         if (names?.size === maxParameters) refuse('The request has too many parameters.');
         names?.add(name);
-        if (open.length === 1) member = name;
+        if (open.length !== 1) return;
+        member = name;
+        if (!known.has(name)) ignored.add(name);
       },
       onLiteralValue: (value: unknown) => {
         if (open.length === 0) refuse('The body must be a JSON object.');

@@ -79,8 +79,8 @@ function logRequest(log: Logger, request: FastifyRequest, status: number, millis
   const { id: requestId, method, route = '(none)', incoming, span, failure: errorCode } = request;
   const ms = Math.round(milliseconds * 10) / 10;
   const { ipAddress } = incoming;
-  const { clientId, phase, reason } = request.refusal ?? {};
-  const refusal = { errorCode, clientId, phase, reason };
+  const { clientId, phase, reason, received, hint } = request.refusal ?? {};
+  const refusal = { errorCode, clientId, phase, reason, received, hint };
   const fields = { requestId, method, route, status, ms, ipAddress, ...traceFieldsOf(span), ...refusal };
   log.info(fields, 'request');
 }

@@ -1,4 +1,4 @@
-import { OAuthError } from '../errors.ts';
+import { OAuthError, receivedText, receivedUri } from '../errors.ts';
 
 /** Scopes that release claims about a user (OIDC Core §5.4): those of the contract, and `address`. */
 export const identityScopes: ReadonlySet<string> = new Set([
@@ -88,6 +88,7 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
       throw new OAuthError(
         'invalid_scope',
         `The scope ${name} is not known or not granted to this application.`,
+        { refusal: { received: receivedText(name) } },
       );
     }
     if (!personal && named !== '' && audience !== named) continue;
@@ -95,12 +96,15 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
     scopes.push(name);
   }
   if (scopes.length === 0) {
-    throw new OAuthError('invalid_scope', "None of the application's scopes match the request.");
+    throw new OAuthError('invalid_scope', "None of the application's scopes match the request.", {
+      refusal: { received: receivedText((request.requested ?? []).join(' ')) },
+    });
   }
   if (audiences.size > 1) {
     throw new OAuthError(
       'invalid_scope',
       'The scopes belong to several resources; name one with the resource parameter.',
+      { refusal: { received: receivedText(scopes.join(' ')) } },
     );
   }
   const [resource = named] = audiences;
@@ -124,7 +128,9 @@ export function grantResourcesFor(resource: string, available: readonly Availabl
 export function requireResource(resource: string, available: readonly AvailableScope[]): string {
   const declared = resource === '' ? '' : declaredResource(available, resource);
   if (declared !== undefined) return declared;
-  throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.');
+  throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.', {
+    refusal: { received: receivedUri(resource) },
+  });
 }
 
 /** The audience that equals a resource, where an empty path is the path `/` (RFC 3986 §6.2.3). The same text comes first. */
@@ -162,7 +168,9 @@ export function narrowScopes(granted: readonly string[], requested: readonly str
   const wanted = new Set(requested);
   const narrowed = granted.filter((name) => wanted.has(name));
   if (narrowed.length < wanted.size) {
-    throw new OAuthError('invalid_scope', 'The scope exceeds what was originally granted.');
+    throw new OAuthError('invalid_scope', 'The scope exceeds what was originally granted.', {
+      refusal: { received: receivedText(requested.join(' ')) },
+    });
   }
   return narrowed;
 }

@@ -38,5 +38,7 @@ export function detailOf(error: OAuthError): OAuthErrorDetail {
     refusedClientId: error.refusal?.clientId ?? '',
     refusedPhase: error.refusal?.phase ?? '',
     refusedReason: error.refusal?.reason ?? '',
+    refusedReceived: error.refusal?.received ?? '',
+    refusedHint: error.refusal?.hint ?? '',
   });
 }

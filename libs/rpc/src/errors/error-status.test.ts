@@ -42,7 +42,8 @@ test('the cause of an error is not sent', () => {
 });
 
 test('what the access log says of a refusal is sent along with the sentence for the client', () => {
-  const refusal = { clientId: 'acme-web', phase: 'redirect_uri', reason: 'not registered' };
+  const said = { received: 'https://acme.example/cb', hint: 'Register it.' };
+  const refusal = { clientId: 'acme-web', phase: 'redirect_uri', reason: 'not registered', ...said };
   for (const sent of [refusal, { ...refusal, clientId: undefined }, undefined]) {
     const error = new OAuthError('invalid_request', 'A sentence.', { refusal: sent });
     const received = fromStatus(toStatus(error), 'S/M');

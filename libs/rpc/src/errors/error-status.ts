@@ -61,10 +61,13 @@ function carriedError(status: Buffer, code: Code): PublicError | undefined {
       if (detail === undefined) continue;
       if (!isErrorCode(detail.code)) return notUnderstood(`the error ${detail.code}`);
       const { retryAfterSeconds, refusedClientId, refusedPhase, refusedReason } = detail;
+      const { refusedReceived, refusedHint } = detail;
       const refusal = {
         clientId: refusedClientId || undefined,
         phase: refusedPhase || undefined,
         reason: refusedReason || undefined,
+        received: refusedReceived || undefined,
+        hint: refusedHint || undefined,
       };
       return new OAuthError(detail.code, detail.message, {
         ...(retryAfterSeconds > 0 && { retryAfterSeconds }),

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable, type Refusal } from '@tessera/oauth';
 import type { Logger } from 'pino';
-import { errorMessage, limitRepeats, withoutTokens } from '@tessera/telemetry';
+import { errorReason, limitRepeats, withoutTokens } from '@tessera/telemetry';
 import type { Principal } from '../call.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
 import type { ServedCall } from '../hosts/served-call.ts';
@@ -69,12 +69,22 @@ export function isUnanswered(error: unknown): boolean {
 function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAuthError {
   if (error.cause === undefined && error.code !== 'server_error') return error;
   const level = logLevel(error);
-  // What a client did wrong needs a reason, not a stack.
-  const why =
-    level === 'info' && error.cause instanceof Error ? { reason: errorMessage(error.cause) } : { err: error };
-  log[level]({ ...where, errorCode: error.code, ...why }, 'call refused');
   const { code, message, retryAfterSeconds, refusal } = error;
+  // What a client did wrong, and a store that is away, need a reason, not a stack.
+  const why = level === 'error' ? { err: error } : { reason: reasonOf(error), ...saidOf(refusal) };
+  log[level]({ ...where, errorCode: code, ...why }, 'call refused');
   return new OAuthError(code, message, { retryAfterSeconds, refusal });
+}
+
+/** Its cause says more than its message, which is for the client. */
+function reasonOf(error: OAuthError): string {
+  const { cause } = error;
+  if (cause instanceof Error) return errorReason(cause);
+  return typeof cause === 'string' ? cause : error.message;
+}
+
+function saidOf({ received, hint }: Refusal = {}): Pick<Refusal, 'received' | 'hint'> {
+  return { ...(received !== undefined && { received }), ...(hint !== undefined && { hint }) };
 }
 
 function logLevel(error: OAuthError): 'error' | 'warn' | 'info' {
@@ -90,7 +100,8 @@ function refuseConnectError(error: ConnectError, log: Logger, where: object): Co
   const violations = fieldViolations(error);
   if (violations.length > 0) return invalidFields(violations, error.code);
   if (error.cause === undefined && error.details.length === 0) return error;
-  log.info({ ...where, errorCode: Code[error.code], err: error }, 'call refused');
+  const reason = error.cause instanceof Error ? errorReason(error.cause) : error.rawMessage;
+  log.info({ ...where, errorCode: Code[error.code], reason }, 'call refused');
   return new ConnectError(error.rawMessage, error.code);
 }
 

@@ -55,6 +55,19 @@ export function errorMessage(error: Error): string {
   return cleanText(error.message.replace(/,? with args beginning with:.*$/s, ''));
 }
 
+/** The messages of an error and of its causes in one text, for what is expected and needs no stack. */
+export function errorReason(error: Error): string {
+  const reasons: string[] = [];
+  let at: unknown = error;
+  for (let depth = 0; at instanceof Error && depth <= maxCauses; depth += 1) {
+    const message = errorMessage(at) || cleanText(at.name);
+    if (reasons.at(-1) !== message) reasons.push(message);
+    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined);
+  }
+  if (typeof at === 'string') reasons.push(cleanText(at));
+  return reasons.join(': ');
+}
+
 /** The first line of a stack repeats the message; the frames alone are kept. */
 function frames(error: Error): string {
   const lines = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));

@@ -256,7 +256,7 @@ describe('the token endpoint', () => {
     await codeOf(refused.refresh('garbage'));
     const events = (await refused.events()).map(({ event, reason }) => `${event} ${reason ?? ''}`.trim());
     expect(events.toSorted()).toEqual([
-      'client.auth_failed invalid_client',
+      'client.auth_failed unknown_client',
       'code.redeemed',
       'refresh.client_mismatch client_mismatch',
       'token.denied public_client',

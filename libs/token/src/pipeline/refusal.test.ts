@@ -23,11 +23,44 @@ const ask = (clientId: string, clientSecret: string) => {
   return on.token.exchange({ grantType: 'client_credentials', credentials, caller }, call());
 };
 
+const mismatch = {
+  reason: 'secret_mismatch',
+  hint: expect.stringContaining('none of the secrets') as string,
+};
+const unknown = {
+  reason: 'unknown_client',
+  hint: expect.stringContaining('No application has this client_id') as string,
+};
+
+it('tells a wrong, a missing, an unexpected secret and an unknown client apart in log and audit, not in the answer', async () => {
+  const introspect = (clientId: string, clientSecret: string) =>
+    on.introspection.introspect(
+      { token: 'x', caller, credentials: credentialsOf(clientId, clientSecret) },
+      call(),
+    );
+  const tries = [
+    ['web', 'x'.repeat(43), 'secret_mismatch'],
+    ['web', '', 'no_secret'],
+    ['spa', 'x'.repeat(43), 'unexpected_secret'],
+    ['never-seen', 'x'.repeat(43), 'unknown_client'],
+  ] as const;
+  const before = (await on.events()).length;
+  for (const [clientId, clientSecret, reason] of tries)
+    for (const work of [() => ask(clientId, clientSecret), () => introspect(clientId, clientSecret)]) {
+      const refused: unknown = await work().catch((error: unknown) => error);
+      expect(refused).toMatchObject({ message: 'Client authentication failed.', refusal: { reason } });
+    }
+  const rows = (await on.events()).slice(before);
+  expect(rows.map(({ reason }) => reason)).toEqual(tries.flatMap(([, , reason]) => [reason, reason]));
+  expect(rows.every(({ record }) => JSON.stringify(record['details']).includes('"hint":"'))).toBe(true);
+  expect(JSON.stringify(rows)).not.toContain('x'.repeat(43));
+});
+
 it('names a known client, the phase and the reason of a refused token request for the log', async () => {
   expect(await refusalOf(ask('web', 'x'.repeat(43)))).toEqual({
     clientId: 'web',
     phase: 'client',
-    reason: 'invalid_client',
+    ...mismatch,
   });
   expect(await refusalOf(on.exchange('spa', { grantType: 'client_credentials' }))).toEqual({
     clientId: 'spa',
@@ -40,6 +73,7 @@ it('names a known client, the phase and the reason of a refused token request fo
     clientId: 'service',
     phase: 'scope',
     reason: 'The scope no.such is not known or not granted to this application.',
+    received: 'no.such',
   });
   expect(await refusalOf(on.exchange('web', { grantType: 'authorization_code' }))).toEqual({
     clientId: 'web',
@@ -66,11 +100,14 @@ it('names the client of a refused introspection or revocation too', async () => 
       { token: 'x', caller, ignoreUnknown, credentials: credentialsOf(clientId, 'x'.repeat(43)) },
       call(),
     );
-  const refused = { phase: 'client', reason: 'invalid_client' };
   for (const ask of [introspect, (id: string) => revoke(id, false), (id: string) => revoke(id, true)]) {
-    expect(await refusalOf(ask('web'))).toEqual({ clientId: 'web', ...refused });
+    expect(await refusalOf(ask('web'))).toEqual({ clientId: 'web', phase: 'client', ...mismatch });
     const sent = 'a-secret-in-the-wrong-field-0123456789';
-    expect(await refusalOf(ask(sent))).toEqual({ clientId: 'unknown_client', ...refused });
+    expect(await refusalOf(ask(sent))).toEqual({
+      clientId: 'unknown_client',
+      phase: 'client',
+      ...unknown,
+    });
   }
 });
 
@@ -79,7 +116,7 @@ it('never repeats what was sent as client identifier, which may be a secret', as
     expect(await refusalOf(ask(sent, 'y'.repeat(43)))).toEqual({
       clientId: 'unknown_client',
       phase: 'client',
-      reason: 'invalid_client',
+      ...unknown,
     });
 });
 

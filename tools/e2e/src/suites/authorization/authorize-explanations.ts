@@ -51,16 +51,21 @@ export function authorizeExplanationsSuite(system: () => System): void {
       for (const [answer, expected] of [
         [
           await ask({ redirect_uri: 'https://evil.example/' }),
-          { clientId: 'acme-web', phase: 'redirect_uri', reason: /not registered/ },
+          {
+            clientId: 'acme-web',
+            phase: 'redirect_uri',
+            reason: /not registered/,
+            received: 'https://evil.example/',
+          },
         ],
         [
           await clientCredentials(http, 'acme-service', 'standard', wrong),
-          { clientId: 'acme-service', phase: 'client', reason: /invalid_client/ },
+          { clientId: 'acme-service', phase: 'client', reason: /secret_mismatch/ },
         ],
         [await clientCredentials(http, secret), { clientId: 'unknown_client', phase: 'client', reason: /./ }],
         [
           await clientCredentials(http, 'acme-service', 'contract', { scope: 'no.such' }),
-          { clientId: 'acme-service', phase: 'scope', reason: /not granted/ },
+          { clientId: 'acme-service', phase: 'scope', reason: /not granted/, received: 'no.such' },
         ],
       ] as const) {
         const id = answer.header('x-request-id') ?? '';
@@ -77,6 +82,7 @@ export function authorizeExplanationsSuite(system: () => System): void {
           clientId: expected.clientId,
           phase: expected.phase,
           reason: expect.stringMatching(expected.reason) as string,
+          ...('received' in expected && { received: expected.received }),
         });
         expect(answer.text).not.toMatch(/phase|unknown_client|acme-/);
       }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/kit/v1/error.proto.
  */
 export const file_tessera_kit_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tpdC92MS9lcnJvci5wcm90bxIOdGVzc2VyYS5raXQudjEimAEKEE9BdXRoRXJyb3JEZXRhaWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0SGQoRcmVmdXNlZF9jbGllbnRfaWQYBCABKAkSFQoNcmVmdXNlZF9waGFzZRgFIAEoCRIWCg5yZWZ1c2VkX3JlYXNvbhgGIAEoCSJTCgtFcnJvclN0YXR1cxIMCgRjb2RlGAEgASgFEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnliBnByb3RvMw", [file_google_protobuf_any]);
+  fileDesc("Chp0ZXNzZXJhL2tpdC92MS9lcnJvci5wcm90bxIOdGVzc2VyYS5raXQudjEiyAEKEE9BdXRoRXJyb3JEZXRhaWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0SGQoRcmVmdXNlZF9jbGllbnRfaWQYBCABKAkSFQoNcmVmdXNlZF9waGFzZRgFIAEoCRIWCg5yZWZ1c2VkX3JlYXNvbhgGIAEoCRIYChByZWZ1c2VkX3JlY2VpdmVkGAcgASgJEhQKDHJlZnVzZWRfaGludBgIIAEoCSJTCgtFcnJvclN0YXR1cxIMCgRjb2RlGAEgASgFEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnliBnByb3RvMw", [file_google_protobuf_any]);
 
 /**
  * OAuthErrorDetail carries one protocol error between services: what the client may be told, and what the gateway logs.
@@ -59,6 +59,19 @@ export type OAuthErrorDetail = Message<"tessera.kit.v1.OAuthErrorDetail"> & {
    * @generated from field: string refused_reason = 6;
    */
   refusedReason: string;
+
+  /**
+   * Of that line and of audit rows: the value that was refused, cut, and what its sender may change. Empty when absent, and from an
+   * earlier version.
+   *
+   * @generated from field: string refused_received = 7;
+   */
+  refusedReceived: string;
+
+  /**
+   * @generated from field: string refused_hint = 8;
+   */
+  refusedHint: string;
 };
 
 /**
