@@ -1,7 +1,7 @@
 import { announceAdministration, serveAdministration, type AdminConfig } from '@tessera/admin';
 import { opaqueValue, Secret, systemRandom } from '@tessera/kit';
 import type { Lifecycle, ProcessConfig, RpcConfig, Runtime } from '@tessera/process';
-import type { BuiltService, RpcCredentials } from '@tessera/rpc';
+import { createProver, type BuiltService, type RpcCredentials } from '@tessera/rpc';
 
 type Config = AdminConfig & RpcConfig & ProcessConfig;
 
@@ -29,8 +29,13 @@ export async function administer(
   const { TESSERA_DATA_DIR: directory, TESSERA_RPC_TOKEN: shared } = config;
   // A new one at each start: what an earlier process left in its file, if it was killed, is worth nothing.
   const token = shared ?? new Secret(opaqueValue('', systemRandom));
-  const credentials: RpcCredentials =
-    shared === undefined ? { kind: 'token', token, of: 'operator' } : { kind: 'token', token };
+  const prover = createProver(token, systemRandom);
+  const credentials: RpcCredentials = {
+    kind: 'token',
+    token,
+    prover,
+    ...(shared === undefined && { of: 'operator' }),
+  };
   const settings = { ...config, TESSERA_ADMIN_PORT: config.TESSERA_ADMIN_PORT ?? 0 };
   const server = await serveAdministration(admin, settings, { ...options, credentials });
   if (server === undefined) return;

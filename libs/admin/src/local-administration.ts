@@ -58,7 +58,8 @@ export async function findAdministration(dataDirectory: string): Promise<LocalAd
   return { target, token: new Secret(token) };
 }
 
-const loopback = /^(?:127\.0\.0\.1|\[::1\]|localhost):\d{1,5}$/;
+/** By number: a name may lead to two processes. */
+const loopback = /^(?:127\.0\.0\.1|\[::1\]):\d{1,5}$/;
 
 /** The text of a file that only its user can have written and can read, checked on the open file. */
 async function readOwn(path: string): Promise<string | undefined> {

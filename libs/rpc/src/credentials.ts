@@ -4,6 +4,7 @@ import type { Secret } from '@tessera/kit';
 
 import type { CallerName } from './call.ts';
 import type { CertificateFiles } from './client/channel/certificates.ts';
+import type { Prover } from './access/token-proof.ts';
 
 /** PEM files of one identity and of the authorities it trusts. They are read again when they change. */
 export interface CertificateFilePaths extends CertificateFiles {
@@ -23,7 +24,13 @@ export type RpcCredentials =
       /** Whose names certificates must have: `<caller>.<trust domain>`. Undefined: any domain will do. */
       readonly trustDomain?: string | undefined;
     } & CertificateFilePaths)
-  | { readonly kind: 'token'; readonly token: Secret; readonly of?: CallerName }
+  | {
+      readonly kind: 'token';
+      readonly token: Secret;
+      readonly of?: CallerName;
+      /** Of a server: lets callers prove that they know the token without sending it. */
+      readonly prover?: Prover;
+    }
   | { readonly kind: 'none' };
 
 /** How a server has its callers prove who they are. `bearer`: by access tokens alone, where a route takes them. */

@@ -9,6 +9,8 @@ import { ListRolesResponseSchema } from '@tessera/proto-gen/admin-roles';
 import { createCertificates } from '@tessera/test-kit/provision';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tessera } from '../testing/run-command.ts';
+import { Secret, systemRandom } from '@tessera/kit';
+import { createProver, nonceHeader, proofPath } from '@tessera/rpc';
 
 const issuer = 'https://id.example.com';
 const metadata = {
@@ -29,6 +31,9 @@ const device = {
   interval: 1,
 };
 
+/** Of a process with embedded stores. */
+const administration = createProver(new Secret('x'), systemRandom);
+
 interface Sent {
   readonly path: string;
   readonly form: Readonly<Record<string, string>>;
@@ -44,7 +49,11 @@ async function world(
   const sent: Sent[] = [];
   const replies = [...tokens];
   const fetchFrom: typeof fetch = async (url, init) => {
-    const { pathname } = new URL(url instanceof Request ? url.url : url);
+    const { pathname, port } = new URL(url instanceof Request ? url.url : url);
+    if (pathname === proofPath) {
+      const nonce = new Headers(init?.headers).get(nonceHeader) ?? '';
+      return Response.json(administration.prove(nonce, Number(port)));
+    }
     if (pathname.includes('/.well-known/')) return Response.json(metadata);
     sent.push({
       path: pathname,
@@ -116,13 +125,15 @@ describe('tessera login', () => {
     ['api.evil.example:80', 'http://127.0.0.1:9002'],
     ['127.0.0.1.evil.example:80', 'http://127.0.0.1:9002'],
     ['127.0.0.1:80@evil.example:80', 'http://127.0.0.1:9002'],
+    ['localhost:9999', 'http://127.0.0.1:9002'],
+    ['127.0.0.1:9999', 'http://127.0.0.1:9002', 'the token of a process that has ended'],
   ])(
     'goes to the process whose data directory is at hand on this machine alone: %s',
-    async (target, expected) => {
+    async (target, expected, token = 'x') => {
       const { run, file } = await world([answer('at1', 600)]);
       const folder = join(file, '..', '..', 'data');
       await mkdir(folder);
-      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token: 'x' }), {
+      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token }), {
         mode: 0o600,
       });
       const { code, said } = await run(`login --no-qr --issuer ${issuer}`, { TESSERA_DATA_DIR: folder });

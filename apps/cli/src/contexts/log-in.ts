@@ -9,6 +9,7 @@ import { commandLine, loginOf } from './access-token.ts';
 import { chosenContext, namedContext } from './chosen-context.ts';
 import { changeContexts, readContexts, type Context } from './context-file.ts';
 import { checkedContext, checkedName, defaultApi, type ContextSettings } from './edit-contexts.ts';
+import { proveAdministration } from './prove-administration.ts';
 
 export interface LoginOptions extends ContextSettings {
   readonly qr: boolean;
@@ -84,9 +85,13 @@ function nameOf({ issuer, tenant }: Pick<Context, 'issuer' | 'tenant'>): string 
  * Of the process whose data directory is at hand, if it is on this machine, else where a port is forwarded to. Anybody may have made the
  * folder that the command runs in, and the login goes there.
  */
-async function apiAtHand({ environment }: Terminal): Promise<string> {
-  const found = await findAdministration(environment['TESSERA_DATA_DIR'] || '.tessera').catch(
-    () => undefined,
-  );
-  return found === undefined ? defaultApi : `http://${found.target}`;
+async function apiAtHand(terminal: Terminal): Promise<string> {
+  try {
+    const found = await findAdministration(terminal.environment['TESSERA_DATA_DIR'] || '.tessera');
+    if (found === undefined) return defaultApi;
+    await proveAdministration(found, terminal);
+    return `http://${found.target}`;
+  } catch {
+    return defaultApi;
+  }
 }

@@ -50,11 +50,16 @@ function authenticateByClaim({ header }: Presented): AuthenticatedCaller {
   return { caller: isCallerName(claimed) ? claimed : undefined };
 }
 
-/** A caller with the shared token may claim any name, unless the token has one. Digests are compared, in constant time. */
-function authenticateByToken({ token, of }: RpcServerCredentials & { readonly kind: 'token' }): Authenticate {
+/** A caller with the shared token, or a proof of it, may claim any name, unless the token has one. Digests are compared, in constant time. */
+function authenticateByToken({
+  token,
+  of,
+  prover,
+}: RpcServerCredentials & { readonly kind: 'token' }): Authenticate {
   const expected = digest(bearerAuthorization(token));
   return (presented) => {
-    if (!timingSafeEqual(digest(presented.header(authorizationKey)), expected)) return undefined;
+    const isShown = timingSafeEqual(digest(presented.header(authorizationKey)), expected);
+    if (!isShown && prover?.isProven(presentedToken(presented) ?? '') !== true) return undefined;
     const authenticated = of === undefined ? authenticateByClaim(presented) : { caller: of };
     return { ...authenticated, bySharedToken: true };
   };

@@ -19,6 +19,7 @@ import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/ke
 import { migrations as tokenMigrations } from '@tessera/token';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
 import { readContexts } from '../../contexts/context-file.ts';
+import { proveAdministration } from '../../contexts/prove-administration.ts';
 import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
@@ -152,7 +153,12 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
   const remedy = `Start Tessera there (npm start), log in elsewhere (tessera login), or set TESSERA_DATA_DIR${orElse}.`;
   if (found === undefined)
     throw new CommandError(`No process serves the data directory ${directory}. ${remedy}`);
-  const { target, token } = found;
+  const { target } = found;
+  const token = await proveAdministration(found, terminal).catch((error: unknown) => {
+    throw new CommandError(
+      `The process of the data directory ${directory} does not answer: ${error instanceof Error ? error.message : 'unknown'} ${remedy}`,
+    );
+  });
   const { connectClients } = await import('./connect-clients.ts');
   const reached = async (clientOf: ClientOf, call: CallOptions): Promise<T> => {
     try {

@@ -20,6 +20,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { createAdmission } from '../../access/admission.ts';
 import { accessTo, accessToDescription, type Access } from '../../access/check-caller.ts';
+import { nonceHeader, proofPath } from '../../access/token-proof.ts';
 import type { BuiltService } from '../../call.ts';
 import { warnOfTrust, type RpcServerCredentials } from '../../credentials.ts';
 import type { PublicError } from '../../errors/refusal.ts';
@@ -150,6 +151,12 @@ function createApp(
   app.setNotFoundHandler(async (_request, reply) =>
     reply.code(404).send({ code: 'unimplemented', message: 'there is no such method' }),
   );
+  const prover = credentials.kind === 'token' ? credentials.prover : undefined;
+  if (prover !== undefined)
+    app.post(proofPath, async ({ headers, raw }, reply) => {
+      const proof = prover.prove(String(headers[nonceHeader]), raw.socket.localPort ?? 0);
+      return proof ?? reply.code(400).send({ code: 'invalid_argument', message: 'there is no nonce' });
+    });
   for (const handler of router.handlers) {
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const values = createContextValues().set(requestKey, request);
