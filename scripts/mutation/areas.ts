@@ -18,6 +18,7 @@ export const areas = {
     'libs/oauth/src/request/client-authentication.ts',
     'libs/token/src/authenticate-client.ts',
   ],
+  administration: ['libs/admin/src/access/*.ts'],
   SQL: [
     'libs/{authorize,device,token,keys,directory}/src/**/*.postgres.ts',
     'libs/audit/src/audit-insert.ts',

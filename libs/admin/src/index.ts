@@ -9,7 +9,7 @@
  *     who-may-give ─> what-is-given   the table
  *     forward ─> noted-ends ──> authorize, token     sessions that end
  *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
- *     local-administration   how the command finds the process with embedded stores, which proves that it is it: rpc/access/token-proof
+ *     local-administration   how the command finds the process with embedded stores
  */
 export { completeImpact } from './complete-impact.ts';
 export { adminConfig, type AdminConfig } from './config.ts';

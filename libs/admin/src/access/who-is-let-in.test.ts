@@ -28,6 +28,7 @@ interface World {
   readonly user?: Partial<User>;
   readonly operator?: string;
   readonly failing?: Code;
+  readonly issuer?: string | undefined;
 }
 
 /** What an access token of the person `usr_root` opens by the application `console` of the operator tenant, but for what is said. */
@@ -70,6 +71,7 @@ async function letIn(world: World = {}) {
       },
       getUser: async (request) => {
         asked.push(request);
+        if (request.userId !== 'usr_root') throw new ConnectError('no such person', Code.NotFound);
         return create(GetUserResponseSchema, {
           user: create(UserSchema, {
             ...active,
@@ -80,7 +82,7 @@ async function letIn(world: World = {}) {
         });
       },
     },
-    config: { TESSERA_OPERATOR_TENANT: operator, TESSERA_ISSUER: shared },
+    config: { TESSERA_OPERATOR_TENANT: operator, TESSERA_ISSUER: 'issuer' in world ? world.issuer : shared },
   });
   return { ...(await authenticate('a token', rootCall('a-request', 1_000))), asked };
 }
@@ -195,4 +197,57 @@ it.each([
 it('takes an unknown application as no longer active, and no answer for no answer', async () => {
   await expect(letIn({ failing: Code.NotFound })).rejects.toMatchObject(refused(/^The application/));
   await expect(letIn({ failing: Code.Unavailable })).rejects.toMatchObject({ code: Code.Unavailable });
+});
+
+it('gives a client no scope that is no built-in one, whatever its application declares', async () => {
+  const scopes = [read, 'admin.nothing'].map((name) => ({ name, audience: adminAudience }));
+  const token = { sub: 'console', scope: `${read} admin.nothing` };
+  const application = { scopes } as unknown as Partial<Application>;
+  const { principal, scopes: given } = await letIn({ token, application });
+  expect(given).toEqual([read]);
+  expect(principal).toMatchObject({ kind: 'client', scopes: [read] });
+});
+
+it.each([
+  ['neither the client nor a person', { sub: 'somebody' }],
+  ['another client', { sub: 'console2' }],
+  ['nobody', { sub: '' }],
+  ['a person of whom nothing is known', { sub: 'usr_gone' }],
+])('refuses a token whose subject is %s', async (_what, token) => {
+  await expect(letIn({ token })).rejects.toMatchObject(refused(/^The person of the access token/));
+});
+
+it('takes a subject with the ID of a person for one, although its client has the same ID', async () => {
+  const application = { clientId: 'usr_root' };
+  const { principal, asked } = await letIn({ token: { clientId: 'usr_root' }, application });
+  expect(principal).toMatchObject({ kind: 'user', id: 'usr_root' });
+  expect(asked).toContainEqual({ tenantId: 'ops', userId: 'usr_root' });
+  const gone = { token: { sub: 'usr_gone', clientId: 'usr_gone' }, application: { clientId: 'usr_gone' } };
+  await expect(letIn(gone)).rejects.toMatchObject(refused(/^The person of the access token/));
+});
+
+it('takes the issuer of the token where no shared one is set, for the operator tenant alone', async () => {
+  const iss = 'http://localhost:8080';
+  expect((await letIn({ issuer: undefined, token: { iss } })).principal).toMatchObject({ everyTenant: true });
+  const letting = letIn({ issuer: undefined, tenant: { tenantId: 'acme', issuer: '' }, token: { iss } });
+  await expect(letting).rejects.toMatchObject({ code: 'insufficient_scope' });
+  await expect(letIn({ issuer: undefined, tenant: acme, token: { iss } })).rejects.toMatchObject(
+    refused(/another issuer/),
+  );
+});
+
+it.each([
+  ['application', { application: { validFrom: 1_001n } }, /^The application/],
+  ['tenant', { tenant: { tenantId: 'ops', validFrom: 1_001n } }, /^The application/],
+  ['person', { user: { validFrom: 1_001n } }, /^The person/],
+])('refuses a token from before a change of its %s', async (_what, world, message) => {
+  await expect(letIn(world as World)).rejects.toMatchObject(refused(message));
+});
+
+it('knows the application by the client ID of the token, and the tenant by that of the application', async () => {
+  const tenant = { tenantId: 'acme', issuer: own };
+  const token = { tenantId: 'ops', sub: 'console' };
+  await expect(letIn({ tenant, token })).rejects.toMatchObject(refused(/^The application/));
+  const { asked } = await letIn({ token: { clientId: 'other' } });
+  expect(asked[0]).toEqual({ clientId: 'other' });
 });
