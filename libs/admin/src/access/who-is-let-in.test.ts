@@ -27,7 +27,9 @@ interface World {
   readonly tenant?: Partial<Tenant>;
   readonly user?: Partial<User>;
   readonly operator?: string;
-  readonly failing?: Code;
+  readonly failing?: Error;
+  /** What the answer about the application lacks. */
+  readonly lacking?: 'application' | 'tenant';
   readonly issuer?: string | undefined;
 }
 
@@ -57,9 +59,9 @@ async function letIn(world: World = {}) {
     directory: {
       getApplication: async (request) => {
         asked.push(request);
-        if (world.failing !== undefined) throw new ConnectError('no answer', world.failing);
+        if (world.failing !== undefined) throw world.failing;
         const scopes = [read, write].map((name) => ({ name, audience: adminAudience }));
-        return create(GetApplicationResponseSchema, {
+        const answer = create(GetApplicationResponseSchema, {
           application: create(ApplicationSchema, {
             ...active,
             clientId: 'console',
@@ -68,6 +70,8 @@ async function letIn(world: World = {}) {
           }),
           tenant: create(TenantSchema, { tenantId, status: Status.ACTIVE, ...(tenant as object) }),
         });
+        if (world.lacking !== undefined) delete answer[world.lacking];
+        return answer;
       },
       getUser: async (request) => {
         asked.push(request);
@@ -195,8 +199,12 @@ it.each([
 });
 
 it('takes an unknown application as no longer active, and no answer for no answer', async () => {
-  await expect(letIn({ failing: Code.NotFound })).rejects.toMatchObject(refused(/^The application/));
-  await expect(letIn({ failing: Code.Unavailable })).rejects.toMatchObject({ code: Code.Unavailable });
+  const failing = (code: Code) => ({ failing: new ConnectError('no answer', code) });
+  await expect(letIn(failing(Code.NotFound))).rejects.toMatchObject(refused(/^The application/));
+  await expect(letIn(failing(Code.Unavailable))).rejects.toMatchObject({ code: Code.Unavailable });
+  // The same number means something else in the errors of others.
+  const other = Object.assign(new Error('not an answer'), { code: Code.NotFound });
+  await expect(letIn({ failing: other })).rejects.toBe(other);
 });
 
 it('gives a client no scope that is no built-in one, whatever its application declares', async () => {
@@ -238,7 +246,6 @@ it('takes the issuer of the token where no shared one is set, for the operator t
 
 it.each([
   ['application', { application: { validFrom: 1_001n } }, /^The application/],
-  ['tenant', { tenant: { tenantId: 'ops', validFrom: 1_001n } }, /^The application/],
   ['person', { user: { validFrom: 1_001n } }, /^The person/],
 ])('refuses a token from before a change of its %s', async (_what, world, message) => {
   await expect(letIn(world as World)).rejects.toMatchObject(refused(message));
@@ -251,3 +258,10 @@ it('knows the application by the client ID of the token, and the tenant by that 
   const { asked } = await letIn({ token: { clientId: 'other' } });
   expect(asked[0]).toEqual({ clientId: 'other' });
 });
+
+it.each(['application', 'tenant'] as const)(
+  'refuses a token of whose %s nothing is said',
+  async (lacking) => {
+    await expect(letIn({ lacking })).rejects.toMatchObject(refused(/^The application/));
+  },
+);

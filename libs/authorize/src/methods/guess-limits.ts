@@ -149,7 +149,8 @@ export function createGuessLimits(deps: {
       return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
     });
     const keyed = (key: string) => countedSince(key, person?.since, factor ?? method);
-    const account = keyed(named);
+    const counted = isUnproven(guess) ? digest(`${named}\n${address}`) : named;
+    const account = keyed(counted);
     await begin(
       from,
       attempt,
@@ -162,7 +163,8 @@ export function createGuessLimits(deps: {
     // A sign-in counts once, however many factors it has.
     if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
-    const counter = keyed(person === undefined ? unknownKey(guess) : personKey(tenantId, person.userId));
+    // No user ID begins with a line break.
+    const counter = keyed(personKey(tenantId, person === undefined ? `\n${counted}` : person.userId));
     const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
       const allowed = own !== undefined || (await countPerson(counter, attempt));
       // A code is used up when it is judged. A password is judged all the same, as the time would tell.
@@ -296,9 +298,12 @@ function personKey(tenantId: string, userId: string): string {
   return digest(`${tenantId}\n${userId}`);
 }
 
-/** The counter of an unknown identifier; no user ID begins with a line break. */
-function unknownKey(guess: Guess): string {
-  return personKey(guess.tenantId, `\n${nameOf(guess)}`);
+/**
+ * Whether anybody may name the passkey, as its answer is not checked yet: it is counted for each address apart, so that nobody elsewhere uses up
+ * the attempts of its owner. Passkeys are not guessed.
+ */
+function isUnproven({ method, factor }: Guess): boolean {
+  return method !== undefined && factor === undefined;
 }
 
 /** Identifiers of passkeys are chosen by whoever makes them: only equal ones are one. */

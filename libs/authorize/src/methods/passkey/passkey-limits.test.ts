@@ -66,10 +66,23 @@ describe('failed sign-ins with a passkey', () => {
   ])('count for the passkey whose answer it is, if its text %s', async (_what, text) => {
     const { userId: other } = account();
     const { userId: mine } = account();
+    const person = newPerson(world);
     for (let i = 0; i < perAccount; i += 1)
-      expect(await usePasskey(newPerson(world), () => text(mine, other))).toBe('wrong_passkey');
-    await expect(usePasskey(newPerson(world), own(mine))).rejects.toMatchObject(limited);
-    expect(await usePasskey(newPerson(world), own(other))).toBe('redirect');
+      expect(await usePasskey(beside(person), () => text(mine, other))).toBe('wrong_passkey');
+    await expect(usePasskey(beside(person), own(mine))).rejects.toMatchObject(limited);
+    expect(await usePasskey(beside(person), own(other))).toBe('redirect');
+  });
+
+  it('count at their address alone: who knows the identifier of a passkey locks out nobody elsewhere', async () => {
+    const { userId } = account();
+    const attackers = [newPerson(world), newPerson(world)];
+    const forged = () => `{"id":"${userId}"}`;
+    for (const attacker of attackers) {
+      for (let i = 0; i < perAccount; i += 1)
+        expect(await usePasskey(beside(attacker), forged)).toBe('wrong_passkey');
+      await expect(usePasskey(beside(attacker), forged)).rejects.toMatchObject(limited);
+    }
+    expect(await usePasskey(newPerson(world), own(userId))).toBe('redirect');
   });
 
   it('count for no passkey with a like identifier, nor at all without one (WebAuthn L3 §5.1)', async () => {
