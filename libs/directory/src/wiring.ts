@@ -147,6 +147,7 @@ export function buildDirectory(
     pepperCheck,
     passwords,
     passwordMinLength,
+    pepper: key,
     sharedIssuer: config.TESSERA_ISSUER,
     operatorTenant: config.TESSERA_OPERATOR_TENANT,
     newUserId,

@@ -67,9 +67,10 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
   const problems = problemsOf(invitations, file);
   for (const problem of problems) terminal.say(`${problem}\n`);
   if (problems.length > 0) terminal.exitWith(1);
+  if (links.length === 0) return;
   terminal.say(
     mail
-      ? 'The links are on their way.\n'
+      ? `${problems.length === 0 ? 'The' : 'The other'} links are on their way.\n`
       : 'Give each link to its person alone; the links are not shown again.\n',
   );
 }
@@ -89,7 +90,8 @@ async function invited(
 ): Promise<Invitation> {
   try {
     const userId =
-      (await existing(callees, tenantId, guest)) ?? (await created(callees, tenantId, guest, validateOnly));
+      (await existing(callees, tenantId, guest)) ??
+      (await created(callees, tenantId, guest, { validateOnly, mailable: mail }));
     // Of a person who is only checked there is nobody yet to whom a link could lead.
     const made =
       userId === ''
@@ -132,11 +134,11 @@ async function created(
   { clientOf, call }: Callees,
   tenantId: string,
   { user: entry, requestId }: Guest,
-  validateOnly: boolean,
+  how: { readonly validateOnly: boolean; readonly mailable: boolean },
 ): Promise<string> {
   const user = fromJson(UserSchema, entry);
-  const { userId } = await clientOf(UsersService).create({ tenantId, user, requestId, validateOnly }, call);
-  return validateOnly ? '' : userId;
+  const { userId } = await clientOf(UsersService).create({ tenantId, user, requestId, ...how }, call);
+  return how.validateOnly ? '' : userId;
 }
 
 function problemsOf(invitations: readonly Invitation[], file: string): string[] {

@@ -51,6 +51,21 @@ async function signsIn(identifier: string): Promise<boolean> {
 }
 
 describe('tessera user invite', () => {
+  it('adds nobody where no mail is sent, and says so alone', async () => {
+    const csv = 'username,email\neve,eve@acme.example\nada,\n';
+    const { code, said } = await invite(csv, '--mail');
+    expect([code, said.trimEnd().split('\n')]).toEqual([
+      1,
+      [
+        '-:2: No mail is sent here. Set TESSERA_SMTP_URL.',
+        '-:3: The user has a password. Create a link with the purpose reset.',
+        'Nothing was changed.',
+      ],
+    ]);
+    expect((await run('user get --tenant acme --username eve')).code).not.toBe(0);
+    expect((await invite(csv.replace('ada,\n', ''), '--mail --validate-only')).code).toBe(1);
+  });
+
   it('creates the people of a file and prints a link for each, with which they set their passwords', async () => {
     const csv =
       'username,email,roles,emailVerified\r\neve,eve@acme.example,clerk; manager,yes\r\n"bob, the",,,\r\n';

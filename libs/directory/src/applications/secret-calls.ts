@@ -56,6 +56,7 @@ export function secretCalls({
           id: clientId,
           claim: {
             requestId,
+            content: { ...request, clientId, value: given, expireTime },
             created,
             repeated(id) {
               if (given !== '' && id !== created.id) throw otherRequest();

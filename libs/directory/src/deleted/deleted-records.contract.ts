@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import { Code, type CallContext } from '@tessera/rpc';
 import { systemClock, systemRandom } from '@tessera/kit';
@@ -42,6 +43,7 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
       admin = createAdminStore(database, runtime);
       records = createRecordChanges({
         changeRecord: createChangeRecord(database, runtime),
+        pepper: createSecretKey(Buffer.alloc(32, 1)),
         onChange: () => undefined,
       });
     });

@@ -63,6 +63,8 @@ export interface PasswordLinks {
     },
     context: CallContext,
   ): Promise<CreatedLink | undefined>;
+  /** Throws FailedPrecondition if no link can be mailed to somebody with this e-mail address. */
+  requireMail(email: string): void;
   /**
    * Makes a link in a transaction that holds the lock of the tenant, for a person of it who may have one, with its audit row.
    */
@@ -135,9 +137,15 @@ export function createPasswordLinks({
     return { link, tenantIssuer: tenant.issuer, expiresAt };
   };
 
+  const requireMail = (email: string): void => {
+    if (outbox === undefined) throw noMail();
+    if (email === '') throw refused('The user has no e-mail address.');
+  };
+
   return {
     find,
     add,
+    requireMail,
 
     async create({ tenantId, userId, purpose, etag = '', validateOnly, mail = false }, context) {
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
@@ -152,8 +160,7 @@ export function createPasswordLinks({
         if (found.record.status !== 'active') throw refused('The user is not active.');
         if (purpose === 'invitation' && found.record.passwordHash !== undefined)
           throw refused('The user has a password. Create a link with the purpose reset.');
-        if (mail && found.record.email === '') throw refused('The user has no e-mail address.');
-        if (mail && outbox === undefined) throw noMail();
+        if (mail) requireMail(found.record.email);
         if (validateOnly) return undefined;
         const made = { tenant, userId, purpose };
         if (!mail || outbox === undefined) return add(tx, made, eventBase(context));

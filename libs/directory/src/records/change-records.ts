@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
 import { endsTenant, impactOf, type Impact } from '../apply/impact/impact.ts';
@@ -14,6 +14,7 @@ import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import type { ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
 import { everybodyOf } from '../tenants/read.postgres.ts';
 import { planRecord } from './plan-record.ts';
+import { isSameContent, requestDigest } from './request-digest.ts';
 
 /** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
 export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
@@ -31,6 +32,8 @@ interface Create<K extends RecordKind> extends Request {
   readonly id: string;
   /** Empty if the create will not be repeated. */
   readonly requestId: string;
+  /** What the request says, with the record as JSON. */
+  readonly content: object;
   /** Whether this record, with the identifier that it was created with, was created by a request like this one. */
   isRepeat(record: RecordKinds[K], id: string): boolean;
   draft(records: RecordTransaction): Promise<RecordKinds[K]>;
@@ -50,6 +53,8 @@ interface Update<K extends RecordKind> extends Change {
   /** For an update that creates something within the record. */
   readonly claim?: {
     readonly requestId: string;
+    /** What the request says. */
+    readonly content: object;
     readonly created: ClaimedRecord;
     /** Called with what an earlier request created; the record then stays as it is. */
     repeated(id: string): void;
@@ -115,9 +120,12 @@ const locks = {
 
 export function createRecordChanges({
   changeRecord,
+  pepper,
   onChange,
 }: {
   readonly changeRecord: ChangeRecord;
+  /** For digests of requests. */
+  readonly pepper: KeyObject;
   /** Called after each commit. */
   readonly onChange: () => void;
 }): RecordChanges {
@@ -137,10 +145,11 @@ export function createRecordChanges({
   }
 
   return {
-    async create(kind, { tenantId, validateOnly, id, requestId, isRepeat, draft }, context) {
+    async create(kind, { tenantId, validateOnly, id, requestId, content, isRepeat, draft }, context) {
       checkRequestId(requestId);
+      const digest = requestDigest(pepper, content);
       return inTenant(kind, tenantId, async (records) => {
-        const earlier = validateOnly ? undefined : await claimed(records, requestId, { kind, id });
+        const earlier = validateOnly ? undefined : await claimed(records, requestId, { kind, id, digest });
         if (earlier !== undefined) return repeated(records, kind, earlier, isRepeat);
         const after = await draft(records);
         if ((await records.find(kind, id)) !== undefined)
@@ -150,10 +159,14 @@ export function createRecordChanges({
     },
 
     async update(kind, { tenantId, validateOnly, id, draft, claim, impact, ...expected }, context) {
-      const { requestId = '' } = claim ?? {};
+      const { requestId = '', content = {} } = claim ?? {};
       checkRequestId(requestId);
+      const digest = requestDigest(pepper, content);
       return inTenant(kind, tenantId, async (records) => {
-        const earlier = claim && !validateOnly ? await claimed(records, requestId, claim.created) : undefined;
+        const earlier =
+          claim && !validateOnly
+            ? await claimed(records, requestId, { ...claim.created, digest })
+            : undefined;
         if (earlier !== undefined) {
           claim?.repeated(earlier);
           return repeated(records, kind, id, () => earlier.startsWith(`${id} `));
@@ -213,10 +226,12 @@ const presentAgain = {
 async function claimed(
   records: RecordTransaction,
   requestId: string,
-  created: ClaimedRecord,
+  created: ClaimedRecord & { readonly digest: Buffer },
 ): Promise<string | undefined> {
   if (requestId === '') return undefined;
   const earlier = await records.claim(requestId, created);
+  const digest = earlier?.digest ?? null;
+  if (digest !== null && !isSameContent(created.digest, digest)) throw otherContent();
   if (earlier !== undefined && earlier.kind !== created.kind) throw otherRequest();
   return earlier?.id;
 }
@@ -228,7 +243,14 @@ function checkRequestId(requestId: string): void {
   ]);
 }
 
-/** For a request identifier that is that of another create. */
+/** For a request identifier that belongs to a create of something else, or of this with other content. */
+function otherContent(): ConnectError {
+  const description =
+    'belongs to a create with other content within the last 24 hours. Take a new one, or repeat that request as it was';
+  return invalidFields([{ field: 'requestId', description }], Code.AlreadyExists);
+}
+
+/** The same where the previous version kept no digest. */
 export function otherRequest(): ConnectError {
   return invalidFields([{ field: 'requestId', description: 'belongs to a create of something else' }]);
 }

@@ -69,6 +69,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
         kind,
         {
           ...request,
+          content: { ...request, record: entry },
           isRepeat: (_, id) => id === request.id,
           draft: async (around) => desired(entry, undefined, around),
         },

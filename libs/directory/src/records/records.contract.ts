@@ -169,13 +169,75 @@ tenants:
       );
       expect(await api.users.create(request, call())).toMatchObject({ userId, name: 'Eve' });
       const other = { ...request, user: { username: 'bob' } };
-      expect(await refusal(api.users.create(other, call()))).toEqual(['InvalidArgument', 'requestId']);
+      // Whatever else it asks for is one kind of mistake, so that the code is the same.
+      expect(await refusal(api.users.create(other, call()))).toEqual(['AlreadyExists', 'requestId']);
       await database.query({
         name: 'test.age_request',
         text: `UPDATE directory.create_request SET created_at = created_at - interval '25 hours' WHERE tenant_id = $1`,
         values: [tenantId],
       });
       expect(await api.users.create(other, call())).toMatchObject({ username: 'bob' });
+    });
+
+    it('are not what a repeated create answers that asks for anything else', async () => {
+      const { api, tenantId } = await tenant();
+      const eve = {
+        username: 'eve',
+        password: 'a passphrase for eve',
+        attributes: { team: 'sea', desk: ['1', '2'] },
+        address: { country: 'SE', locality: 'Lund' },
+      };
+      const request = { tenantId, user: eve, requestId: 'a-uuid' };
+      const { userId } = await api.users.create(request, call());
+      const others = [
+        { user: { ...eve, password: 'another passphrase' } },
+        { user: { ...eve, email: 'eve@acme.example' } },
+        { user: { ...eve, name: 'Eve' } },
+        { user: { ...eve, username: 'EVE' } },
+        { user: { ...eve, attributes: { team: 'sea', desk: ['2', '1'] } } },
+        { user: { ...eve, address: { country: 'SE' } } },
+        { user: { ...eve, emailVerified: false } },
+        { newPerson: true },
+      ];
+      for (const other of others)
+        expect(
+          await refusal(api.users.create({ ...request, ...other }, call())),
+          JSON.stringify(other),
+        ).toEqual(['AlreadyExists', 'requestId']);
+      const inOtherOrder = {
+        address: { locality: 'Lund', country: 'SE' },
+        attributes: { desk: ['1', '2'], team: 'sea' },
+        password: eve.password,
+        username: 'eve',
+      };
+      expect(await api.users.create({ ...request, user: inOtherOrder }, call())).toMatchObject({ userId });
+      await database.query({
+        name: 'test.forget_digest',
+        text: 'UPDATE directory.create_request SET digest = NULL WHERE tenant_id = $1',
+        values: [tenantId],
+      });
+      expect(await api.users.create({ ...request, ...others[1] }, call())).toMatchObject({
+        userId,
+        email: '',
+      });
+      const bob = { ...request, user: { username: 'bob' } };
+      expect(await refusal(api.users.create(bob, call()))).toEqual(['InvalidArgument', 'requestId']);
+    });
+
+    it('are created by one of several creates with one request identifier and different content', async () => {
+      const { api, tenantId } = await tenant();
+      const outcomes = await Promise.allSettled(
+        ['a', 'b', 'c', 'd', 'e'].map(async (name) =>
+          api.users.create({ tenantId, user: { username: 'eve', name }, requestId: 'a-uuid' }, call()),
+        ),
+      );
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const outcome of outcomes)
+        if (outcome.status === 'rejected')
+          expect(await refusal(Promise.reject(outcome.reason as Error))).toEqual([
+            'AlreadyExists',
+            'requestId',
+          ]);
     });
 
     it('are not created by a create that fails, so that its repeat is the first', async () => {
@@ -466,15 +528,20 @@ tenants:
         call(),
       );
       expect(second.value).toBe(value);
-      const repeated = { tenantId, clientId, value, etag, requestId: 'second' };
+      // At the version that the first one made, as the administration API sends it.
+      const repeated = { tenantId, clientId, value, expireTime, etag: second.etag, requestId: 'second' };
       expect(await api.applications.createSecret(repeated, call())).toMatchObject({
         secretId: second.secretId,
       });
-      const otherValue = { ...repeated, value: 'another-value-of-32-characters-and-more' };
-      expect(await refusal(api.applications.createSecret(otherValue, call()))).toEqual([
-        'InvalidArgument',
-        'requestId',
-      ]);
+      for (const other of [
+        { value: 'another-value-of-32-characters-and-more' },
+        { value: '' },
+        { expireTime: { seconds: 4_000_000_001n, nanos: 0 } },
+      ])
+        expect(await refusal(api.applications.createSecret({ ...repeated, ...other }, call()))).toEqual([
+          'AlreadyExists',
+          'requestId',
+        ]);
       const add = (fields: object) =>
         refusal(api.applications.createSecret({ tenantId, clientId, ...fields }, call()));
       expect(await add({})).toEqual(['FailedPrecondition']);
@@ -849,7 +916,7 @@ tenants:
         const made = await make(one, kind);
         expect(await make(one, kind)).toEqual(made);
         for (const again of Object.values(creates))
-          expect(await refusal(again(other, kind))).toEqual(['InvalidArgument', 'requestId']);
+          expect(await refusal(again(other, kind))).toEqual(['AlreadyExists', 'requestId']);
         await make(other, `another ${kind}`.replace(' ', '-'));
       }
     });

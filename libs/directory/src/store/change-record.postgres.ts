@@ -13,7 +13,7 @@ import {
 } from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
-import type { ClaimedRecord, RecordTransaction, UniqueValues } from './store.ts';
+import type { ClaimedRecord, KeptClaim, RecordTransaction, UniqueValues } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
 /** How long what a create created is kept. */
@@ -86,8 +86,8 @@ async function claim(
   tx: Queryable,
   tenantId: string,
   requestId: string,
-  { kind, id }: ClaimedRecord,
-): Promise<ClaimedRecord | undefined> {
+  { kind, id, digest }: ClaimedRecord & { readonly digest: Buffer },
+): Promise<KeptClaim | undefined> {
   await tx.query({
     name: 'directory.prune_create_requests',
     text: `DELETE FROM directory.create_request
@@ -98,16 +98,17 @@ async function claim(
   });
   const { rowCount } = await tx.query({
     name: 'directory.claim_create_request',
-    text: `INSERT INTO directory.create_request AS present (tenant_id, request_id, kind, id) VALUES ($1, $2, $3, $4)
+    text: `INSERT INTO directory.create_request AS present (tenant_id, request_id, kind, id, digest)
+           VALUES ($1, $2, $3, $4, $5)
            ON CONFLICT (tenant_id, request_id) DO UPDATE
-              SET kind = excluded.kind, id = excluded.id, created_at = excluded.created_at
+              SET kind = excluded.kind, id = excluded.id, created_at = excluded.created_at, digest = excluded.digest
             WHERE present.created_at < statement_timestamp() - ${kept}`,
-    values: [tenantId, requestId, kind, id],
+    values: [tenantId, requestId, kind, id, digest],
   });
   if (rowCount > 0) return undefined;
-  const { rows } = await tx.query<ClaimedRecord>({
+  const { rows } = await tx.query<KeptClaim>({
     name: 'directory.create_request',
-    text: 'SELECT kind, id FROM directory.create_request WHERE tenant_id = $1 AND request_id = $2',
+    text: 'SELECT kind, id, digest FROM directory.create_request WHERE tenant_id = $1 AND request_id = $2',
     values: [tenantId, requestId],
   });
   return rows[0];

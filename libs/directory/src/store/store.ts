@@ -199,7 +199,10 @@ export interface RecordTransaction {
    * Keeps what the create with this request identifier creates, for 24 hours. Returns what an earlier one created, after its commit;
    * undefined if this is the first.
    */
-  claim(requestId: string, created: ClaimedRecord): Promise<ClaimedRecord | undefined>;
+  claim(
+    requestId: string,
+    created: ClaimedRecord & { readonly digest: Buffer },
+  ): Promise<KeptClaim | undefined>;
   carryOut(change: DecidedChange): Promise<void>;
 }
 
@@ -207,6 +210,12 @@ export interface RecordTransaction {
 export interface ClaimedRecord {
   readonly kind: RecordKind | 'secret';
   readonly id: string;
+}
+
+/** What an earlier create created. */
+export interface KeptClaim extends ClaimedRecord {
+  /** Of what was asked for; null if the previous version kept it. */
+  readonly digest: Buffer | null;
 }
 
 /** Writes: the change, its place in the feed and its audit rows in one commit. */

@@ -68,9 +68,10 @@ export function userCalls({
       return { users: found.map(messageOfUser), nextPageToken };
     },
 
-    async create({ user: given, newPerson, ...request }, context) {
+    async create({ user: given, newPerson, mailable, ...request }, context) {
       const entry = userForm.entryOf(given);
       const declared = userForm.parse(user, entry);
+      if (mailable) linkDeps.links.requireMail(declared.email ?? '');
       const hashed = await hashOf(entry, request.validateOnly, context.signal);
       const id = newUserId();
       const created = await records.create(
@@ -78,6 +79,7 @@ export function userCalls({
         {
           ...request,
           id,
+          content: { ...request, newPerson, record: entry },
           isRepeat: ({ username }) =>
             normalizeIdentifier(username) === normalizeIdentifier(declared.username),
           async draft(around) {

@@ -86,6 +86,7 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     ciba_url: `''`,
   });
   await fill('directory.former_application', applications, { tenant_id: tenant, client_id: `'former' || i` });
+  await fill('directory.administered', tenants, { tenant_id: `'gone' || i`, since: earlier });
   await fill('directory.former_tenant', tenants, { tenant_id: `'gone' || i` });
   await fill('directory.deleted_record', rows, {
     tenant_id: tenant,
@@ -127,6 +128,7 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     request_id: `'r' || i`,
     kind: `'user'`,
     id: user,
+    digest: hash,
     created_at: earlier,
   });
   await fill('directory.password_link', rows, {
