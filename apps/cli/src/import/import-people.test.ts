@@ -155,18 +155,19 @@ const realm = JSON.stringify({
     { username: 'bob', groups: ['/Chiefs'] },
     { username: 'eve', realmRoles: ['boss'] },
   ],
-  clientScopes: [
-    {
-      name: 'admin.users.write',
-      protocolMappers: [
-        {
-          name: 'm',
-          protocolMapper: 'oidc-audience-mapper',
-          config: { 'included.custom.audience': 'urn:tessera:admin' },
+  clientScopes: ['admin.users.write', 'tokens.introspect'].map((name) => ({
+    name,
+    protocolMappers: [
+      {
+        name: 'm',
+        protocolMapper: 'oidc-audience-mapper',
+        config: {
+          'included.custom.audience':
+            name === 'admin.users.write' ? 'urn:tessera:admin' : 'https://api.example',
         },
-      ],
-    },
-  ],
+      },
+    ],
+  })),
   clients: [
     {
       clientId: 'web',
@@ -185,7 +186,9 @@ it('what a realm of Keycloak names like a built-in role, scope or API is left ou
     expect.arrayContaining([
       'left out: role tessera.administrator: is built in; 2 people do not get it',
       'left out: resource urn:tessera:admin: is built in',
+      'left out: scope tokens.introspect of resource https://api.example: is built in',
       'left out: scope admin.users.write of application web: is built in',
+      'left out: scope tokens.introspect of application web: is built in',
     ]),
   );
   const { said } = await run('get --tenant harbour');

@@ -107,6 +107,12 @@ describe('a file that gives powers over the administration is refused with a lis
     );
   });
 
+  it('but not by writing the name of who holds one in other letters', async () => {
+    const { apply, refusal } = declaring();
+    await apply(ada('tessera.auditor'));
+    expect(await refusal(ada('tessera.auditor').replace('ada', 'Ada'))).toEqual(accepted);
+  });
+
   it('also if the person of that name is another one', async () => {
     const { tenantId, apply, refusal } = declaring();
     await apply(ada('tessera.auditor'));

@@ -200,8 +200,13 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
         expect(own.user).toMatchObject({ email: cfo, username: cfo });
         expect(own.user?.userId).not.toBe(theirs.user?.userId);
         // In the other order nobody is linked either.
-        const again = await signIn('p-2', { ...foreign, ...verified(cfo) });
-        expect(again.user).toMatchObject({ email: '' });
+        for (const [subject, spelling] of [
+          ['p-2', cfo],
+          ['p-3', cfo.toUpperCase()],
+        ] as const) {
+          const again = await signIn(subject, { ...foreign, ...verified(spelling) });
+          expect(again.user).toMatchObject({ email: '' });
+        }
         const record = await api.users.get({ tenantId, userId: theirs.user?.userId ?? '' }, call());
         expect([record.email, record.emailVerified]).toEqual(['', undefined]);
       },

@@ -1,5 +1,6 @@
+import { Status, type User } from '@tessera/proto-gen/directory';
 import { describe, expect, it } from 'vitest';
-import { acceptsSignIn } from './usable.ts';
+import { acceptsSignIn, isUsable } from './usable.ts';
 
 type Client = Parameters<typeof acceptsSignIn>[0];
 const client = (tenant: string, application: string) =>
@@ -32,4 +33,23 @@ describe('the sign-in of a grant (RFC 9470 §4)', () => {
       expect(acceptsSignIn(client('any', 'second-factor'), none)).toBe(false);
     }
   });
+});
+
+it('a grant whose sign-in a policy of today does not accept is not usable (RFC 9470 §4)', () => {
+  const application = {
+    status: Status.ACTIVE,
+    grantTypes: ['refresh_token'],
+    scopes: [{ name: 'offline_access' }],
+    allowedRoles: [],
+    validFrom: 0n,
+  };
+  const of = (authenticationPolicy: string) =>
+    ({
+      application: { ...application, authenticationPolicy },
+      tenant: { status: Status.ACTIVE, authenticationPolicy: 'any', validFrom: 0n },
+    }) as unknown as Client;
+  const user = { status: Status.ACTIVE, roles: [], validFrom: 0n } as unknown as User;
+  const authentication = by(['pwd']);
+  expect(isUsable(of('any'), user, { authentication })).toBe(true);
+  expect(isUsable(of('second-factor'), user, { authentication })).toBe(false);
 });

@@ -83,13 +83,19 @@ test('connections that come again as fast as they are cut keep out no caller fro
   expect(statuses.filter((status) => status === 200)).toHaveLength(100);
 });
 
-test('a caller who was let in keeps the connection when every place is taken', async () => {
-  const { port } = await stand({ places: { connections: 20 } });
-  const session = await http2To(port);
-  expect(await callOver(session)).toBe(200);
-  for (let silent = 0; silent < 60; silent += 1) await opened(port, head, '127.0.0.2');
-  expect(await callOver(session)).toBe(200);
-});
+test.each([
+  ['another', '127.0.0.2'],
+  ['their own', '127.0.0.1'],
+])(
+  'a caller who was let in keeps the connection when every place is taken, from %s address',
+  async (_whose, address) => {
+    const { port } = await stand({ places: { connections: 20 } });
+    const session = await http2To(port);
+    expect(await callOver(session)).toBe(200);
+    for (let silent = 0; silent < 60; silent += 1) await opened(port, head, address);
+    expect(await callOver(session)).toBe(200);
+  },
+);
 
 test.each([
   ['nothing', ''],
