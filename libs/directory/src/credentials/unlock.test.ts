@@ -29,13 +29,22 @@ it('an unlock moves forward the time since which guesses count, each one, is aud
   await Promise.all(Array.from({ length: rounds }, async () => api.users.unlock(whose, call())));
   expect(await since()).toBeGreaterThanOrEqual(first + BigInt(rounds));
   expect((await found('eve'))?.unlockedAtMs).toBe(0n);
+  // A database whose clock goes back, as after a failover.
+  const ahead = BigInt(Date.now()) + 3_600_000n;
+  await database.query({
+    name: 'test.unlocked_ahead',
+    text: 'UPDATE directory.user_account SET unlocked_at = $1 WHERE user_id = $2',
+    values: [ahead, whose.userId],
+  });
+  await api.users.unlock(whose, call());
+  expect(await since()).toBe(ahead + 1n);
 
   const { rows } = await database.query<{ subject: string; of: string }>({
     name: 'test.unlocked',
     text: `SELECT record ->> 'subject' AS subject, record ->> 'tenantId' AS of
              FROM directory.audit_event WHERE event = 'auth.unlocked'`,
   });
-  expect(rows).toEqual(Array.from({ length: rounds + 1 }, () => ({ subject: whose.userId, of: 'acme' })));
+  expect(rows).toEqual(Array.from({ length: rounds + 2 }, () => ({ subject: whose.userId, of: 'acme' })));
   const changes = await database.query({
     name: 'test.unlock_changes',
     text: `SELECT 1 FROM directory.change WHERE kind = 'user' AND id = $1`,

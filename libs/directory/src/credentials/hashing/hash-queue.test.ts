@@ -333,6 +333,8 @@ describe('hashes dearer than ours', () => {
   it.each([
     ['$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 19_456, false],
     ['$argon2id$v=19$m=65536,t=4,p=4$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 65_536, true],
+    // As long as one of ours, with more memory.
+    ['$argon2id$v=19$m=38912,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 38_912, true],
     ['$argon2id$v=19$m=19456,t=3,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4', 19_456, true],
     ['$pbkdf2-sha256$i=6400$k/Ie45wTQug9pzRmLEWIUQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE', 0, false],
     ['$pbkdf2-sha256$i=600000$k/Ie45wTQug9pzRmLEWIUQ$QzseQm8a5Aehjo1FqzwfzeC61d.9BSvOj7Gq4ZLSghE', 0, true],
