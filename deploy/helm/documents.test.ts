@@ -29,6 +29,16 @@ describe('What docs/operations.md has people apply', () => {
       expect(authority).toContain(`name: ${spec.issuerRef?.name}, namespace: tessera`);
   });
 
+  test('is the profile that leaves nothing open, for every process', () => {
+    const profiles = podsOf(manifests).flatMap(({ pod }) =>
+      (pod.spec.containers ?? []).flatMap(({ env }) =>
+        (env ?? []).filter(({ name }) => name === 'TESSERA_PROFILE').map(({ value }) => value),
+      ),
+    );
+    expect(profiles.length).toBeGreaterThan(0);
+    expect(new Set(profiles)).toEqual(new Set(['strict']));
+  });
+
   test('makes every Secret that the pods of these values mount', () => {
     const made = [
       ...[...guide.matchAll(/create secret generic ([\w-]+)/g)].map(([, name]) => name),

@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { setUps } from './set-ups.ts';
 
 /** What takes longest, mostly waiting, starts before all others, so that no long file runs alone at the end. */
-const longest: readonly string[] = [
+export const longest: readonly string[] = [
   'plans',
   'ciba-delivery',
   'changes',
@@ -20,7 +20,6 @@ const longest: readonly string[] = [
   'notice-worker',
   'redis-sentinel',
   'deliveries',
-  'server',
 ];
 
 /** The suites of one set-up together, so that the same work is not done on all of them in the same seconds. */

@@ -138,7 +138,7 @@ function audit(event: Omit<AuditEvent, 'outcome'>, tenantId: string, context: Ca
   return { ...eventBase(context), ...event, outcome: 'success', tenantId };
 }
 
-/** Only people can be locked, after too many wrong guesses. */
+/** Only people can be locked. */
 function activeOrDisabled(status: Status): 'active' | 'disabled' {
   const name = statusName(status);
   return name === 'active' || name === 'disabled' ? name : refuse(status);

@@ -10,7 +10,6 @@ export type ErrorCode =
   | 'invalid_argument'
   /** The server no longer has the cursor of the watch; the introspector handles it. */
   | 'out_of_range'
-  | 'cancelled'
   | 'closed'
   | 'internal';
 

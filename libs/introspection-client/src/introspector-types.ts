@@ -120,6 +120,7 @@ export interface IntrospectorOptions {
 }
 
 export interface AskOptions {
+  /** Aborted, the question is thrown away and its reason is thrown. */
   readonly signal?: AbortSignal;
   /** `true`: bypasses the cache. */
   readonly fresh?: boolean;

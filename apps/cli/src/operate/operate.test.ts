@@ -371,6 +371,14 @@ describe('tessera config check', () => {
     );
   });
 
+  it('asks for the address of every service that the admin process calls', async () => {
+    const main = readFileSync(join(import.meta.dirname, '../../../admin/src/main.ts'), 'utf8');
+    const called = [...main.matchAll(/peers\('(\w+)'\)/g)].map(([, name = '']) => name.toUpperCase());
+    expect(called).toHaveLength(5);
+    const { said } = await tessera('config check --process admin', { TESSERA_RPC_AUTH: 'none' });
+    for (const name of called) expect(said).toContain(`TESSERA_PEER_${name} is required.`);
+  });
+
   it('reports certificates that the Redis URL does not use', async () => {
     const environment = { ...secrets, REDIS_URL: 'redis://redis', TESSERA_REDIS_CA: 'pem' };
     expect((await tessera('config check', environment)).said).toContain('use a rediss:// URL');

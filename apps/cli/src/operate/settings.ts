@@ -120,7 +120,7 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
   admin: {
     config: combine(split, adminConfig),
     stores: [],
-    peers: ['directory', 'token'],
+    peers: ['keys', 'directory', 'authorize', 'token', 'device'],
     schemas: [],
     keys: [],
   },

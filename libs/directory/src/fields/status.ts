@@ -1,6 +1,6 @@
 import { Status } from '@tessera/proto-gen/directory';
 
-/** Only people can be locked, after too many wrong guesses. */
+/** Only people can be locked: by an administrator or a file. Too many wrong guesses change no status, they only wait. */
 export type StatusName = 'active' | 'disabled' | 'locked';
 
 const statuses = {
