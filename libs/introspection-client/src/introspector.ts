@@ -23,7 +23,7 @@ const defaultTimeoutMs = 2_000;
 const shareOfKeys = 0.25;
 const defaultCapacity = 10_000;
 /** The server treats longer tokens as inactive; they must not fill a message either. */
-const longestToken = 16 * 1024;
+const longestToken = 60 * 1024;
 const everyKindButSessions: readonly RevocationKind[] = [
   'refresh_family',
   'subject',

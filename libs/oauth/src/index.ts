@@ -30,4 +30,6 @@ export * from './token/custom-claims.ts';
 export * from './token/flat-grant.ts';
 export * from './token/route-demand.ts';
 export * from './token/token-claims.ts';
+export * from './token/token-roles.ts';
+export * from './token/token-size.ts';
 export * from './token/user-claims.ts';

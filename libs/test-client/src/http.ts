@@ -30,6 +30,9 @@ const secretFields = [
   'auth_req_id',
 ];
 
+/** Bytes of the head of an answer: a redirect may carry a token on. */
+const longestHead = 64 * 1024;
+
 /** Requests per connection, if requests are to be spread over replicas. */
 const requestsOfConnection = 50;
 
@@ -102,7 +105,7 @@ export class HttpClient {
     return new Promise((resolve, reject) => {
       const outgoing = httpRequest(
         url,
-        { method, headers, agent: this.#agent, timeout: this.#timeoutMs },
+        { method, headers, agent: this.#agent, timeout: this.#timeoutMs, maxHeaderSize: longestHead },
         (incoming) => {
           const chunks: Buffer[] = [];
           incoming.on('data', (chunk: Buffer) => chunks.push(chunk));

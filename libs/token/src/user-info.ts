@@ -3,6 +3,7 @@ import type { CallContext } from '@tessera/rpc';
 import {
   entitledClaims,
   mappedClaims,
+  namedRoles,
   OAuthError,
   requireIdentityScope,
   userInfoClaims,
@@ -39,7 +40,11 @@ export async function userInfo(
   const { user, application } = active;
   const requested = entitledClaims(claims.userinfo_claims ?? [], application.scopes);
   return {
-    ...mappedClaims(application.claims, user, 'userinfo'),
+    ...mappedClaims(
+      application.claims,
+      { ...user, roles: namedRoles(user.roles, application.roles) },
+      'userinfo',
+    ),
     ...userInfoClaims(user, claims.scope, requested),
   };
 }

@@ -2,7 +2,7 @@ import { createSend } from '@tessera/outbound';
 import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, startPurge, type Migrations } from '@tessera/stores';
 import { auditRoute, createAuditBatch } from '@tessera/audit';
-import { expectRefusals } from '@tessera/telemetry';
+import { expectRefusals, limitRepeats } from '@tessera/telemetry';
 import { route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
@@ -96,6 +96,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     directory,
     verifier,
     signer,
+    warnings: limitRepeats(log),
     refreshTokens,
     families: refresh,
     sessionEnds: redemptions,

@@ -158,6 +158,36 @@ describe('tessera check', () => {
     expect((await tessera('check -f -', {}, undefined, state())).said).toBe('1 tenant, no mistakes.\n');
   });
 
+  it('warns of audiences that are one URI and of tokens that servers refuse, and finds no mistake (RFC 3986 §6.2.3)', async () => {
+    const roles = Array.from({ length: 700 }, (_, index) => `department-${index}-of-the-company`);
+    const application = (clientId: string, more = '') =>
+      `      - { clientId: ${clientId}, name: Web, type: public, grantTypes: [device_code], scopes: [read]${more} }`;
+    const warned = file(
+      state(
+        '    resources:',
+        '      - { audience: https://host.example, name: One, scopes: [read] }',
+        '      - { audience: https://host.example/, name: Other, scopes: [look], roles: [few] }',
+        '      - { audience: https://host.example/a, name: Third }',
+        `    roles: [few, ${roles.join(', ')}]`,
+        '    users:',
+        '      - { username: bob, password: difference engine 1822, roles: [few] }',
+        `      - { username: ada, password: analytical engine 1843, roles: [few, ${roles.join(', ')}] }`,
+        '    applications:',
+        application('all'),
+        application('some', ', roles: [few]'),
+        application('other').replace('[read]', '[look]'),
+        application('closed', ', allowedRoles: [tessera.auditor]'),
+      ),
+    );
+    expect(await tessera(`check -f ${warned}`, {})).toEqual({
+      code: 0,
+      said:
+        'Warning: tenant acme: the audiences https://host.example and https://host.example/ are one URI (RFC 3986 §6.2.3), but tokens for one are not for the other; declare one of them.\n' +
+        'Warning: tenant acme: access tokens of the application all for ada name 701 roles and have about 30 KiB, and many servers take no more than 8 KiB in a header; list the roles that it needs in the roles of the application or resource.\n' +
+        '1 tenant, no mistakes.\n',
+    });
+  });
+
   it('accepts variables of the command itself, and reports wrong settings', async () => {
     const good = file(state());
     const check = (environment: Record<string, string>) => tessera(`check -f ${good}`, environment);

@@ -220,7 +220,8 @@ async function checkApplication(draft: Draft, { directory, call, tenantId }: Loo
 
 function checkRedirectUri(draft: Draft): void {
   const { redirectUri } = settled(draft.form);
-  if (!matchesRegistered(settled(draft.record).application.redirectUris, redirectUri)) {
+  const { application } = settled(draft.record);
+  if (!matchesRegistered(application.redirectUris, redirectUri, application)) {
     throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.', {
       refusal: { received: receivedUri(redirectUri), hint: exactly },
     });

@@ -125,6 +125,31 @@ describe('response_mode=form_post (OAuth 2.0 Form Post Response Mode)', () => {
   });
 });
 
+describe('the port of a loopback redirect URI', () => {
+  const at = (port: string) => ({ ...spa, redirect_uri: `http://127.0.0.1${port}/cb`, prompt: 'none' });
+
+  it('must be the registered one by default, and may be any with loopbackPorts: any (RFC 8252 §7.3)', async () => {
+    const redirectUris = [spa.redirect_uri, 'http://127.0.0.1/cb'];
+    await world.directory.changeApplication('acme-spa', { redirectUris });
+    await expect(newPerson(world).start(at(':49152'))).rejects.toThrow(
+      'The redirect_uri is not registered for this client.',
+    );
+    await world.directory.changeApplication('acme-spa', { redirectUris, anyLoopbackPort: true });
+    for (const port of ['', ':49152']) {
+      const { next } = await newPerson(world).start(at(port));
+      const location = next.case === 'redirect' ? next.value.location : '';
+      expect(location).toMatch(new RegExp(`^http://127\\.0\\.0\\.1${port}/cb\\?error=login_required&`));
+    }
+    await expect(
+      newPerson(world).start({ ...spa, redirect_uri: 'https://spa.example:1/cb' }),
+    ).rejects.toThrow('The redirect_uri is not registered for this client.');
+    await world.directory.changeApplication('acme-spa', {
+      redirectUris: [spa.redirect_uri],
+      anyLoopbackPort: false,
+    });
+  });
+});
+
 describe('scopes that are unknown or not granted to the application', () => {
   const scope = 'openid nonsense profile phone tokens.introspect';
 

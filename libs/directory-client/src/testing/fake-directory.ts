@@ -30,11 +30,14 @@ export interface FakeApplication {
     readonly tokenType?: string;
     readonly scopeFormat?: string;
     readonly signingAlgorithm?: string;
+    readonly roles?: string[];
   }[];
   introspectAudiences: string[];
   authenticatedStartRequired: boolean;
   allowedRoles: string[];
   idTokenClaims: string[];
+  roles: string[];
+  anyLoopbackPort: boolean;
   thirdParty: boolean;
   authenticationPolicy: string;
   pkceOptional: boolean;
@@ -180,6 +183,8 @@ export class FakeDirectory {
       authenticatedStartRequired: false,
       allowedRoles: [],
       idTokenClaims: [],
+      roles: [],
+      anyLoopbackPort: false,
       thirdParty: false,
       authenticationPolicy: 'any',
       pkceOptional: false,

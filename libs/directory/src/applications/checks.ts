@@ -1,5 +1,6 @@
-import { adminRoles, adminScopes, introspectionScope, weakestPolicy } from '@tessera/oauth';
+import { adminScopes, introspectionScope, isLoopbackRedirect, weakestPolicy } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
+import { checkRoles } from '../resources/checks.ts';
 import type { DeclaredApplication } from './fields.ts';
 
 type Checked = Omit<DeclaredApplication, 'secrets'>;
@@ -58,6 +59,9 @@ function checkGrants(application: Checked, report: Report): void {
   if (application.pkce === 'optional' && application.type === 'public') {
     report(['pkce'], 'optional is for confidential applications only');
   }
+  if (application.loopbackPorts === 'any' && !redirectUris.some(isLoopbackRedirect)) {
+    report(['loopbackPorts'], 'any needs a redirect URI with http on 127.0.0.1, [::1] or localhost');
+  }
   checkBackchannelLogout(application, report);
   if (ciba.approval === 'webhook' && ciba.url === '') report(['ciba', 'url'], 'is required');
   if (ciba.approval === 'webhook' && authenticationPolicy !== weakestPolicy)
@@ -114,7 +118,6 @@ function checkClaims({ claims }: Checked, report: Report): void {
 }
 
 function checkReferences(application: Checked, { resources, roles }: Surroundings, report: Report): void {
-  const { allowedRoles } = application;
   const known = new Set(resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
   application.scopes.forEach((scope, index) => {
     if (scope === introspectionScope && !application.grantTypes.includes('client_credentials')) {
@@ -133,9 +136,7 @@ function checkReferences(application: Checked, { resources, roles }: Surrounding
   refuseRepeated(application.introspectAudiences, (index) =>
     report(['introspectAudiences', index], 'is listed twice'),
   );
-  allowedRoles.forEach((role, index) => {
-    if (!roles.includes(role) && !adminRoles.has(role))
-      report(['allowedRoles', index], 'is not a role of the tenant');
-  });
-  refuseRepeated(allowedRoles, (index) => report(['allowedRoles', index], 'is listed twice'));
+  for (const key of ['allowedRoles', 'roles'] as const) {
+    checkRoles(application[key], roles, (path, message) => report([key, ...path], message));
+  }
 }

@@ -42,6 +42,7 @@ export async function commandLineApplication(
       tokenType: '',
       scopeFormat: '',
       signingAlgorithm: '',
+      roles: [],
     })),
     tenant,
     validFrom: 0,

@@ -58,7 +58,15 @@ export const applicationFields = {
   redirectUris: field({
     schema: z.array(uri(redirectUriProblem)).max(100).default([]),
     stored: 'text[]',
-    reference: 'compared byte for byte',
+    reference: 'compared byte for byte, but for the port with `loopbackPorts: any`',
+  }),
+  loopbackPorts: field({
+    schema: z.enum(['exact', 'any']).default('exact'),
+    stored: 'text',
+    sent: (ports) => ({ anyLoopbackPort: ports === 'any' }),
+    reference:
+      '`exact` (default), or `any`: redirect URIs with `http` on `127.0.0.1`, `[::1]` or `localhost` match with every port (RFC 8252 §7.3), ' +
+      'for native applications and command lines that listen on a free one',
   }),
   logoutRedirectUris: field({
     schema: z.array(uri(logoutRedirectUriProblem)).max(100).default([]),
@@ -153,6 +161,14 @@ export const applicationFields = {
     reference:
       'roles of the tenant, at least one: only people who hold one of them may use the application; without it everybody of the ' +
       'tenant may',
+  }),
+  roles: field({
+    // Never declared as empty: that would be all.
+    schema: z.array(z.string()).min(1).default([]),
+    stored: 'text[]',
+    reference:
+      'roles of the tenant, at least one: of the roles of a person, its tokens and `/userinfo` have these alone; without it all. For people ' +
+      'with hundreds of roles, whose tokens servers refuse',
   }),
   pkce: field({
     schema: z.enum(['required', 'optional']).default('required'),

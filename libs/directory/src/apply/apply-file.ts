@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { CallOptions, Client } from '@tessera/rpc';
 import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
+import { warningsIn } from '../declared/warnings.ts';
 import { readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
 import { weakPasswords } from '../credentials/password-policy.ts';
@@ -77,7 +78,11 @@ export async function checkFile(
     environment,
     read = async () => readFile(fileName, 'utf8'),
   }: Pick<ApplyFileOptions, 'environment' | 'read'>,
-): Promise<{ readonly tenants: readonly DeclaredTenant[]; readonly absent: readonly Problem[] }> {
+): Promise<{
+  readonly tenants: readonly DeclaredTenant[];
+  readonly absent: readonly Problem[];
+  readonly warnings: readonly string[];
+}> {
   const absent: Problem[] = [];
   const document = await resolveDeclaredState(await read(), fileName, {
     environment,
@@ -91,7 +96,8 @@ export async function checkFile(
   const { TESSERA_PASSWORD_MIN_LENGTH: minimumLength } = loadConfig(passwordConfig, environment);
   const weak = weakPasswords(state, minimumLength);
   if (weak.length > 0) throw new DeclaredStateError(weak);
-  return { tenants: state.state.tenants, absent };
+  const { tenants } = state.state;
+  return { tenants, absent, warnings: warningsIn(tenants) };
 }
 
 async function resolved(

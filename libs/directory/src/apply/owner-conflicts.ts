@@ -86,6 +86,7 @@ function brokenRecords({
   checkResources(
     { resources },
     reportOf('resource', resources, ({ audience }) => audience),
+    { roles },
   );
   checkProviders(
     { issuer: tenant.issuer, providers },

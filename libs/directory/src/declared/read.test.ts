@@ -67,6 +67,7 @@ describe('a declared state', () => {
         '    tokenType: JWT',
         '    scopeFormat: string',
         '    signingAlgorithm: ES256',
+        '    roles: [clerk, tessera.auditor]',
         'roles: [clerk]',
         'providers:',
         '  - { name: work, preset: entra, issuer: https://login.microsoftonline.com/acme/v2.0, clientId: tessera,',
@@ -102,6 +103,8 @@ describe('a declared state', () => {
         '    backchannelLogoutUri: https://acme.example/backchannel-logout',
         '    backchannelLogoutSessionRequired: true',
         '    idTokenClaims: [profile, address]',
+        '    loopbackPorts: any',
+        '    roles: [clerk]',
         '    claims:',
         '      groups: { roles: true, targets: [idToken] }',
         '      https://acme.example/department: { attribute: department, targets: [accessToken, userinfo] }',
@@ -125,6 +128,8 @@ describe('a declared state', () => {
       backchannelLogoutUri: 'https://acme.example/backchannel-logout',
       backchannelLogoutSessionRequired: true,
       idTokenClaims: ['profile', 'address'],
+      loopbackPorts: 'any',
+      roles: ['clerk'],
       claims: {
         groups: { roles: true, targets: ['idToken'] },
         'https://acme.example/department': { attribute: 'department', targets: ['accessToken', 'userinfo'] },
@@ -430,6 +435,11 @@ describe('a declared application', () => {
     ['idTokenClaims', '[phone]', /idTokenClaims\[0\]: is not among the scopes/],
     ['allowedRoles', 'clerk', /11:9: .*allowedRoles: must be a list/],
     ['allowedRoles', '[boss]', /11:24: .*allowedRoles\[0\]: is not a role of the tenant/],
+    ['roles', '[]', /roles: must have at least 1 entry/],
+    ['roles', '[boss]', /roles\[0\]: is not a role of the tenant/],
+    ['roles', '[tessera.auditor, tessera.auditor]', /roles\[1\]: is listed twice/],
+    ['loopbackPorts', 'all', /loopbackPorts: must be one of exact, any/],
+    ['loopbackPorts', 'any', /loopbackPorts: any needs a redirect URI with http on 127.0.0.1/],
     ['status', 'locked', /status: must be one of active, disabled/],
   ])('with %s %s is refused', (key, value, expected) => {
     expect(mistakes(application(key, value)).join('\n')).toMatch(expected);

@@ -35,10 +35,10 @@ export function checkRules(
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
     const others = around(tenant);
     checkReference(tenant, inTenant);
-    checkResources(tenant, inTenant, others.resources);
+    const roles = [...tenant.roles, ...others.roles];
+    checkResources(tenant, inTenant, { others: others.resources, roles });
     refuseRepeated(tenant.roles, (index) => inTenant(['roles', index], 'is declared twice'));
     checkProviders(tenant, inTenant, others.providers);
-    const roles = [...tenant.roles, ...others.roles];
     checkUsers({ users: tenant.users, roles }, inTenant, others.identifiers);
     const known = { resources: [...tenant.resources, ...others.resources], roles };
     const theirJwtAudiences = jwtAudiencesOf(others);

@@ -48,7 +48,7 @@ export function othersIn(
 }
 
 /** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
-export function assumedFor({ name, users, applications }: DeclaredTenant): Surroundings {
+export function assumedFor({ name, resources, users, applications }: DeclaredTenant): Surroundings {
   if (name !== undefined) return { resources: [], roles: [], providers: [], identifiers: [] };
   const scopes = applications.flatMap((application) => application.scopes);
   const audiences = applications.flatMap(({ introspectAudiences }) => introspectAudiences);
@@ -60,7 +60,8 @@ export function assumedFor({ name, users, applications }: DeclaredTenant): Surro
     ],
     roles: [
       ...users.flatMap(({ roles }) => roles),
-      ...applications.flatMap(({ allowedRoles }) => allowedRoles),
+      ...applications.flatMap((application) => [...application.allowedRoles, ...application.roles]),
+      ...resources.flatMap((resource) => resource.roles),
     ],
     providers: [],
     identifiers: [],

@@ -48,7 +48,7 @@ export function deletedApplicationCalls({
   };
 }
 
-/** Throws FailedPrecondition if no allowed role is left: without any, everybody of the tenant may use an application. */
+/** Throws FailedPrecondition if no role of a list is left: an empty one restricts nothing. */
 async function withoutWhatIsGone(
   record: ApplicationRecord,
   { tx, tenantId }: RecordTransaction,
@@ -59,17 +59,19 @@ async function withoutWhatIsGone(
   const scopes = new Set([...ofResources, ...adminScopes.keys()]);
   const ofTenant = (await readRoles(tx, tenantId)).map(({ name }) => name);
   const roles = new Set([...ofTenant, ...adminRoles.keys()]);
-  const allowedRoles = record.allowedRoles.filter((role) => roles.has(role));
-  if (allowedRoles.length === 0 && record.allowedRoles.length > 0) {
+  const left = (listed: readonly string[], purpose: string) => {
+    const kept = listed.filter((role) => roles.has(role));
+    if (kept.length > 0 || listed.length === 0) return kept;
     throw new ConnectError(
-      `The application is for people with a role that is gone: ${record.allowedRoles.join(', ')}. Create one of these roles first.`,
+      `The application is ${purpose}: ${listed.join(', ')}. Create one of these roles first.`,
       Code.FailedPrecondition,
     );
-  }
+  };
   return {
     ...record,
     scopes: record.scopes.filter((scope) => isBuiltInScope(scope) || scopes.has(scope)),
     introspectAudiences: record.introspectAudiences.filter((audience) => audiences.has(audience)),
-    allowedRoles,
+    allowedRoles: left(record.allowedRoles, 'for people with a role that is gone'),
+    roles: left(record.roles, 'to have roles in its tokens that are gone'),
   };
 }

@@ -177,6 +177,7 @@ describe('an application that was deleted', () => {
       scopes: ['openid', 'orders', 'read', 'admin.roles.read'],
       introspectAudiences: [audience],
       allowedRoles: ['boss', 'clerk'],
+      roles: ['boss', 'clerk'],
       lifetimes: { accessToken: 60 },
     };
     await api.applications.create({ tenantId, application }, call());
@@ -194,6 +195,7 @@ describe('an application that was deleted', () => {
       scopes: ['openid', 'read', 'admin.roles.read'],
       introspectAudiences: [],
       allowedRoles: ['clerk'],
+      roles: ['clerk'],
       etag: restored.etag,
       updateTime: restored.updateTime,
     });
@@ -227,6 +229,29 @@ describe('an application that was deleted', () => {
     await api.roles.create({ tenantId, role: { name: 'boss' } }, call());
     expect(await api.applications.undelete({ tenantId, clientId }, call())).toMatchObject({
       allowedRoles: ['boss'],
+    });
+  });
+
+  it('stays deleted while none of the roles is left that its tokens may name, as they would name all', async () => {
+    const { api, tenantId } = await start();
+    const clientId = `${tenantId}-tv`;
+    await api.roles.create({ tenantId, role: { name: 'boss' } }, call());
+    const application = {
+      clientId,
+      name: 'TV',
+      type: 'public',
+      grantTypes: ['device_code'],
+      roles: ['boss'],
+    };
+    await api.applications.create({ tenantId, application }, call());
+    await api.applications.delete({ tenantId, clientId }, call());
+    await api.roles.delete({ tenantId, name: 'boss' }, call());
+    expect(await refusal(api.applications.undelete({ tenantId, clientId }, call()))).toEqual([
+      'FailedPrecondition',
+    ]);
+    await api.roles.create({ tenantId, role: { name: 'boss' } }, call());
+    expect(await api.applications.undelete({ tenantId, clientId }, call())).toMatchObject({
+      roles: ['boss'],
     });
   });
 

@@ -626,6 +626,43 @@ tenants:
       ]);
     });
 
+    it('keep the roles that tokens of applications and resources may name', async () => {
+      const { api, tenantId } = await tenant();
+      await api.roles.create({ tenantId, role: { name: 'teller' } }, call());
+      const audience = `https://till.${tenantId}.example`;
+      const till = { audience, name: 'Till', scopes: [{ name: 'till.open' }], roles: ['teller'] };
+      const resource = await api.resources.create({ tenantId, resource: till }, call());
+      expect(resource.roles).toEqual(['teller']);
+      const desk = web(tenantId, {
+        clientId: `${tenantId}-till`,
+        redirectUris: ['http://127.0.0.1/cb'],
+        loopbackPorts: 'any',
+        roles: ['teller'],
+      });
+      const { clientId, etag, ...application } = await api.applications.create(
+        { tenantId, application: desk },
+        call(),
+      );
+      expect(application).toMatchObject({ loopbackPorts: 'any', roles: ['teller'] });
+      const deletes = () => refusal(api.roles.delete({ tenantId, name: 'teller' }, call()));
+      expect(await deletes()).toEqual(['FailedPrecondition']);
+      const without = { paths: ['roles', 'loopback_ports'] };
+      const changed = await api.applications.update(
+        { tenantId, application: { clientId, etag }, updateMask: without },
+        call(),
+      );
+      expect(changed).toMatchObject({ loopbackPorts: 'exact', roles: [] });
+      expect(await deletes()).toEqual(['FailedPrecondition']);
+      expect(
+        await refusal(
+          api.resources.update({ tenantId, resource: { audience, roles: ['stranger'] } }, call()),
+        ),
+      ).toEqual(['InvalidArgument', 'resource.roles[0]']);
+      const unrestricted = { tenantId, resource: { audience }, updateMask: { paths: ['roles'] } };
+      expect((await api.resources.update(unrestricted, call())).roles).toEqual([]);
+      await api.roles.delete({ tenantId, name: 'teller' }, call());
+    });
+
     it('of one client ID are created in one tenant, even at the same time', async () => {
       const tenants = [await tenant(), await tenant(), await tenant()];
       const clientId = `${engine}-one-for-all-${count}`;

@@ -1,3 +1,4 @@
+import { adminRoles } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { ResourceRecord } from './fields.ts';
 
@@ -12,6 +13,14 @@ export const sharedAudience =
 export const jwtAudienceAsClientId =
   'is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens';
 
+/** What the resources of a tenant are among. */
+export interface AroundResources {
+  /** Resources of the tenant that are not checked. */
+  readonly others?: readonly { readonly scopes: readonly { readonly name: string }[] }[];
+  /** All roles of the tenant. */
+  readonly roles: readonly string[];
+}
+
 interface HasResources {
   readonly resources: readonly Omit<ResourceRecord, 'owner'>[];
 }
@@ -25,18 +34,20 @@ export function jwtAudiencesOf({
   return resources.filter(({ tokenType }) => tokenType === 'JWT').map(({ audience }) => audience);
 }
 
-/**
- * The rules of the resources of a tenant that involve more than one key.
- * @param others resources of the tenant that are not checked
- */
+/** The rules of the resources of a tenant that involve more than one key. */
 export function checkResources(
   tenant: HasResources,
   report: Report,
-  others: readonly { readonly scopes: readonly { readonly name: string }[] }[] = [],
+  { others = [], roles }: AroundResources,
 ): void {
   refuseRepeated(
     tenant.resources.map((resource) => resource.audience),
     (index) => report(['resources', index, 'audience'], 'is declared twice'),
+  );
+  tenant.resources.forEach((resource, index) =>
+    checkRoles(resource.roles, roles, (path, message) =>
+      report(['resources', index, 'roles', ...path], message),
+    ),
   );
   const scopes = new Set(others.flatMap((other) => other.scopes.map(({ name }) => name)));
   tenant.resources.forEach((resource, resourceIndex) =>
@@ -49,6 +60,14 @@ export function checkResources(
       scopes.add(scope.name);
     }),
   );
+}
+
+/** Of a list of roles that a record refers to. */
+export function checkRoles(listed: readonly string[], known: readonly string[], report: Report): void {
+  listed.forEach((role, index) => {
+    if (!known.includes(role) && !adminRoles.has(role)) report([index], 'is not a role of the tenant');
+  });
+  refuseRepeated(listed, (index) => report([index], 'is listed twice'));
 }
 
 /** Tokens of one issuer are told apart by their audience: two tenants may have one only if both say that it is shared. */

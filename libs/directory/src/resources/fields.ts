@@ -29,6 +29,13 @@ export const tokenFields = {
     reference:
       '`alg` of its access tokens: `RS256` (default), or `ES256` for verifiers that accept it: an access token then costs about a third, and is shorter',
   }),
+  roles: field({
+    // Never declared as empty: that would be all.
+    schema: z.array(z.string()).min(1).default([]),
+    stored: 'text[]',
+    reference:
+      "roles of the tenant, at least one: of the roles of a person, its access tokens have these alone, and of them those of the application's `roles`; without it all",
+  }),
 };
 
 /** The fields of an API resource, in the order of the reference and of the declared state that is written. */
@@ -70,8 +77,11 @@ export const resourceFields = {
 };
 
 /** For jsonb_build_object: `tokenFields` of the resource `r`, empty if there is none. */
-export const tokenColumns = Object.keys(tokenFields)
-  .map((name) => `'${name}', coalesce(r.${snakeCase(name)}, '')`)
+export const tokenColumns = Object.entries(tokenFields)
+  .map(([name, { stored }]) => {
+    const empty = stored === 'text[]' ? `'{}'` : `''`;
+    return `'${name}', coalesce(r.${snakeCase(name)}, ${empty})`;
+  })
   .join(', ');
 
 /** An API resource in the declared state. */

@@ -4,6 +4,8 @@ import { apiOwner } from '../declared/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
+import type { Report } from '../fields/field-checks.ts';
+import { readRoles } from '../roles/read.postgres.ts';
 import { usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { checkResources, jwtAudienceAsClientId } from './checks.ts';
@@ -28,8 +30,10 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
         );
         const isClientId =
           after.tokenType === 'JWT' && (await around.find('application', after.audience)) !== undefined;
+        const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
         form.check((report) => {
-          checkResources({ resources: [after] }, ([, , ...path], message) => report(path, message), others);
+          const here: Report = ([, , ...path], message) => report(path, message);
+          checkResources({ resources: [after] }, here, { others, roles });
           if (isClientId) report(['audience'], jwtAudienceAsClientId);
         });
         await refuseUsed(present, after, around);

@@ -150,6 +150,7 @@ describe('writers of the directory', () => {
     tokenType,
     scopeFormat: 'array' as const,
     signingAlgorithm: 'RS256' as const,
+    roles: [],
   });
   it.each([
     {

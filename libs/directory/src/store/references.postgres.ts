@@ -1,13 +1,13 @@
 import type { Queryable } from '@tessera/stores';
 
-/** What users and applications refer to by name. */
+/** What users, applications and resources refer to by name. */
 interface References {
   readonly scopes?: readonly string[];
   readonly audiences?: readonly string[];
   readonly roles?: readonly string[];
 }
 
-/** Up to twenty users and applications of the tenant that refer to one of these, each as a kind and a name. */
+/** Up to twenty users, applications and resources of the tenant that refer to one of these, each as a kind and a name. */
 export async function usersOf(
   tx: Queryable,
   tenantId: string,
@@ -16,7 +16,10 @@ export async function usersOf(
   const { rows } = await tx.query<{ name: string }>({
     name: 'directory.users_of_records',
     text: `SELECT 'application ' || client_id AS name FROM directory.application
-            WHERE tenant_id = $1 AND (scopes && $2::text[] OR introspect_audiences && $3::text[] OR allowed_roles && $4::text[])
+            WHERE tenant_id = $1 AND (scopes && $2::text[] OR introspect_audiences && $3::text[] OR allowed_roles && $4::text[]
+                                         OR roles && $4::text[])
+            UNION ALL
+           SELECT 'resource ' || audience FROM directory.api_resource WHERE tenant_id = $1 AND roles && $4::text[]
             UNION ALL
            SELECT 'user ' || u.username
              FROM directory.user_role r

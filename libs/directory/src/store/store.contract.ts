@@ -73,6 +73,8 @@ export function testApplication(
     backchannelLogoutSessionRequired: true,
     idTokenClaims: ['profile', 'email'],
     thirdParty: true,
+    loopbackPorts: 'any',
+    roles: ['clerk'],
     authenticationPolicy: 'phishing-resistant',
     claims: {
       groups: { roles: true, targets: ['idToken'] },
@@ -88,6 +90,7 @@ const defaults = {
   tokenType: 'at+jwt',
   scopeFormat: 'array',
   signingAlgorithm: 'RS256',
+  roles: new Array<string>(),
 } as const;
 
 export function testRoles(...names: readonly string[]): RoleRecord[] {
@@ -122,6 +125,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
         tokenType: 'JWT',
         scopeFormat: 'string',
         signingAlgorithm: 'ES256',
+        roles: ['manager'],
       },
     ],
     roles: testRoles('manager', 'clerk'),
@@ -205,6 +209,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         tokenType: 'JWT',
         scopeFormat: 'string',
         signingAlgorithm: 'ES256',
+        roles: ['manager'],
       };
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
@@ -232,6 +237,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             tokenType: '',
             scopeFormat: '',
             signingAlgorithm: '',
+            roles: [],
           },
           { name: 'read', ...ofApi, description: 'See' },
         ],
@@ -348,6 +354,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             tokenType: 'at+jwt',
             scopeFormat: 'array',
             signingAlgorithm: 'RS256',
+            roles: [],
           },
         ],
         roles: testRoles('clerk'),
@@ -377,6 +384,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           tokenType: 'at+jwt',
           scopeFormat: 'array',
           signingAlgorithm: 'RS256',
+          roles: [],
         },
       ]);
       expect(found?.application.allowedRoles).toEqual(['clerk']);

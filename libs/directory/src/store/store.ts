@@ -12,8 +12,14 @@ import type { Change, RecordKind, RecordKinds, StoredRecord, TenantState } from 
 
 type TokenFields = RecordOf<typeof tokenFields>;
 
-/** What a resource says about a scope is empty for a built-in one. */
-export interface FoundScope extends Readonly<Record<keyof TokenFields, TokenFields[keyof TokenFields] | ''>> {
+/** What a resource says about a scope; empty for a built-in one. */
+type OfResource = {
+  readonly [K in keyof TokenFields]: TokenFields[K] extends readonly unknown[]
+    ? TokenFields[K]
+    : TokenFields[K] | '';
+};
+
+export interface FoundScope extends OfResource {
   readonly name: string;
   readonly audience: string;
   readonly description: string;

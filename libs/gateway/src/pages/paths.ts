@@ -1,8 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
+import { longestHead } from '../http/longest-head.ts';
 
-/** Leaves 4 KiB of the headers that the server takes for cookies and what browsers add. */
-const longestPath = 12 * 1024;
+/** Leaves the rest of the headers that the server takes for cookies and what browsers add. */
+const longestPath = longestHead - 8 * 1024;
 
 /**
  * Sends the browser to a page of ours by GET, after a form (303, RFC 9110 §15.4.4). Throws `invalid_request` for an address that the

@@ -5,6 +5,7 @@ import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
+import { longestHead } from '../http/longest-head.ts';
 import { bodyLimit } from '../http/body.ts';
 import { sendError, sendJson } from '../http/answers.ts';
 import { answerBody } from '../http/body-route.ts';
@@ -104,8 +105,7 @@ function limits(patience: Patience) {
     // Longer than the idle time of common load balancers, so that they close first.
     keepAliveTimeout: 72_000,
     http: {
-      // An authorization request has a state and a nonce of up to 8,192 characters each, percent-encoded.
-      maxHeaderSize: 64 * 1024,
+      maxHeaderSize: longestHead,
       // Node would answer 400 itself, without our headers: `prepareRequests` does it.
       requireHostHeader: false,
       headersTimeout: patience.headers,

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { logoutRedirectUriProblem, matchesRegistered, redirectUriProblem } from './redirect-uri.ts';
+import {
+  isLoopbackRedirect,
+  logoutRedirectUriProblem,
+  matchesRegistered,
+  redirectUriProblem,
+} from './redirect-uri.ts';
 
 const registered = 'https://app.example/cb';
 
@@ -173,6 +178,50 @@ describe('comparison with the registered redirect URIs (RFC 9700 §2.1)', () => 
   it('makes no exception for the port of a loopback address: the contract asks for an exact match.', () => {
     expect(matchesRegistered(['http://127.0.0.1:9000/cb'], 'http://127.0.0.1:9001/cb')).toBe(false);
     expect(matchesRegistered(['http://127.0.0.1/cb'], 'http://localhost/cb')).toBe(false);
+  });
+
+  describe('with any loopback port (RFC 8252 §7.3)', () => {
+    const any = { anyLoopbackPort: true };
+
+    it.each([
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/cb'],
+      ['http://127.0.0.1:3334/cb', 'http://127.0.0.1:3335/cb'],
+      ['http://127.0.0.1:3334/cb', 'http://127.0.0.1/cb'],
+      ['http://[::1]:3334/cb?a=1', 'http://[::1]:65535/cb?a=1'],
+      ['http://localhost:3334', 'http://localhost:1'],
+      ['http://localhost?a=1', 'http://localhost:1?a=1'],
+      [registered, registered],
+    ])('with %s registered accepts %s.', (known, uri) => {
+      expect(matchesRegistered(['https://other.example/', known], uri, any)).toBe(true);
+      expect(isLoopbackRedirect(known)).toBe(known !== registered);
+    });
+
+    it.each([
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/cb/'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/CB'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/cb?a'],
+      ['http://127.0.0.1/cb', 'http://localhost:49152/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.2:49152/cb'],
+      ['http://127.0.0.1/cb', 'https://127.0.0.1:49152/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:0/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:65536/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:080/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:80:90/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:80@evil.test/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:80\\@evil.test/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:80.evil.test/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1.evil.test/cb'],
+      ['http://127.0.0.1/cb', 'http://user@127.0.0.1:80/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:80/cb#'],
+      ['http://127.0.0.1/cb', 'HTTP://127.0.0.1:80/cb'],
+      ['http://127.0.0.1/cb', 'http://127.0.0.1:80/cb\n'],
+      ['https://127.0.0.1/cb', 'https://127.0.0.1:8443/cb'],
+      ['https://localhost:1/cb', 'https://localhost:2/cb'],
+      [registered, 'https://app.example:8443/cb'],
+    ])('with %s registered refuses %j.', (known, uri) => {
+      expect(matchesRegistered([known], uri, any)).toBe(false);
+    });
   });
 
   it('matches nothing if nothing is registered.', () => {

@@ -32,11 +32,30 @@ export function logoutRedirectUriProblem(uri: string): string | undefined {
 }
 
 /**
- * Whether `uri` is one of the registered ones, byte for byte (RFC 9700 §2.1). There is no exception for the port of
- * loopback addresses: the contract asks for an exact match of path, port and trailing slash.
+ * Whether `uri` is one of the registered ones, byte for byte (RFC 9700 §2.1), as the contract asks: path, port and trailing slash. With
+ * `anyLoopbackPort` the port of loopback redirects does not count (RFC 8252 §7.3).
  */
-export function matchesRegistered(registered: readonly string[], uri: string): boolean {
-  return registered.includes(uri);
+export function matchesRegistered(
+  registered: readonly string[],
+  uri: string,
+  { anyLoopbackPort }: { readonly anyLoopbackPort: boolean } = { anyLoopbackPort: false },
+): boolean {
+  if (registered.includes(uri)) return true;
+  const asked = anyLoopbackPort ? withoutLoopbackPort(uri) : undefined;
+  return asked !== undefined && registered.some((known) => withoutLoopbackPort(known) === asked);
+}
+
+/** Whether a redirect URI is one of a program on the person's own machine: http on a loopback host. */
+export function isLoopbackRedirect(uri: string): boolean {
+  return withoutLoopbackPort(uri) !== undefined;
+}
+
+/** Undefined for anything but http on a loopback host, as written. */
+function withoutLoopbackPort(uri: string): string | undefined {
+  const [, host, port, rest = ''] =
+    /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?([/?].*)?$/.exec(uri) ?? [];
+  if (host === undefined || Number(port ?? 0) > 65535) return undefined;
+  return `http://${host}${rest}`;
 }
 
 function locationProblem(uri: string): string | undefined {

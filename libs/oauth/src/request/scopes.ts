@@ -136,15 +136,15 @@ export function requireResource(resource: string, available: readonly AvailableS
 /** The audience that equals a resource, where an empty path is the path `/` (RFC 3986 §6.2.3). The same text comes first. */
 function declaredResource(available: readonly AvailableScope[], resource: string): string | undefined {
   const audiences = available.map(({ audience }) => audience).filter((audience) => audience !== '');
-  const wanted = withPath(resource);
+  const wanted = withUriPath(resource);
   return (
     audiences.find((audience) => audience === resource) ??
-    audiences.find((audience) => withPath(audience) === wanted)
+    audiences.find((audience) => withUriPath(audience) === wanted)
   );
 }
 
-/** An `http` or `https` URI whose path is not empty; other texts as they are. */
-function withPath(uri: string): string {
+/** An `http` or `https` URI with the path `/` where it has none (RFC 3986 §6.2.3); other texts as they are. */
+export function withUriPath(uri: string): string {
   return uri.replace(/^(https?:\/\/[^/?#]+)(?=\?|$)/i, '$1/');
 }
 

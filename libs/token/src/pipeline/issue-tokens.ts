@@ -8,15 +8,20 @@ import {
   entitledClaims,
   idTokenClaims,
   isSigningAlgorithm,
+  largeToken,
   mappedClaims,
+  namedRoles,
   withScopeText,
   type AccessTokenClaims,
 } from '@tessera/oauth';
+import { metrics, type RepeatedWarnings } from '@tessera/telemetry';
 import { TokenType } from '@tessera/proto-gen/keys';
-import type { Application, User } from '@tessera/proto-gen/directory';
+import type { Application, GrantedScope, User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { Exchange, ExtraClaims } from './grant-table.ts';
 import type { Signer, SigningTask } from './batched-signer.ts';
+
+type MappedTarget = 'accessToken' | 'idToken';
 
 /** Subject, scope and resource of the tokens to issue. */
 export interface Authorization {
@@ -40,6 +45,7 @@ export interface IssuedTokens {
 export interface IssuingDeps {
   readonly runtime: Pick<Runtime, 'clock'>;
   readonly signer: Signer;
+  readonly warnings: RepeatedWarnings;
   /** Defaults for applications without lifetimes of their own, in seconds. */
   readonly accessTokenSeconds: number;
   readonly idTokenSeconds: number;
@@ -62,13 +68,17 @@ export async function issueTokens(
   // A tenant with an issuer of its own has keys of its own.
   const signingTenant = exchange.tenant.issuer === '' ? '' : tenantId;
   const expiresIn = lifetimes?.accessToken || deps.accessTokenSeconds;
+  const { application } = exchange;
+  const held = namedRoles(subject?.user.roles ?? [], application.roles);
+  const rolesOf = (target: MappedTarget, audience: string) =>
+    target === 'accessToken' ? namedRoles(held, shapeOf(application, audience)?.roles ?? []) : held;
   const claims = accessTokenClaims({
     issuer,
     subject: subject?.user.userId ?? clientId,
     clientId,
     tenantId,
     scopes,
-    roles: subject?.user.roles ?? [],
+    roles: rolesOf('accessToken', resource),
     resource,
     issuedAt,
     lifetime: expiresIn,
@@ -76,9 +86,10 @@ export async function issueTokens(
     authentication: subject?.grant.authentication,
     userinfoClaims: scopes.includes('openid') ? (subject?.grant.userinfoClaims ?? []) : [],
   });
-  const mapped = (target: 'accessToken' | 'idToken') =>
-    subject && mappedClaims(exchange.application.claims, subject.user, target);
-  const tasks = [accessTokenTask(claims, mapped('accessToken'), exchange.application)];
+  const mapped = (target: MappedTarget) =>
+    subject &&
+    mappedClaims(application.claims, { ...subject.user, roles: rolesOf(target, resource) }, target);
+  const tasks = [accessTokenTask(claims, mapped('accessToken'), application)];
   if (subject !== undefined && scopes.includes('openid')) {
     const { authentication = { time: 0, methods: [] }, nonce, sessionId } = subject.grant;
     const idClaims = idTokenClaims({
@@ -92,7 +103,6 @@ export async function issueTokens(
       accessToken: undefined,
       sessionId,
     });
-    const { application } = exchange;
     const standard = claimsOfUser(subject.user, [
       ...claimNamesOf(application.idTokenClaims.filter((scope) => scopes.includes(scope))),
       ...entitledClaims(subject.grant.idTokenClaims, application.scopes),
@@ -104,6 +114,8 @@ export async function issueTokens(
     });
   }
   const [accessToken = '', idToken = ''] = await deps.signer.sign(tasks, exchange.call(), signingTenant);
+  noteSize(deps, 'access_token', accessToken, application);
+  noteSize(deps, 'id_token', idToken, application);
   return { accessToken, expiresIn, audience: claims.aud, idToken };
 }
 
@@ -114,9 +126,9 @@ export async function issueTokens(
 function accessTokenTask(
   claims: AccessTokenClaims,
   mapped: object | undefined,
-  { scopes }: Application,
+  application: Application,
 ): SigningTask {
-  const shape = scopes.find(({ audience }) => audience === claims.aud);
+  const shape = shapeOf(application, claims.aud);
   const payload = shape?.scopeFormat === 'string' ? withScopeText(claims) : claims;
   const algorithm = shape?.signingAlgorithm ?? '';
   return {
@@ -124,4 +136,31 @@ function accessTokenTask(
     algorithm: isSigningAlgorithm(algorithm) ? algorithm : defaultSigningAlgorithm,
     claims: mapped === undefined ? payload : { ...mapped, ...payload },
   };
+}
+
+/** What the API resource of an access token says about it; undefined for the issuer itself. */
+function shapeOf({ scopes }: Application, audience: string): GrantedScope | undefined {
+  return audience === '' ? undefined : scopes.find((scope) => scope.audience === audience);
+}
+
+const largeTokens = metrics.counter({
+  name: 'tessera_large_tokens_total',
+  help: 'Tokens issued that are longer than many servers accept in a header (8 KiB).',
+  labels: ['type'],
+});
+
+/** Tells operators of a token that others may refuse, without the token. */
+function noteSize(
+  { warnings }: IssuingDeps,
+  type: 'access_token' | 'id_token',
+  token: string,
+  { clientId, tenantId }: Application,
+): void {
+  if (token.length <= largeToken) return;
+  largeTokens.labels(type).inc();
+  warnings.warn(
+    `${type} of ${clientId}`,
+    { type, clientId, tenantId, bytes: token.length },
+    'issued a token that servers may refuse; declare roles of the application or resource, or fewer claims',
+  );
 }

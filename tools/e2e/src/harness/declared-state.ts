@@ -76,7 +76,11 @@ export const parcelAudience = 'https://parcels.acme.example';
 export interface StateOptions {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';
   readonly bobPassword?: string;
+  /** Roles of the tenant besides its own are declared. */
   readonly adaRoles?: readonly string[];
+  /** The roles that the tokens of `acme-web`, and access tokens for the orders API, may name. */
+  readonly webRoles?: readonly string[];
+  readonly ordersRoles?: readonly string[];
   readonly serviceStatus?: 'active' | 'disabled';
   readonly webStatus?: 'active' | 'disabled';
   /** Where `acme-web` and `acme-spa` are notified of ended sessions. */
@@ -97,6 +101,9 @@ export interface StateOptions {
 /** The declared state as YAML, in the shape of the configuration reference. */
 export function declaredState(options: StateOptions = {}): string {
   const roles = (options.adaRoles ?? ['clerk']).join(', ');
+  const allRoles = [...new Set(['clerk', 'manager', ...(options.adaRoles ?? [])])].join(', ');
+  const rolesEntry = (listed: readonly string[] | undefined) =>
+    listed === undefined ? '' : `        roles: [${listed.join(', ')}]\n`;
   const { backchannelLogoutUri } = options;
   const logoutEntry =
     backchannelLogoutUri === undefined ? '' : `        backchannelLogoutUri: "${backchannelLogoutUri}"\n`;
@@ -109,7 +116,7 @@ tenants:
       - audience: ${ordersAudience}
         name: Orders API
         scopes: [orders.read, orders.write]
-      - audience: ${billingAudience}
+${rolesEntry(options.ordersRoles)}      - audience: ${billingAudience}
         name: Billing API
         scopes: [billing.read]
       - audience: ${stockAudience}
@@ -126,7 +133,7 @@ tenants:
         scopes: [parcels.read]
         scopeFormat: string
         signingAlgorithm: ES256
-    roles: [clerk, manager]
+    roles: [${allRoles}]
     users:
       - username: ada
         email: ${people.ada.email}
@@ -162,7 +169,7 @@ tenants:
         redirectUris: ["${redirectUri}", "${redirectUri}?fixed=1"]
         logoutRedirectUris: ["http://127.0.0.1:9000/bye", "http://127.0.0.1:9000/bye?a=1#done"]
         scopes: [openid, profile, email, phone, offline_access, orders.read, orders.write]
-${logoutEntry}      - clientId: acme-spa
+${rolesEntry(options.webRoles)}${logoutEntry}      - clientId: acme-spa
         name: Acme Single Page
         type: public
         grantTypes: [authorization_code, refresh_token]

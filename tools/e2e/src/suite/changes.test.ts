@@ -4,6 +4,7 @@ import { administrationSuite } from '../suites/directory/administration.ts';
 import { statesSuite } from '../suites/directory/states.ts';
 import { accessSuite } from '../suites/directory/access.ts';
 import { accessChangesSuite } from '../suites/directory/access-changes.ts';
+import { largeTokensSuite } from '../suites/tokens/large-tokens.ts';
 import { tenantIssuersSuite } from '../suites/tenant-issuers/tenant-issuers.ts';
 
 onSetUp((system, setUp) => {
@@ -11,6 +12,7 @@ onSetUp((system, setUp) => {
   statesSuite(system);
   accessSuite(system);
   accessChangesSuite(system);
+  largeTokensSuite(system);
   administrationSuite(system);
   tenantIssuersSuite(system, setUp.topology);
 });

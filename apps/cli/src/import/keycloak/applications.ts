@@ -1,4 +1,4 @@
-import { builtInScopes } from '@tessera/oauth';
+import { builtInScopes, isLoopbackRedirect } from '@tessera/oauth';
 import type { Entry } from '../imported.ts';
 import { claimsOf } from './claims.ts';
 import { ownClients, type Client, type Realm, type Report } from './realm.ts';
@@ -101,6 +101,7 @@ function redirectsOf(client: Client, redirectUris: readonly string[], report: Re
     );
   return {
     redirectUris,
+    ...(matchesAnyPort(client, redirectUris, report) && { loopbackPorts: 'any' }),
     ...(logoutRedirectUris.length > 0 && { logoutRedirectUris }),
     ...(isWithoutPkce && !publicClient && { pkce: 'optional' }),
     ...(backchannelLogoutUri && {
@@ -108,6 +109,18 @@ function redirectsOf(client: Client, redirectUris: readonly string[], report: Re
       backchannelLogoutSessionRequired: attributes['backchannel.logout.session.required'] === 'true',
     }),
   };
+}
+
+/** Keycloak lets every port in where a loopback redirect URI names none. Reports one that would let it in for others, too. */
+function matchesAnyPort({ clientId }: Client, redirectUris: readonly string[], report: Report): boolean {
+  const loopback = redirectUris.filter(isLoopbackRedirect);
+  const withPort = loopback.filter((uri) => /^[^/]*\/\/[^/?]*:\d+([/?]|$)/.test(uri));
+  if (withPort.length === 0) return loopback.length > 0;
+  if (withPort.length < loopback.length)
+    report(
+      `any port of loopback redirect URIs of application ${clientId}: ${withPort.join(', ')} has its own; declare loopbackPorts: any if it may have another`,
+    );
+  return false;
 }
 
 /** The URIs that stand for themselves, as absolute ones. Reports the others. */

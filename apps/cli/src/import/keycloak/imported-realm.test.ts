@@ -235,6 +235,23 @@ describe('clients', () => {
     expect(leftOut).toEqual([]);
   });
 
+  it('keep that loopback redirect URIs without a port match every port (RFC 8252 §7.3)', () => {
+    const ports = (...redirectUris: string[]) => {
+      const { application, leftOut } = movedClient({ redirectUris });
+      return [application?.['loopbackPorts'], leftOut.filter((line) => line.startsWith('any port'))];
+    };
+    expect(ports('http://127.0.0.1', 'http://localhost/cb?a=1', 'https://web.example:8443/cb')).toEqual([
+      'any',
+      [],
+    ]);
+    expect(ports('https://web.example/cb')).toEqual([undefined, []]);
+    expect(ports('http://localhost:3000/cb')).toEqual([undefined, []]);
+    expect(ports('http://localhost:3000/cb', 'http://localhost/cb')).toEqual([
+      undefined,
+      [expect.stringMatching(/^any port .* application web: http:\/\/localhost:3000\/cb has its own/)],
+    ]);
+  });
+
   it('lose redirect URIs with wildcards or without a host, and what Tessera does not do', () => {
     const { application, leftOut } = movedClient({
       redirectUris: ['/*', '/cb', 'https://web.example/cb'],

@@ -160,7 +160,8 @@ function linesOf(
 
 /** Checks a declared state offline. Throws CommandError with every error in the file. */
 export async function checkState(file: string, { say, ...sources }: Terminal): Promise<void> {
-  const { tenants, absent } = await readState(file, sources);
+  const { tenants, absent, warnings } = await readState(file, sources);
+  for (const warning of warnings) say(`Warning: ${warning}.\n`);
   for (const { key, message } of absent) say(`${key} is not checked: ${message}.\n`);
   say(`${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
 }

@@ -1,0 +1,65 @@
+import { largeToken, namedRoles, withUriPath } from '@tessera/oauth';
+import type { DeclaredTenant } from './schema.ts';
+
+/** What a correct declared state is likely not to mean, one sentence each. */
+export function warningsIn(tenants: readonly DeclaredTenant[]): string[] {
+  return tenants.flatMap((tenant) =>
+    [...ambiguousAudiences(tenant), ...largeTokens(tenant)].map(within(tenant)),
+  );
+}
+
+const within =
+  ({ id }: DeclaredTenant) =>
+  (sentence: string) =>
+    `tenant ${id}: ${sentence}`;
+
+/** A `resource` with an empty path finds one that has the path `/` (RFC 3986 §6.2.3), unless both are declared. */
+function ambiguousAudiences({ resources }: DeclaredTenant): string[] {
+  const audiences = resources.map(({ audience }) => audience);
+  return [...Map.groupBy(audiences, withUriPath).values()]
+    .filter((same) => same.length > 1)
+    .map(
+      (same) =>
+        `the audiences ${same.join(' and ')} are one URI (RFC 3986 §6.2.3), but tokens for one are not for the other; declare one of them`,
+    );
+}
+
+const personal: ReadonlySet<string> = new Set(['authorization_code', 'device_code', 'ciba']);
+/** Characters of an access token with one short role. */
+const otherwise = 800;
+
+/** One sentence for each application, about the person with the largest access token: what it holds besides roles is not counted. */
+function largeTokens({ applications, resources, users }: DeclaredTenant): string[] {
+  return applications.flatMap((application) => {
+    if (!application.grantTypes.some((name) => personal.has(name))) return [];
+    const { allowedRoles, claims, clientId, roles } = application;
+    const copies =
+      1 +
+      Object.values(claims).filter((claim) => claim.roles === true && claim.targets.includes('accessToken'))
+        .length;
+    const used = resources.filter(({ scopes }) =>
+      scopes.some(({ name }) => application.scopes.includes(name)),
+    );
+    const lists = used.length === 0 ? [[]] : used.map((resource) => resource.roles);
+    const sized = users
+      .filter((user) => allowedRoles.length === 0 || allowedRoles.some((role) => user.roles.includes(role)))
+      .flatMap(({ username, roles: held }) =>
+        lists.map((list) => ({ username, named: namedRoles(held, roles, list) })),
+      )
+      .map(({ username, named }) => ({ username, named, size: otherwise + copies * encodedSize(named) }));
+    const largest = sized.reduce<(typeof sized)[number] | undefined>(
+      (before, one) => (before === undefined || one.size > before.size ? one : before),
+      undefined,
+    );
+    if (largest === undefined || largest.size <= largeToken) return [];
+    const { username, named, size } = largest;
+    return [
+      `access tokens of the application ${clientId} for ${username} name ${named.length} roles and have about ${Math.round(size / 1024)} KiB, and many servers take no more than 8 KiB in a header; list the roles that it needs in the roles of the application or resource`,
+    ];
+  });
+}
+
+/** As base64url of JSON. */
+function encodedSize(roles: readonly string[]): number {
+  return Math.ceil((Buffer.byteLength(JSON.stringify(roles)) * 4) / 3);
+}
