@@ -260,7 +260,7 @@ describe('the commands for records', () => {
         'accountClosing',
       ],
       role: [],
-      resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm'],
+      resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm', 'roles'],
     });
   });
 });

@@ -76,8 +76,9 @@ export const parcelAudience = 'https://parcels.acme.example';
 export interface StateOptions {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';
   readonly bobPassword?: string;
-  /** Roles of the tenant besides its own are declared. */
   readonly adaRoles?: readonly string[];
+  /** Of the tenant `acme`, besides its two. A file that no longer declares so many is refused. */
+  readonly moreRoles?: readonly string[];
   /** The roles that the tokens of `acme-web`, and access tokens for the orders API, may name. */
   readonly webRoles?: readonly string[];
   readonly ordersRoles?: readonly string[];
@@ -101,7 +102,7 @@ export interface StateOptions {
 /** The declared state as YAML, in the shape of the configuration reference. */
 export function declaredState(options: StateOptions = {}): string {
   const roles = (options.adaRoles ?? ['clerk']).join(', ');
-  const allRoles = [...new Set(['clerk', 'manager', ...(options.adaRoles ?? [])])].join(', ');
+  const allRoles = [...new Set(['clerk', 'manager', ...(options.moreRoles ?? [])])].join(', ');
   const rolesEntry = (listed: readonly string[] | undefined) =>
     listed === undefined ? '' : `        roles: [${listed.join(', ')}]\n`;
   const { backchannelLogoutUri } = options;
@@ -212,6 +213,13 @@ ${logoutEntry}      - clientId: acme-service
         scopes: [openid, profile, offline_access, orders.read]
         ciba: {approval: page}
         allowedRoles: [${(options.ledgerRoles ?? ['clerk']).join(', ')}]
+      - clientId: acme-native
+        name: Acme Native, which listens on a free port
+        type: public
+        grantTypes: [authorization_code, refresh_token]
+        redirectUris: ["http://127.0.0.1/oauth/callback"]
+        loopbackPorts: any
+        scopes: [openid, offline_access, orders.read]
       - clientId: acme-people
         name: Acme People, which reads claims
         type: public

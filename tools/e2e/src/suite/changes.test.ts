@@ -12,7 +12,7 @@ onSetUp((system, setUp) => {
   statesSuite(system);
   accessSuite(system);
   accessChangesSuite(system);
-  largeTokensSuite(system);
   administrationSuite(system);
   tenantIssuersSuite(system, setUp.topology);
+  largeTokensSuite(system);
 });

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { headerOf } from '@tessera/test-client';
+import { claimsOf, headerOf, newPkce } from '@tessera/test-client';
 import type { System } from '../../harness/set-up.ts';
-import { people, redirectUri, secrets } from '../../harness/declared-state.ts';
+import { ordersAudience, people, redirectUri, secrets } from '../../harness/declared-state.ts';
 
 /** openid-client, unmodified. */
 export function interoperabilitySuite(system: () => System): void {
@@ -12,6 +13,73 @@ export function interoperabilitySuite(system: () => System): void {
       const answer = await system().person().authorize(url.search.slice(1), people.ada);
       return new URL(answer.header('location') ?? '');
     }
+
+    it('include mcp-remote, by its requests: a free port, and a resource with a path where the audience has none (RFC 8252 §7.3, RFC 3986 §6.2.3)', async () => {
+      const { http } = system();
+      const { verifier, challenge } = newPkce();
+      const back = 'http://127.0.0.1:28270/oauth/callback';
+      const resource = `${ordersAudience}/`;
+      const asked = {
+        response_type: 'code',
+        client_id: 'acme-native',
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        redirect_uri: back,
+        state: randomUUID(),
+        scope: 'orders.read offline_access',
+        prompt: 'consent',
+        resource,
+      };
+      const url = new URL(`/authorize?${new URLSearchParams(asked).toString()}`, system().baseUrl);
+      const called = await callback(url);
+      expect(called.href.startsWith(`${back}?`)).toBe(true);
+      expect(called.searchParams.get('state')).toBe(asked.state);
+      const answer = await http.ask('POST', '/token', {
+        form: {
+          grant_type: 'authorization_code',
+          code: called.searchParams.get('code') ?? '',
+          code_verifier: verifier,
+          redirect_uri: back,
+          client_id: 'acme-native',
+          resource,
+        },
+      });
+      expect(answer.status).toBe(200);
+      const { access_token: accessToken, refresh_token: refreshToken } = answer.json();
+      expect(claimsOf(String(accessToken))['aud']).toBe(ordersAudience);
+      const renewed = await http.ask('POST', '/token', {
+        form: {
+          grant_type: 'refresh_token',
+          refresh_token: String(refreshToken),
+          client_id: 'acme-native',
+          resource,
+        },
+      });
+      expect(claimsOf(String(renewed.json()['access_token']))['aud']).toBe(ordersAudience);
+      const other = { ...asked, client_id: 'acme-spa', redirect_uri: redirectUri.replace('9000', '9001') };
+      const refused = await system()
+        .person()
+        .get(`/authorize?${new URLSearchParams(other).toString()}`);
+      expect(refused.status).toBe(400);
+    });
+
+    it('include oauth2-proxy, by its request, with a deep link of 2,400 characters in state', async () => {
+      const { challenge } = newPkce();
+      const link = `/reports?filter=${'"a b",'.repeat(400)}`.slice(0, 2_400);
+      const asked = {
+        approval_prompt: 'force',
+        client_id: 'acme-web',
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        nonce: 'n'.repeat(43),
+        redirect_uri: redirectUri,
+        response_type: 'code',
+        scope: 'openid email profile',
+        state: `${'s'.repeat(43)}:${link}`,
+      };
+      const url = new URL(`/authorize?${new URLSearchParams(asked).toString()}`, system().baseUrl);
+      expect((await callback(url)).searchParams.get('state')).toBe(asked.state);
+    });
 
     it.each(['oidc', 'oauth2'] as const)('serve openid-client with %s discovery', async (algorithm) => {
       const { baseUrl } = system();
