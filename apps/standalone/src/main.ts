@@ -34,6 +34,8 @@ await runProcess({
     await maintainSchemas(allMigrations, config, runtime, lifecycle);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
+    // Whoever has a database has people elsewhere, too.
+    const address = config.DATABASE_URL === undefined ? issuer : undefined;
     const hasMailbox =
       isDemo && config.TESSERA_SMTP_URL === undefined && isLoopback(config.TESSERA_HTTP_HOST);
     const mailbox = hasMailbox ? createMailbox() : undefined;
@@ -49,6 +51,7 @@ await runProcess({
       {
         readiness: async () => readiness(lifecycle),
         draining: lifecycle.signal,
+        address,
         extensions: isDemo ? [demo] : [],
         ...(mailbox && {
           mailRoute: { transport: mailbox.transport, from: 'no-reply@localhost', issuer },

@@ -13,7 +13,7 @@ import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
 import { impactOf } from './apply/impact/impact.ts';
 import { createFirstAdministrator, type FirstAdministratorDeps } from './bootstrap/first-administrator.ts';
-import { linkMessage } from './links/link-calls.ts';
+import { linkMessage, type LinkCallsDeps } from './links/link-calls.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
@@ -23,7 +23,7 @@ export function directoryAdminHandlers(
     FirstAdministratorDeps & {
       readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
       readonly pepperCheck: PepperCheck;
-    },
+    } & Pick<LinkCallsDeps, 'linkBase'>,
 ): Handlers<typeof DirectoryAdminService> {
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await deps.store.setStatus(target, event);
@@ -110,7 +110,7 @@ export function directoryAdminHandlers(
 
     async createFirstAdministrator(person, context) {
       const { link, ...made } = await createFirstAdministrator(deps, person, context);
-      return { ...made, ...(link && linkMessage(link, deps.sharedIssuer)) };
+      return { ...made, ...(link && linkMessage(link, deps.linkBase)) };
     },
   };
 }

@@ -56,6 +56,8 @@ const signInsPerAccount = 16;
 export interface DirectoryOptions {
   /** In place of the SMTP server of the settings. */
   readonly mailRoute?: MailRoute | undefined;
+  /** Where links lead that administrators get, unless TESSERA_ISSUER says it: the address of this process. */
+  readonly address?: string | undefined;
   /** Shorter pauses, for tests. */
   readonly mailPace?: MailPace;
 }
@@ -64,7 +66,7 @@ export function buildDirectory(
   config: DirectoryConfig,
   _peers: Record<string, never>,
   runtime: Runtime,
-  { mailRoute = smtpRoute(config), mailPace = usualPace }: DirectoryOptions = {},
+  { mailRoute = smtpRoute(config), mailPace = usualPace, address }: DirectoryOptions = {},
 ): BuiltService {
   const { database, log, random, clock } = runtime;
   const store = createDirectoryStore(database);
@@ -149,6 +151,7 @@ export function buildDirectory(
     passwordMinLength,
     pepper: key,
     sharedIssuer: config.TESSERA_ISSUER,
+    linkBase: config.TESSERA_ISSUER ?? address,
     operatorTenant: config.TESSERA_OPERATOR_TENANT,
     newUserId,
     newSecret: () => opaqueValue('', random),

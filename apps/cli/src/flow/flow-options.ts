@@ -9,8 +9,9 @@ const variables = {
   clientSecret: 'TESSERA_CLIENT_SECRET',
 } as const;
 
-/** Of `npm start`. */
-export const defaultIssuer = 'http://localhost:8080';
+/** Of `npm start`, unless TESSERA_HTTP_PORT says otherwise. */
+const defaultPort = '8080';
+const defaultIssuer = `http://localhost:${defaultPort}`;
 
 /** The deployment and the client that a command acts as. */
 export interface ClientOptions {
@@ -44,8 +45,10 @@ export function addFlowOptions(command: Command): Command {
     .option('--resource <audience>', 'audience of the API that the token is for');
 }
 
+/** Where people sign in: the one source of it for every command. */
 export function issuerOf({ issuer }: ClientOptions, terminal: Terminal): string {
-  return orEnvironment(issuer, variables.issuer, terminal) || defaultIssuer;
+  const given = orEnvironment(issuer, variables.issuer, terminal);
+  return given || `http://localhost:${terminal.environment['TESSERA_HTTP_PORT'] || defaultPort}`;
 }
 
 /** The client to act as; undefined when no client ID is given. */

@@ -90,6 +90,14 @@ describe('tessera user invite', () => {
     expect([await signsIn('eve@acme.example'), await signsIn('bob, the')]).toEqual([true, true]);
   });
 
+  it('prints links to the port of the server that it is told of', async () => {
+    environment = { ...environment, TESSERA_HTTP_PORT: '9137' };
+    const [eve] = records((await invite('username\neve\n')).said);
+    expect(eve?.link).toMatch(/^http:\/\/localhost:9137\/password\/link\?link=tl_/);
+    environment = { ...environment, TESSERA_ISSUER: 'https://id.example' };
+    expect(records((await invite('username\nbob\n')).said)[0]?.link).toMatch(/^https:\/\/id\.example\//);
+  });
+
   it('prints a table, YAML or CSV, at the issuer that is given', async () => {
     const issuer = '--issuer https://id.example';
     const table = await invite('username\neve\n', issuer);

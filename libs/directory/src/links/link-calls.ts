@@ -10,14 +10,14 @@ import type { LinkPurpose } from './password-links.postgres.ts';
 
 export interface LinkCallsDeps {
   readonly links: PasswordLinks;
-  /** Undefined if it is taken from the host of each request. */
-  readonly sharedIssuer: string | undefined;
+  /** The shared issuer, as links of its tenants begin; undefined if it is not known. */
+  readonly linkBase: string | undefined;
 }
 
 /** The call that makes a link. */
 export function linkCalls({
   links,
-  sharedIssuer,
+  linkBase,
 }: LinkCallsDeps): Pick<Handlers<typeof UsersService>, 'createPasswordLink'> {
   return {
     async createPasswordLink({ purpose, ...request }, context) {
@@ -26,7 +26,7 @@ export function linkCalls({
         throw invalidFields([{ field: 'purpose', description: 'must be invitation or reset' }]);
       const created = await links.create({ ...request, purpose }, context);
       if (created === undefined) return {};
-      return linkMessage(created, sharedIssuer);
+      return linkMessage(created, linkBase);
     },
   };
 }
@@ -34,9 +34,9 @@ export function linkCalls({
 /** A link as people open it, at the issuer of their tenant, and when it expires. */
 export function linkMessage(
   { link, tenantIssuer, expiresAt }: CreatedLink,
-  sharedIssuer: string | undefined,
+  linkBase: string | undefined,
 ): { readonly uri: string; readonly expireTime: { readonly seconds: bigint; readonly nanos: number } } {
-  const issuer = tenantIssuer || (sharedIssuer ?? '');
+  const issuer = tenantIssuer || (linkBase ?? '');
   return {
     uri: `${issuer}${otherPaths.passwordLink}?${new URLSearchParams({ link }).toString()}`,
     expireTime: { seconds: BigInt(expiresAt), nanos: 0 },

@@ -49,6 +49,7 @@ async function start() {
   await writeFile(file, state('active'));
   await copyEmbeddedDatabase(join(directory, 'data/database'));
   const port = await freePort();
+  const publicPort = await freePort();
   const server = new ServerProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {
     await server.kill();
@@ -56,7 +57,8 @@ async function start() {
   });
   server.start({
     TESSERA_DATA_DIR: join(directory, 'data'),
-    TESSERA_HTTP_PORT: String(await freePort()),
+    TESSERA_HTTP_PORT: String(publicPort),
+    TESSERA_OPERATOR_TENANT: 'operators',
     TESSERA_APPLY_FILE: file,
     TESSERA_LOG_LEVEL: 'debug',
     TESSERA_RPC_TOKEN: token,
@@ -74,6 +76,7 @@ async function start() {
   const url = (method: string) => `http://127.0.0.1:${port}/${service}/${method}`;
   return {
     server,
+    publicPort,
     /** curl's answer and its status. */
     async curl(method: string, request: object, caller = 'operator'): Promise<[unknown, number]> {
       const json = ['-H', 'content-type: application/json', '--data-binary', JSON.stringify(request)];
@@ -89,6 +92,20 @@ async function start() {
     },
   };
 }
+
+it('compact with embedded stores makes links to the port that it listens on', async () => {
+  const { publicPort, curl } = await start();
+  const [made, status] = await curl('CreateFirstAdministrator', {});
+  expect([made, status]).toEqual([
+    {
+      tenantId: 'operators',
+      username: 'admin',
+      uri: expect.stringMatching(`^http://localhost:${publicPort}/password/link[?]link=tl_`) as string,
+      expireTime: expect.any(String) as string,
+    },
+    200,
+  ]);
+});
 
 it('compact is administered with curl and buf curl, by the operator', async () => {
   const { server, curl, bufCurl } = await start();
