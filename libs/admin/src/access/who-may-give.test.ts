@@ -6,7 +6,7 @@ import { UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, create, type DescMethod, type Principal } from '@tessera/rpc';
 import { describe, expect, it } from 'vitest';
-import { carrying } from './who-may-give.ts';
+import { carrying, requiringAll } from './who-may-give.ts';
 
 const holding = (scopes: readonly string[], everyTenant = false): Principal => ({
   kind: 'client',
@@ -23,6 +23,7 @@ type Fields = Readonly<Record<string, unknown>>;
 function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
   const sent: Fields[] = [];
   const read: Fields[] = [];
+  const asked: string[] = [];
   const carry = carrying(method, {
     async send(request) {
       sent.push(request);
@@ -35,9 +36,17 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
       read.push(request);
       return { ...present, etag: `v${read.length}` };
     },
-    attributesInClaims: async (tenantId) => new Set(tenantId === 'acme' ? ['pay'] : []),
+    attributesInClaims: async (tenantId) => {
+      asked.push(tenantId);
+      return new Set(tenantId === 'acme' ? ['pay'] : []);
+    },
   });
-  return { sent, read, ask: async (request: Fields, who: Principal) => carry(request, who, () => ({})) };
+  return {
+    sent,
+    read,
+    asked,
+    ask: async (request: Fields, who: Principal) => carry(request, who, () => ({})),
+  };
 }
 
 const refused = { code: Code.PermissionDenied };
@@ -327,4 +336,137 @@ it('a method that the table does not know is served only if it has no side effec
       'what-is-given.ts does not say what it gives',
     );
   }
+});
+
+describe('records of every kind', () => {
+  const {
+    apply,
+    diff,
+    getDeclaredState,
+    listApplicationSecrets,
+    setUserStatus,
+    setApplicationStatus,
+    setTenantStatus,
+  } = DirectoryAdminService.method;
+  const all = [...adminScopes.keys()];
+  const reading = all.filter((scope) => scope.endsWith('.read'));
+
+  it.each([apply, diff, setUserStatus, setApplicationStatus, setTenantStatus])(
+    'are changed by %o only for those who hold everything',
+    async (method) => {
+      const { ask, sent } = carriedOut(method);
+      for (const lacking of all)
+        await expect(ask({}, holding(all.filter((scope) => scope !== lacking)))).rejects.toMatchObject({
+          ...refused,
+          rawMessage: `This is about records of every kind: it needs an access token with ${lacking} too. A person with fewer roles changes one record at a time.`,
+        });
+      await expect(ask({}, { kind: 'client', id: 'robot' })).rejects.toMatchObject(refused);
+      expect(sent).toEqual([]);
+      await ask({ document: 'x' }, holding(all));
+      expect(sent).toEqual([{ document: 'x' }]);
+    },
+  );
+
+  it.each([getDeclaredState, listApplicationSecrets])(
+    'are read by %o only for those who read everything',
+    async (method) => {
+      const { ask, sent } = carriedOut(method);
+      for (const lacking of reading)
+        await expect(ask({}, holding(all.filter((scope) => scope !== lacking)))).rejects.toMatchObject(
+          refused,
+        );
+      expect(sent).toEqual([]);
+      await ask({}, holding(reading));
+      expect(sent).toEqual([{}]);
+    },
+  );
+
+  it('are read from a stream by the same, and nothing else streams', () => {
+    const require = requiringAll(getDeclaredState);
+    require(holding(reading));
+    expect(() => require(holding(reading.slice(1)))).toThrow(`with ${reading[0]} too`);
+    for (const method of [apply, UsersService.method.list])
+      expect(() => requiringAll(method)).toThrow(`${method.name} streams`);
+  });
+});
+
+describe('a request', () => {
+  it('is judged five times, if each time the record has changed meanwhile', async () => {
+    const { ask, read } = carriedOut(deleteUser, person([]), 99);
+    await expect(ask({ userId: 'usr_1' }, everything)).rejects.toMatchObject({ code: Code.Aborted });
+    expect(read).toHaveLength(5);
+  });
+
+  it('is not judged again after another failure, or one of others with the same number', async () => {
+    for (const failure of [
+      new ConnectError('gone', Code.NotFound),
+      Object.assign(new Error('x'), { code: Code.Aborted }),
+    ]) {
+      let asked = 0;
+      const carry = carrying(deleteUser, {
+        send: () => Promise.reject(failure),
+        read: async () => ({ ...person([]), etag: `v${(asked += 1)}` }),
+        attributesInClaims: async () => new Set(),
+      });
+      await expect(carry({ userId: 'usr_1' }, everything, () => ({}))).rejects.toBe(failure);
+      expect(asked).toBe(1);
+    }
+  });
+
+  it('changes nothing of a service that cannot read what it changes', () => {
+    const send = async () => ({});
+    const guarded = { send, read: undefined, attributesInClaims: async () => new Set<string>() };
+    expect(() => carrying(deleteUser, guarded)).toThrow(
+      'UsersService has no method that reads what Delete changes',
+    );
+  });
+
+  it('has claims looked up only for attributes that the caller does not hold, and is told all that is lacking', async () => {
+    const user = create(UserSchema, {
+      userId: 'usr_1',
+      roles: ['clerk'],
+      attributes: { pay: 'A5', team: 'x' },
+    });
+    const { ask, asked, sent } = carriedOut(createUser);
+    await expect(ask({ tenantId: 'acme', user: person(['clerk']) }, holding([]))).rejects.toMatchObject(
+      refused,
+    );
+    expect(asked).toEqual([]);
+    await expect(ask({ tenantId: 'acme', user }, holding([]))).rejects.toMatchObject({
+      rawMessage:
+        'Nobody gives what they do not hold, or changes who holds more. ' +
+        'user.roles: clerk needs an access token with admin.roles.write; ' +
+        'user.attributes: pay needs an access token with admin.applications.write.',
+    });
+    expect(asked).toEqual(['acme']);
+    expect(sent).toEqual([]);
+    await ask({ tenantId: 'acme', user }, everything);
+    expect(asked).toEqual(['acme']);
+  });
+
+  it('is told which claim of an application tells of people', async () => {
+    const claims = {
+      pay: { attribute: 'salary', roles: false, targets: ['idToken', 'userinfo'] },
+      groups: { attribute: '', roles: true, targets: ['accessToken'] },
+    };
+    const asking = carriedOut(ApplicationsService.method.create).ask(
+      { application: application({ claims }) },
+      holding([]),
+    );
+    await expect(asking).rejects.toMatchObject({
+      rawMessage: expect.stringMatching(
+        /claims: pay from salary in idToken userinfo needs .*claims: groups from roles in accessToken needs/,
+      ) as string,
+    });
+  });
+
+  it('is told of the operator tenant where only its tokens do', async () => {
+    const tenant = { tenant: { issuer: 'https://id.example' } };
+    const asks = (who: Principal) => carriedOut(TenantsService.method.create).ask(tenant, who);
+    await expect(asks(holding([...adminScopes.keys()]))).rejects.toMatchObject({
+      rawMessage:
+        'Nobody gives what they do not hold, or changes who holds more. ' +
+        'tenant.issuer: https://id.example needs an access token of the operator tenant.',
+    });
+  });
 });

@@ -37,7 +37,6 @@ export function carrying(method: DescMethod, { send, read, attributesInClaims }:
     call: () => CallOptions,
   ) => {
     const unheld = gifts.filter((gift) => !holds(principal, gift));
-    if (unheld.length === 0) return;
     // Most administrators hold it, and most requests are about no attribute.
     const inClaims = unheld.some(isAttribute)
       ? await attributesInClaims(String(request['tenantId']), call())

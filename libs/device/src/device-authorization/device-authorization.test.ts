@@ -267,6 +267,28 @@ describe('opening a user code', () => {
     expect(await codeOf(open(userCode, person('bob')))).toBe('no error');
   });
 
+  it('blocks a user after a hundred wrong codes in a day, across windows (RFC 8628 §5.1)', async () => {
+    const quick = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_WINDOW: 0.05 } });
+    const { userCode } = await startDevice(quick);
+    const guess = () => codeOf(openDevice(quick, 'BBBB-BBBB', person('mallory')));
+    const isBlocked = async () =>
+      (await quick.audited('device.user_code.throttled', {}, 0)).some(
+        ({ reason }) => reason === 'person_day',
+      );
+    let wrong = 0;
+    for (let waits = 0; waits < 1_000 && !(await isBlocked());) {
+      if ((await guess()) === 'not_found') wrong += 1;
+      else waits += 1;
+    }
+    expect(wrong).toBe(100);
+    const refused = openDevice(quick, userCode, person('mallory'));
+    await expect(refused).rejects.toSatisfy(
+      (error: { retryAfterSeconds?: number }) => (error.retryAfterSeconds ?? 0) > 23 * 3600,
+    );
+    expect(await codeOf(openDevice(quick, userCode, person('bob')))).toBe('no error');
+    await quick.service.close();
+  });
+
   it('requires a sign-in first, without blocking anyone, once the global budget is used up (DEV-7)', async () => {
     const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
     const { userCode } = await startDevice(limited);
