@@ -3,7 +3,7 @@
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
- *     addresses, normalize, nearest   typed              bounded-cache   the least used goes
+ *     addresses, normalize, nearest, url-options   typed              bounded-cache   the least used goes
  *     repeat ─> follow-stream   a stream that is opened again when it ends or a silence-timer rings
  */
 export { parseAddresses, type Address } from './addresses.ts';
@@ -17,4 +17,5 @@ export { normalizeStart } from './normalize.ts';
 export { repeat, type Repetition } from './repeat.ts';
 export { Secret } from './secret.ts';
 export { SilenceTimer } from './silence-timer.ts';
+export { shownOption } from './url-options.ts';
 export { TimeLimitError, unlessAborted, within } from './within.ts';

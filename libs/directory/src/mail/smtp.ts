@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
-import type { Secret } from '@tessera/kit';
+import { shownOption, type Secret } from '@tessera/kit';
 import type { Sent } from '@tessera/outbound';
 
 /** A mail as it is sent. */
@@ -39,11 +39,12 @@ const silenceMs = 10_000;
 export function smtpUrlProblem(text: string): string | undefined {
   const expected = 'expected smtp://user:password@smtp.example.com:587 or smtps://...:465';
   const url = URL.parse(text);
+  const query = url?.search.slice(1) ?? '';
+  if (query !== '')
+    return `${shownOption(/^[^=&]*/.exec(query)?.[0] ?? '', query)} is not known: it has none; see TESSERA_SMTP_TLS and TESSERA_SMTP_CA`;
   if (url === null || !isDecodable(url.username) || !isDecodable(url.password)) return expected;
   const isServer = ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
-  return isServer && ['', '/'].includes(url.pathname) && url.search === '' && url.hash === ''
-    ? undefined
-    : expected;
+  return isServer && ['', '/'].includes(url.pathname) && url.hash === '' ? undefined : expected;
 }
 
 function isDecodable(text: string): boolean {

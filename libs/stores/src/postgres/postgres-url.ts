@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { nearest, parseAddresses } from '@tessera/kit';
+import { nearest, parseAddresses, shownOption } from '@tessera/kit';
 
 /** The options of a connection string, with their values where these are few. The driver leaves out in silence what it does not know. */
 const known: Readonly<Record<string, readonly string[] | undefined>> = {
@@ -33,7 +33,7 @@ export function parsePostgresUrl(text: string): readonly string[] {
   if (match === null) throw new Error(form);
   const [, scheme = '', credentials = '', hosts = '', path = '', query = ''] = match;
   const options = new URLSearchParams(query);
-  requireKnown(options);
+  requireKnown(options, query);
   if (!hosts.includes(',')) {
     if (URL.parse(text) === null) throw new Error(form);
     return [text];
@@ -50,10 +50,10 @@ export function parsePostgresUrl(text: string): readonly string[] {
   });
 }
 
-function requireKnown(options: URLSearchParams): void {
+function requireKnown(options: URLSearchParams, query: string): void {
   const seen = new Set<string>();
   for (const [name, value] of options) {
-    if (!Object.hasOwn(known, name)) throw new Error(unknownOption(name));
+    if (!Object.hasOwn(known, name)) throw new Error(unknownOption(name, query));
     if (seen.has(name)) throw new Error(`the option ${name} is given twice`);
     seen.add(name);
     const values = known[name];
@@ -69,13 +69,9 @@ const reasons: Readonly<Record<string, string>> = {
   target_session_attrs: ': Tessera reads and writes',
 };
 
-/** A name of anything else than letters may be the end of a password, and is not repeated. */
-function unknownOption(name: string): string {
+function unknownOption(name: string, query: string): string {
   const meant = name.toLowerCase() === 'tls' ? 'sslmode' : nearest(name, Object.keys(known));
-  const what = /^[a-z][a-z_-]{0,39}$/i.test(name)
-    ? `the option ${name} is not known`
-    : 'an option is not known';
-  return `${what}; ${meant === undefined ? `known are ${Object.keys(known).join(', ')}` : `did you mean ${meant}?`}`;
+  return `${shownOption(name, query)} is not known; ${meant === undefined ? `known are ${Object.keys(known).join(', ')}` : `did you mean ${meant}?`}`;
 }
 
 /** Credentials are not written in it, where the log would take them for somebody's. */

@@ -55,7 +55,11 @@ describe('a Redis URL', () => {
     ['redis://one,two', 'expected redis://'],
     ['redis://redis:70000', 'expected redis://'],
     ['redis://redis/zero', 'expected redis://'],
-    ['redis://redis?db=1', 'expected redis://'],
+    ['redis://redis?db=1', 'the option db is not known: a Redis URL has none'],
+    [
+      'redis://redis:6379/0?tls=true',
+      'the option tls is not known: a Redis URL has none; for TLS write rediss://',
+    ],
     ['redis://:100%@redis', '%25'],
     ['redis+sentinel://s1:26379', 'the master-name is missing'],
     ['redis+sentinel://s1:26379/main/2/3', 'expected redis+sentinel://'],
@@ -66,7 +70,12 @@ describe('a Redis URL', () => {
   });
 
   it('that is refused is not repeated, as it may hold a password', () => {
-    for (const text of ['redis://:hunter2@redis:99999', 'rediss://:hunter2%@redis', 'x://:hunter2@redis'])
+    for (const text of [
+      'redis://:hunter2@redis:99999',
+      'rediss://:hunter2%@redis',
+      'x://:hunter2@redis',
+      'redis://:p/a?hunter2@redis',
+    ])
       expect(() => parseRedisUrl(text)).toThrow(/^(?!.*hunter2)/s);
   });
 

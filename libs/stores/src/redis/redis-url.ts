@@ -1,4 +1,4 @@
-import { parseAddresses, type Address } from '@tessera/kit';
+import { parseAddresses, shownOption, type Address } from '@tessera/kit';
 
 /** What a `REDIS_URL` says. */
 export interface RedisTarget {
@@ -29,6 +29,11 @@ const forms: Readonly<Record<RedisTarget['shape'], string>> = {
  */
 export function parseRedisUrl(text: string): RedisTarget {
   const match = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(\/[^?#]*)?$/.exec(text);
+  const [, query = '', option = ''] = /^[^?]*\?(([^=&]*).*)$/s.exec(text) ?? [];
+  if (match === null && query !== '')
+    throw new Error(
+      `${shownOption(option, query)} is not known: a Redis URL has none; for TLS write rediss://, for a database /number`,
+    );
   if (match === null)
     throw new Error(`expected ${Object.values(forms).join(', or ')}; ${credentialsForm}; rediss for TLS`);
   const [, tls, extension, credentials, hosts = '', path = ''] = match;
