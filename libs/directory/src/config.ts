@@ -7,6 +7,7 @@ import {
   secret,
   secretIn,
 } from '@tessera/process';
+import { authenticationPolicies, weakestPolicy } from '@tessera/oauth';
 import { z } from 'zod';
 import { smtpUrlProblem } from './mail/smtp.ts';
 
@@ -18,6 +19,8 @@ export const directoryConfig = z
     TESSERA_ISSUER: issuerSetting,
     /** Where the first administrator is made. */
     TESSERA_OPERATOR_TENANT: operatorTenantSetting,
+    /** What logins of the command line need: that of the tenant alone, more, or `off`: there are none. */
+    TESSERA_CLI_LOGIN: choice([...authenticationPolicies, 'off'], weakestPolicy),
     /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
     TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
       error: `expected ${pepperBytes} bytes in base64`,

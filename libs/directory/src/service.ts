@@ -1,7 +1,7 @@
 import type { ChangeFeed, Database } from '@tessera/stores';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
-import { commandLineApplication } from './applications/command-line.ts';
+import { commandLineApplication, type CommandLineLogin } from './applications/command-line.ts';
 import type { ChangePassword } from './credentials/change-password.ts';
 import type { ClientSecrets } from './credentials/client-secrets.ts';
 import { openedLinkCalls } from './links/link-calls.ts';
@@ -36,6 +36,7 @@ export interface DirectoryDeps extends MailCallsDeps {
   readonly passkeyLinks: PasskeyLinks;
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
+  readonly commandLineLogin: CommandLineLogin;
   readonly secondFactors: SecondFactors;
   readonly passkeys: Passkeys;
   readonly database: Database;

@@ -177,6 +177,7 @@ export function buildDirectory(
           emailChanges,
           registration,
           operatorTenant: config.TESSERA_OPERATOR_TENANT,
+          commandLineLogin: config.TESSERA_CLI_LOGIN,
           secondFactors,
           passkeys,
           database,

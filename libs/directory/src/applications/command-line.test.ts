@@ -46,6 +46,33 @@ describe('the command line as an application', () => {
     ]);
   });
 
+  it.each(['any', 'second-factor', 'phishing-resistant'])(
+    'asks for %s where the setting says so, and for what the tenant does besides',
+    async (policy) => {
+      const settings = { TESSERA_OPERATOR_TENANT: 'operators', TESSERA_CLI_LOGIN: policy };
+      const { as } = await started(settings);
+      for (const clientId of ['tessera.cli', 'tessera.cli.acme'])
+        expect((await as('authorize').getApplication({ clientId }, call())).application).toMatchObject({
+          authenticationPolicy: policy,
+        });
+    },
+  );
+
+  it.each(['tessera.cli', 'tessera.cli.operators', 'tessera.cli.acme'])(
+    '%s does not exist where it is switched off',
+    async (clientId) => {
+      const { as } = await started({ TESSERA_OPERATOR_TENANT: 'operators', TESSERA_CLI_LOGIN: 'off' });
+      for (const caller of ['token', 'device', 'admin'] as const)
+        await expect(as(caller).getApplication({ clientId }, call())).rejects.toMatchObject({
+          code: Code.NotFound,
+        });
+    },
+  );
+
+  it('has a setting that is refused where it is unknown', () => {
+    expect(() => startDirectory(database, { TESSERA_CLI_LOGIN: 'none' })).toThrow('TESSERA_CLI_LOGIN');
+  });
+
   it.each([
     'tessera.cli',
     'tessera.cli.operators',

@@ -1,4 +1,10 @@
-import { adminRoles, adminScopes, builtInPrefix, commandLineClientId } from '@tessera/oauth';
+import {
+  adminRoles,
+  adminScopes,
+  builtInPrefix,
+  commandLineClientId,
+  type authenticationPolicies,
+} from '@tessera/oauth';
 import { desiredOf } from '../fields/field.ts';
 import type { DirectoryStore, FoundApplication } from '../store/store.ts';
 import { applicationFields, applicationWithoutSecrets } from './fields.ts';
@@ -7,18 +13,26 @@ const day = 24 * 3600;
 const prefix = `${commandLineClientId()}.`;
 const scopes = ['offline_access', ...adminScopes.keys()];
 
+/** The policy of its logins, or `off` if there are none. */
+export type CommandLineLogin = (typeof authenticationPolicies)[number] | 'off';
+
 /**
  * The command line as an application, which exists without a record where administrators sign in: in the operator tenant, and in tenants
- * that have an issuer of their own. Undefined for every other client id.
+ * that have an issuer of their own, unless it is switched off. Undefined for every other client id.
  */
 export async function commandLineApplication(
   clientId: string,
   {
     store,
     operatorTenant,
-  }: { readonly store: Pick<DirectoryStore, 'findTenant'>; readonly operatorTenant: string | undefined },
+    commandLineLogin,
+  }: {
+    readonly store: Pick<DirectoryStore, 'findTenant'>;
+    readonly operatorTenant: string | undefined;
+    readonly commandLineLogin: CommandLineLogin;
+  },
 ): Promise<FoundApplication | undefined> {
-  if (!clientId.startsWith(builtInPrefix)) return undefined;
+  if (commandLineLogin === 'off' || !clientId.startsWith(builtInPrefix)) return undefined;
   const named = clientId.startsWith(prefix) ? clientId.slice(prefix.length) : undefined;
   const tenantId = clientId === commandLineClientId() ? operatorTenant : named;
   const tenant = tenantId === undefined ? undefined : await store.findTenant(tenantId);
@@ -29,6 +43,7 @@ export async function commandLineApplication(
     grantTypes: ['device_code', 'refresh_token'],
     scopes,
     allowedRoles: [...adminRoles.keys()],
+    authenticationPolicy: commandLineLogin,
   });
   const application = desiredOf(applicationFields, { ...given, clientId }, undefined);
   const lifetimes = { ...application.lifetimes, refreshTokenIdle: 7 * day, refreshTokenAbsolute: 30 * day };
