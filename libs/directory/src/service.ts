@@ -93,7 +93,9 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     async getTenantLooks({ tenantId }) {
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
-      return { name: tenant.name, ...sentLooks(tenant.looks) };
+      const recovers = sendsMail && tenant.status === 'active';
+      const registers = recovers && tenant.registration !== 'closed';
+      return { name: tenant.name, ...sentLooks(tenant.looks), registers, recovers };
     },
 
     async listTenantIssuers() {

@@ -58,7 +58,7 @@ export function sendPageError(
   reply: FastifyReply,
   gateway: Gateway,
   error: OAuthError,
-  page: Page = errorPage(error, request.incoming.requestId),
+  page: Page = errorPage(error, request),
 ): FastifyReply {
   errorHeaders(request, reply, error);
   if (page.status !== undefined) reply.code(page.status);
@@ -116,13 +116,14 @@ export function languageOf(
   return languages.first(uiLocales) ?? (typeof accepted === 'string' ? accepted : 'en');
 }
 
-function errorPage(error: OAuthError, requestId: string): Page {
+function errorPage(error: OAuthError, { method, incoming: { requestId } }: FastifyRequest): Page {
+  const isPassing = error.status === 429 || error.status >= 500;
   return {
     template: 'error',
     title: headline(error),
     message: error.message,
     formTarget: 'own',
-    data: { requestId, hint: developerHint(error.message) },
+    data: { requestId, hint: developerHint(error.message), isRepeatable: isPassing && method === 'GET' },
   };
 }
 

@@ -49,9 +49,9 @@ export function forgottenPasswordPath(
   return withParameters('/password/forgot', query);
 }
 
-/** `/login` of a visit. */
-export function loginPath(interaction: string): string {
-  return withParameters('/login', { interaction });
+/** `/login` of a visit; `again` is its request (`carriedRequest`), which the page begins anew once the visit is over. */
+export function loginPath(interaction: string, again?: string): string {
+  return withParameters('/login', { interaction, again });
 }
 
 /** `/register`; the visit is the one to go on with, and `sent` says that the request was made. */

@@ -163,7 +163,11 @@ const samples: Readonly<Record<string, Sample>> = {
       passkey,
     },
   },
-  'no-sign-in': { title: 'No sign-in request', message: 'There is no sign-in request to continue.' },
+  'no-sign-in': {
+    title: 'This sign-in has expired',
+    message: 'It was completed already, or has waited too long.',
+    data: { again: '/authorize?client_id=web', application: 'Acme Television with a rather long name' },
+  },
   notice: {
     title: 'Your password is set',
     message: 'Sign in with it from now on.',

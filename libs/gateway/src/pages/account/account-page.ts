@@ -4,7 +4,7 @@ import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
 import { rootCall } from '@tessera/rpc';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
-import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
@@ -47,12 +47,14 @@ export const showAccount: PageHandler = async (context) => {
   const person = await signedInPerson(context);
   if (person === undefined) {
     if (readQuery(request).has('closed')) return sendClosed(context);
-    if (isTenantId(tenantId)) return sendSignIn(context, signInFor(tenantId), undefined);
+    const problem = await tenantProblem(context, tenantId);
+    if (problem === undefined) return sendSignIn(context, signInFor(tenantId), undefined);
     return sendTenantForm(context, {
       path: otherPaths.account,
       purpose: 'see your account',
       lead: 'Your administrator can tell you its name.',
       typed: tenantId,
+      problem,
       fields: [],
     });
   }
@@ -110,7 +112,7 @@ function sendClosed({ request, reply, gateway }: PageContext): FastifyReply {
     title: 'Your account is closed',
     message: 'You are signed out everywhere, and applications no longer have access.',
     formTarget: 'own',
-    data: { advice: 'You can close this page.' },
+    data: { advice: 'You can close this page.', onward: 'Sign in with another account' },
   });
 }
 

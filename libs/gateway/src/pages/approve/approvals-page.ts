@@ -12,7 +12,7 @@ import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
-import { isTenantId, sendTenantForm } from './tenant-form.ts';
+import { sendTenantForm, tenantProblem } from './tenant-form.ts';
 
 /**
  * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so a person
@@ -27,13 +27,15 @@ export const showApprovals: PageHandler = async (context) => {
   }
   const person = await signedInPerson(context);
   if (person === undefined) {
-    return isTenantId(tenantId)
+    const problem = await tenantProblem(context, tenantId);
+    return problem === undefined
       ? sendSignIn(context, signInFor(tenantId), undefined)
       : sendTenantForm(context, {
           path: '/approvals',
           purpose: 'review your requests',
           lead: 'You can find it in the link you received, or ask your administrator.',
           typed: tenantId,
+          problem,
           fields: [],
         });
   }

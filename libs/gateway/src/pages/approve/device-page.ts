@@ -21,7 +21,7 @@ import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
-import { isTenantId, sendTenantForm } from './tenant-form.ts';
+import { isTenantId, sendTenantForm, tenantProblem } from './tenant-form.ts';
 
 /**
  * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up once this
@@ -46,7 +46,8 @@ export const showDevice: PageHandler = async (context) => {
     if (person?.fresh === true) return sendConfirmation(context, userCode, person);
     const entered = context.request.incoming.tenant?.tenantId ?? shownParameter(query, 'tenant');
     const tenantId = (await tenantOf(context, userCode)) ?? person?.session.tenantId ?? entered;
-    if (!isTenantId(tenantId)) return askForTenant(context, userCode, entered);
+    const problem = await tenantProblem(context, tenantId);
+    if (problem !== undefined) return askForTenant(context, userCode, { typed: entered, problem });
     if (person !== undefined && person.session.tenantId !== tenantId) throw unknownCode();
     return sendSignIn(context, signInFor(userCode, tenantId), person);
   });
@@ -121,12 +122,16 @@ function signInFor(userCode: string, tenantId: string, clientId = '') {
   });
 }
 
-function askForTenant(context: PageContext, userCode: string, entered: string): FastifyReply {
+function askForTenant(
+  context: PageContext,
+  userCode: string,
+  entered: { readonly typed: string; readonly problem: string },
+): FastifyReply {
   return sendTenantForm(context, {
     path: '/device',
     purpose: 'connect your device',
     lead: 'Too many wrong codes were entered. Sign in to continue; your administrator can tell you the name of your organization.',
-    typed: entered,
+    ...entered,
     fields: [
       { name: 'user_code', value: userCode },
       { name: 'proof', value: proofOf(context, userCode) },

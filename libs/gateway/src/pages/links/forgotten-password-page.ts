@@ -3,7 +3,7 @@ import { OAuthError, otherPaths } from '@tessera/oauth';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import { addressKey } from '@tessera/stores';
 import { readQuery } from '../../http/query.ts';
-import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
@@ -17,17 +17,20 @@ export const showForgottenPassword: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const query = readQuery(request);
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(query, 'tenant');
-  if (!isTenantId(tenantId))
+  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
+  if (elsewhere !== undefined)
+    return reply.header('cache-control', 'no-store').redirect(elsewhere + forgottenPasswordPath(), 302);
+  const unnamed = await tenantProblem(context, tenantId);
+  if (unnamed !== undefined)
     return sendTenantForm(context, {
       path: otherPaths.forgottenPassword,
       purpose: 'choose a new password',
       lead: 'Your administrator can tell you its name.',
       typed: tenantId,
+      problem: unnamed,
       fields: [],
     });
-  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
-  if (elsewhere !== undefined)
-    return reply.header('cache-control', 'no-store').redirect(elsewhere + forgottenPasswordPath(), 302);
+  if (await isClosed(context, tenantId)) return sendClosed(context, tenantId);
   return query.has('sent') ? sendDone(context) : sendForm(context, tenantId);
 };
 
@@ -37,6 +40,7 @@ export const submitForgottenPassword: PageHandler = async (context) => {
   const form = readForm(request);
   const tenantId = shownParameter(form, 'tenant');
   checkForm(app, request, form, purpose.forgottenPassword(tenantId), gateway);
+  if (await isClosed(context, tenantId)) return sendClosed(context, tenantId);
   const identifier = shownParameter(form, 'identifier');
   if (identifier === '')
     return sendForm(context, tenantId, 'Enter your user name, e-mail address or phone number.');
@@ -54,7 +58,8 @@ export const submitForgottenPassword: PageHandler = async (context) => {
       rootCall(requestId),
     );
   } catch (error) {
-    throw refusalOf(error);
+    if (isRefusal(error)) return sendClosed(context, tenantId);
+    throw error;
   }
   return redirectToPage(reply, forgottenPasswordPath({ tenant: tenant ? undefined : tenantId, sent: '1' }));
 };
@@ -71,12 +76,28 @@ export async function countRequest({ request, gateway }: PageContext): Promise<v
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
-/** What a page says if the directory refuses a request for mail, whoever it is for. */
-function refusalOf(error: unknown): unknown {
-  if (!(error instanceof ConnectError)) return error;
-  if (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
-    return new OAuthError('not_found', 'Page not found', { cause: error });
-  return error;
+/** Whether the directory refuses a request for mail, whoever it is for. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof ConnectError && (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
+  );
+}
+
+/** Whether nobody is mailed a link there; a directory that does not say it looks at each request. */
+async function isClosed({ gateway }: PageContext, tenantId: string): Promise<boolean> {
+  const looks = await gateway.looks.now(tenantId);
+  return looks === 'unknown' || looks?.recovers === false;
+}
+
+function sendClosed({ request, reply, gateway }: PageContext, tenantId: string): FastifyReply {
+  return sendPageError(request, reply, gateway, new OAuthError('not_found', 'Page not found'), {
+    template: 'notice',
+    title: 'You cannot reset your password here',
+    message: 'Your organization sends no mail to its people.',
+    formTarget: 'own',
+    tenant: { id: tenantId, name: '' },
+    data: { advice: 'Ask your administrator for a link with which you choose a new password.' },
+  });
 }
 
 function sendForm(context: PageContext, tenantId: string, problem?: string): FastifyReply {

@@ -133,7 +133,10 @@ function sendDone({ request, reply, gateway }: PageContext, set: 'password' | 'p
     title: set === 'passkey' ? 'Your passkey is ready' : 'Your password is set',
     message: 'Sign in with it from now on.',
     formTarget: 'own',
-    data: { advice: 'Open the application you want to use and start from there.' },
+    data: {
+      advice: 'Open the application you want to use and start from there.',
+      onward: 'Sign in to your account',
+    },
   });
 }
 

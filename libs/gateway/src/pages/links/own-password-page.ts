@@ -3,7 +3,7 @@ import { otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { rootCall, notUnderstood } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
-import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
@@ -25,12 +25,14 @@ export const showOwnPassword: PageHandler = async (context) => {
     return reply.header('cache-control', 'no-store').redirect(elsewhere + passwordPath(), 302);
   const person = await signedInPerson(context);
   if (person === undefined) {
-    if (isTenantId(tenantId)) return sendSignIn(context, signInFor(tenantId), undefined);
+    const problem = await tenantProblem(context, tenantId);
+    if (problem === undefined) return sendSignIn(context, signInFor(tenantId), undefined);
     return sendTenantForm(context, {
       path: otherPaths.password,
       purpose: 'change your password',
       lead: 'Your administrator can tell you its name.',
       typed: tenantId,
+      problem,
       fields: [],
     });
   }

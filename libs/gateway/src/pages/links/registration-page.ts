@@ -2,11 +2,11 @@ import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import { Code, ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
-import { isTenantId, sendTenantForm } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
-import { redirectToPage, registrationPath } from '../paths.ts';
+import { loginPath, redirectToPage, registrationPath } from '../paths.ts';
 import { requireBrowserId } from '../signed-in-person.ts';
 import { countRequest } from './forgotten-password-page.ts';
 
@@ -23,20 +23,23 @@ export const showRegistration: PageHandler = async (context) => {
   const query = readQuery(request);
   const place = placeOf(context, query);
   const { tenantId, interactionId: interaction } = place;
-  if (!isTenantId(tenantId))
-    return sendTenantForm(context, {
-      path: otherPaths.registration,
-      purpose: 'make an account',
-      lead: 'Your administrator can tell you its name.',
-      typed: tenantId,
-      fields: [],
-    });
   const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
   if (elsewhere !== undefined)
     return reply
       .header('cache-control', 'no-store')
       .redirect(elsewhere + registrationPath({ interaction: interaction || undefined }), 302);
-  return query.has('sent') ? sendDone(context) : sendForm(context, place);
+  const unnamed = await tenantProblem(context, tenantId);
+  if (unnamed !== undefined)
+    return sendTenantForm(context, {
+      path: otherPaths.registration,
+      purpose: 'make an account',
+      lead: 'Your administrator can tell you its name.',
+      typed: tenantId,
+      problem: unnamed,
+      fields: [],
+    });
+  if (await isClosed(context, tenantId)) return sendClosed(context, place);
+  return query.has('sent') ? sendDone(context, place) : sendForm(context, place);
 };
 
 /** `POST /register`: asks for the mail. The answer is the same whether or not there is such an account. */
@@ -46,6 +49,7 @@ export const register: PageHandler = async (context) => {
   const place = placeOf(context, form);
   const { tenantId, interactionId } = place;
   checkForm(app, request, form, purpose.register(tenantId, interactionId), gateway);
+  if (await isClosed(context, tenantId)) return sendClosed(context, place);
   const email = shownParameter(form, 'email');
   if (email === '') return sendForm(context, place, 'Enter an e-mail address.');
   await countRequest(context);
@@ -63,7 +67,7 @@ export const register: PageHandler = async (context) => {
     await gateway.peers.directory.requestRegistration(asked, rootCall(requestId));
   } catch (error) {
     const problem = problemOf(error);
-    return sendForm(context, place, problem);
+    return problem === undefined ? sendClosed(context, place) : sendForm(context, place, problem);
   }
   return redirectToPage(
     reply,
@@ -82,16 +86,21 @@ function placeOf({ request }: PageContext, given: ReadonlyMap<string, string>): 
   };
 }
 
-/** What is wrong with an address. Throws for everything else. */
-function problemOf(error: unknown): string {
+/** Whether nobody may make an account there; a directory that does not say it looks at each request. */
+async function isClosed({ gateway }: PageContext, tenantId: string): Promise<boolean> {
+  const looks = await gateway.looks.now(tenantId);
+  return looks === 'unknown' || looks?.registers === false;
+}
+
+/** What is wrong with an address; undefined if no account can be made there. Throws for everything else. */
+function problemOf(error: unknown): string | undefined {
   if (!(error instanceof ConnectError)) throw error;
   const [violation] = fieldViolations(error);
   if (violation !== undefined)
     return violation.description === 'must be an e-mail address'
       ? 'Enter an e-mail address.'
       : 'Your organization takes no registration with this address.';
-  if (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
-    throw new OAuthError('not_found', 'Page not found', { cause: error });
+  if (error.code === Code.NotFound || error.code === Code.FailedPrecondition) return undefined;
   throw error;
 }
 
@@ -122,12 +131,32 @@ function sendForm(context: PageContext, { tenantId, interactionId }: Place, prob
     : sendPageError(request, reply, gateway, new OAuthError('invalid_request', problem), page);
 }
 
-function sendDone({ request, reply, gateway }: PageContext): FastifyReply {
+function sendClosed(
+  { request, reply, gateway }: PageContext,
+  { tenantId, interactionId }: Place,
+): FastifyReply {
+  return sendPageError(request, reply, gateway, new OAuthError('not_found', 'Page not found'), {
+    template: 'notice',
+    title: 'You cannot create an account here',
+    message: 'Your organization does not let people create accounts themselves.',
+    formTarget: 'own',
+    tenant: { id: tenantId, name: '' },
+    data: { advice: 'Ask your administrator for an account.', back: backTo(interactionId) },
+  });
+}
+
+/** The sign-in that somebody came from. */
+const backTo = (interactionId: string) => (interactionId === '' ? undefined : loginPath(interactionId));
+
+function sendDone({ request, reply, gateway }: PageContext, { interactionId }: Place): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
     title: 'Look into your mail',
     message: 'If this address may have an account, we have sent a link to it. It is valid for one day.',
     formTarget: 'own',
-    data: { advice: 'Open the link in this browser to go on where you were.' },
+    data: {
+      advice: 'Open the link in this browser to go on where you were.',
+      back: backTo(interactionId),
+    },
   });
 }

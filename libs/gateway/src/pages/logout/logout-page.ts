@@ -4,8 +4,15 @@ import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
-import { loginPath } from '../sign-in/authorization-endpoint.ts';
-import { accountPath, approvalsPath, devicePath, passwordPath, redirectToPage, tooLong } from '../paths.ts';
+import {
+  accountPath,
+  approvalsPath,
+  devicePath,
+  loginPath,
+  passwordPath,
+  redirectToPage,
+  tooLong,
+} from '../paths.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';

@@ -21,15 +21,21 @@ export interface Looks {
   readonly version: string;
   readonly tosUri: string;
   readonly policyUri: string;
+  /** Whether people may make accounts, and are mailed links to choose new passwords; undefined if the directory does not say. */
+  readonly registers: boolean | undefined;
+  readonly recovers: boolean | undefined;
 }
 
 export interface TenantLooks {
   /** Undefined for a tenant that is not known, and if the directory is unavailable and there is no copy: a page is shown without them. */
   of(tenantId: string): Promise<Looks | undefined>;
+  /** As `of`, as it is now; `unknown` for a tenant that does not exist, undefined if that cannot be found out. */
+  now(tenantId: string): Promise<Looks | 'unknown' | undefined>;
 }
 
 interface Copy {
   looks: Looks | undefined;
+  isUnknown: boolean;
   readAt: number;
   reading: Promise<void> | undefined;
 }
@@ -48,18 +54,32 @@ export function createTenantLooks(deps: {
       // Compatibility until 0.3: a directory of version 0.1 does not know this call.
       const answer = await whereOffered(fetch(tenantId), () => undefined);
       copy.looks = answer && looksOf(answer);
+      copy.isUnknown = false;
     } catch (error) {
-      if (error instanceof ConnectError && error.code === Code.NotFound) copy.looks = undefined;
+      copy.isUnknown = error instanceof ConnectError && error.code === Code.NotFound;
+      if (copy.isUnknown) copy.looks = undefined;
       else log.warn({ err: error }, 'cannot read the looks of a tenant');
     }
     copy.readAt = clock.now();
     copy.reading = undefined;
   }
 
+  function copyOf(tenantId: string): Copy {
+    const none = { looks: undefined, isUnknown: false, readAt: -Infinity, reading: undefined };
+    const copy = copies.get(tenantId) ?? none;
+    copies.set(tenantId, copy);
+    return copy;
+  }
+
   return {
+    async now(tenantId) {
+      const copy = copyOf(tenantId);
+      await read(tenantId, copy);
+      return copy.isUnknown ? 'unknown' : copy.looks;
+    },
+
     async of(tenantId) {
-      const copy = copies.get(tenantId) ?? { looks: undefined, readAt: -Infinity, reading: undefined };
-      copies.set(tenantId, copy);
+      const copy = copyOf(tenantId);
       if (clock.now() - copy.readAt >= freshMs) await (copy.reading ??= read(tenantId, copy));
       return copy.looks;
     },
@@ -67,7 +87,7 @@ export function createTenantLooks(deps: {
 }
 
 function looksOf(answer: Omit<GetTenantLooksResponse, '$typeName'>): Looks {
-  const { name, tosUri, policyUri, logo } = answer;
+  const { name, tosUri, policyUri, logo, registers, recovers } = answer;
   const css = styleSheet(answer);
   const version = createHash('sha256').update(css).update('\0').update(logo).digest('base64url').slice(0, 12);
   return {
@@ -77,5 +97,7 @@ function looksOf(answer: Omit<GetTenantLooksResponse, '$typeName'>): Looks {
     version,
     tosUri,
     policyUri,
+    registers,
+    recovers,
   };
 }

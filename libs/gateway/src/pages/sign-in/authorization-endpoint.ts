@@ -9,13 +9,9 @@ import { browserContext } from '../browser-context.ts';
 import { readForm } from '../form.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageHandler } from '../page-context.ts';
-import { redirectToPage } from '../paths.ts';
+import { loginPath, redirectToPage } from '../paths.ts';
+import { carriedRequest } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
-
-/** Where a browser goes to sign in. */
-export function loginPath(interactionId: string): string {
-  return `/login?interaction=${encodeURIComponent(interactionId)}`;
-}
 
 /**
  * `GET /authorize` (RFC 6749 §4.1.1). The rules are those of `authorize`; here a repeated parameter is refused and the pre-session
@@ -37,7 +33,9 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   if (known === '') writeCookie(request, reply, 'browser', browserId);
   if (next?.case === 'step') {
     const interactionId = next.value.interaction?.interactionId ?? '';
-    return reply.header('cache-control', 'no-store').redirect(loginPath(interactionId), 302);
+    return reply
+      .header('cache-control', 'no-store')
+      .redirect(loginPath(interactionId, carriedRequest(query)), 302);
   }
   if (next?.case === 'tenantMismatch') {
     const { interaction } = next.value;

@@ -2,56 +2,92 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse } from '@tessera/proto-gen/authorize';
+import type { GetApplicationResponse } from '@tessera/proto-gen/directory';
 import { dropCookie, readCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
-import { sendPage, sendPageError } from '../page.ts';
+import { sendPage, sendPageError, type Page } from '../page.ts';
+import { servesTenant } from '../signed-in-person.ts';
+import { againField, requestAgain, type RequestAgain } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
 import { continueSignIn, sendStep, type SignInPlace } from './sign-in.ts';
 
 /** `GET /login`: the page of a pending sign-in, else a page that says there is none. */
 export const showLogin: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
-  const interactionId = readQuery(request).get('interaction') ?? '';
-  const found = interactionId === '' ? undefined : await findInteraction(context, interactionId);
+  const query = readQuery(request);
+  const interactionId = query.get('interaction') ?? '';
+  if (interactionId === '') return showNoSignIn(context);
+  const found = await findInteraction(context, interactionId);
   if (found?.redirect !== undefined) return sendToClient(reply, gateway, found.redirect);
-  if (found?.step === undefined) return showNoSignIn(context);
-  return sendStep(context, signInAtLogin(interactionId), found.step, {});
+  const again = requestAgain(query);
+  if (found?.step === undefined)
+    return sendPage(request, reply, gateway, { ...(await pageOfOver(context, again)), message: noSignIn });
+  return sendStep(context, signInAtLogin(interactionId, again), found.step, {});
 };
 
-/** `POST /login`: the form of a step of a pending sign-in. One that is over, as Redis may forget it, gets a page that says how to go on. */
+/** `POST /login`: the form of a step of a pending sign-in. One that is over, as Redis may forget it, or of another browser, gets a page that begins it anew. */
 export const signIn: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
-  const place = signInAtLogin(form.get('interaction') ?? '');
-  checkForm(app, request, form, place.purpose, gateway);
-  const answer = await continueSignIn(context, place, form).catch((error: unknown) => {
-    if (error instanceof OAuthError && error.code === 'invalid_request') return sendOver(context, error);
+  const again = requestAgain(form);
+  const place = signInAtLogin(form.get('interaction') ?? '', again);
+  const goOn = async () => {
+    checkForm(app, request, form, place.purpose, gateway);
+    return continueSignIn(context, place, form);
+  };
+  const answer = await goOn().catch(async (error: unknown) => {
+    const isOver = error instanceof OAuthError && ['invalid_request', 'access_denied'].includes(error.code);
+    if (isOver) return sendOver(context, error, again);
     throw error;
   });
   if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in could not be completed.');
   return answer;
 };
 
-/** Says that a sign-in is over, and how to go on. */
-export function sendOver({ request, reply, gateway }: PageContext, error: OAuthError): FastifyReply {
-  return sendPageError(request, reply, gateway, error, {
+/** Says that a sign-in is over, and begins it anew or leads elsewhere. */
+export async function sendOver(
+  context: PageContext,
+  error: OAuthError,
+  again: RequestAgain | undefined,
+): Promise<FastifyReply> {
+  const { request, reply, gateway } = context;
+  return sendPageError(request, reply, gateway, error, await pageOfOver(context, again));
+}
+
+async function pageOfOver(context: PageContext, again: RequestAgain | undefined): Promise<Page> {
+  const found = again && (await applicationOf(context, again));
+  return {
     template: 'no-sign-in',
-    title: 'This sign-in is over',
-    message: error.message,
+    title: 'This sign-in has expired',
+    message: 'It was completed already, or has waited too long.',
     formTarget: 'own',
-  });
+    ...(found?.tenant && { tenant: { id: found.tenant.tenantId, name: found.tenant.name } }),
+    data: { again: again?.path, application: found?.application?.name },
+  };
+}
+
+/** The application of a request; undefined if it is not known here, or cannot be found out, which is no reason to show no page. */
+async function applicationOf(
+  { request, gateway }: PageContext,
+  { clientId }: RequestAgain,
+): Promise<GetApplicationResponse | undefined> {
+  if (clientId === '') return undefined;
+  const call = rootCall(request.incoming.requestId);
+  const found = await gateway.peers.directory.getApplication({ clientId }, call).catch(() => undefined);
+  const { tenant } = found ?? {};
+  return tenant !== undefined && servesTenant({ request, gateway }, tenant.tenantId) ? found : undefined;
 }
 
 /** The place of the sign-in of an authorization request. */
-export function signInAtLogin(interactionId: string): SignInPlace {
+export function signInAtLogin(interactionId: string, again?: RequestAgain): SignInPlace {
   return {
     path: '/login',
     formTarget: 'client',
     purpose: purpose.signIn(interactionId),
-    fields: [],
+    fields: again === undefined ? [] : [{ name: againField, value: again.text }],
     lead: ({ applicationName }) => ['to continue to <b>{name}</b>', applicationName],
     message: ({ applicationName }) => `Sign in to continue to ${applicationName}.`,
   };
@@ -73,14 +109,15 @@ async function findInteraction(
   }
 }
 
+const noSignIn = 'There is no sign-in request to continue.';
+
 function showNoSignIn({ app, request, reply, gateway }: PageContext): FastifyReply {
   const signedOut = readCookie(app, request, 'signedOut') !== '';
   if (!signedOut) {
-    const message = 'There is no sign-in request to continue.';
     return sendPage(request, reply, gateway, {
       template: 'no-sign-in',
       title: 'No sign-in request',
-      message,
+      message: noSignIn,
       formTarget: 'own',
     });
   }

@@ -32,7 +32,8 @@ export const answerFromProvider: PageHandler = async (context) => {
   const { tenant = '', provider = '' } = context.request.params as Record<string, string>;
   if (!isTenantId(tenant) || !isTenantId(provider)) throw new OAuthError('not_found', 'Not found.');
   const answer = await judged(context);
-  if (answer === undefined) return sendOver(context, new OAuthError('invalid_request', unexpected));
+  if (answer === undefined)
+    return sendOver(context, new OAuthError('invalid_request', unexpected), undefined);
   const { linkProblem } = answer;
   if (linkProblem !== undefined) return resumeLink(context, parseForm(answer.resume), linkProblem);
   const { place, signedIn } = resumed(context, answer);
