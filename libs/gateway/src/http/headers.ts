@@ -16,6 +16,11 @@ const ownScript = "script-src 'self'; connect-src 'self'";
 
 /** Headers of every HTML answer. */
 export function pageHeaders(reply: FastifyReply, formTarget: FormTarget, script = false): void {
+  reply.headers(headersOfPage(formTarget, script));
+}
+
+/** As `pageHeaders`, for an answer that is written without the framework. */
+export function headersOfPage(formTarget: FormTarget, script = false): Readonly<Record<string, string>> {
   const policy = [
     baseContentPolicy,
     ...(script ? [ownScript] : []),
@@ -23,14 +28,14 @@ export function pageHeaders(reply: FastifyReply, formTarget: FormTarget, script 
       ? []
       : [`form-action ${formTarget === 'own' ? "'self'" : formTarget.origin}`]),
   ];
-  reply.headers({
+  return {
     'cache-control': 'no-store',
     'content-security-policy': policy.join('; '),
     // A client that checks `Origin` must be able to know ours; `no-referrer` would make it `null`.
     'referrer-policy': typeof formTarget === 'object' ? 'origin' : 'no-referrer',
     'x-frame-options': 'DENY',
     vary: 'Accept',
-  });
+  };
 }
 
 /** Headers of every answer. */

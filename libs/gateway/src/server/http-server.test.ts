@@ -414,6 +414,28 @@ describe('on a real connection', () => {
     );
   });
 
+  it('says on a page what to do to a browser whose cookies are too many (RFC 6585 section 5)', async () => {
+    const url = await listen(open());
+    const cookies = (count: number) =>
+      Array.from({ length: count }, (_, index) => `_ga_${index}=${'x'.repeat(1000)}`).join('; ');
+    const navigation =
+      'Accept: text/html,*/*;q=0.8\r\nSec-Fetch-Mode: navigate\r\nAccept-Language: de-DE,de\r\n';
+    const get = (more: string) => `GET /login HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    expect(await raw(url, get(`${navigation}Cookie: ${cookies(17)}\r\nConnection: close\r\n`))).toMatch(
+      /^HTTP\/1.1 200/,
+    );
+    for (const headers of [navigation, '']) {
+      const answer = await raw(url, get(`${headers}Cookie: ${cookies(90)}\r\n`));
+      expect(answer).toMatch(/^HTTP\/1.1 431/);
+      expect(answer).toMatch(/\r\ncontent-type: text\/html/i);
+      expect(answer).toMatch(/\r\ncontent-security-policy: default-src 'none'/i);
+      expect(answer).toMatch(/cookies|Cookies/);
+      expect(answer).not.toContain('_ga_');
+    }
+    const token = await raw(url, get(`Authorization: Bearer ${'x'.repeat(70_000)}\r\n`));
+    expect(token).toContain('"error":"invalid_request"');
+  });
+
   it('sends its headers with errors that Node reports before a request is read, and with 417 (RFC 9110 section 10.1.1)', async () => {
     const url = await listen(
       open({}, {}, { patience: { headers: 300, request: 300, silence: 30_000, interval: 50 } }),

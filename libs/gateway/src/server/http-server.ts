@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import fastifyAccepts from '@fastify/accepts';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import { longestHead } from '../http/longest-head.ts';
 import { bodyLimit } from '../http/body.ts';
@@ -16,8 +15,9 @@ import { chooseRequestId, urlBelowIssuer, type IncomingRules } from './incoming.
 import { addLooksFiles } from '../pages/looks/looks-files.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests, type Patience } from './hooks.ts';
-import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
+import { watchEventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
+import { refuseConnection } from './refused-connections.ts';
 import { traceRequests } from './request-traces.ts';
 import {
   crossOriginMethods,
@@ -58,7 +58,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     rewriteUrl: (request) => urlBelowIssuer(request, rules),
     genReqId: (request: IncomingMessage) => chooseRequestId(request, rules),
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, load),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, { load, gateway }),
   });
   // Node would answer 417 itself, without our headers: `prepareRequests` does it.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
@@ -231,30 +231,3 @@ function refuseAddress(reply: FastifyReply): void {
   reply.code(400).headers({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
   void sendJson(reply, JSON.stringify(contract.failure('invalid_request', 'The URL could not be read.')));
 }
-
-/**
- * Answers a connection that sends invalid HTTP or takes too long, without repeating any of what it sent. A request may have arrived
- * in time and wait to be read by a server that is overloaded: that is a 503.
- */
-function refuseConnection(error: Error & { code?: string }, socket: Socket, load: EventLoopLoad): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && load.isBusy();
-  const status = isLate ? '503 Service Unavailable' : (lowLevelStatus[error.code ?? ''] ?? '400 Bad Request');
-  const { code, message } = isLate ? temporarilyUnavailable() : unreadable;
-  const body = JSON.stringify(contract.failure(code, message));
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n` +
-      `${isLate ? 'Retry-After: 1\r\n' : ''}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  );
-}
-
-const unreadable = new OAuthError('invalid_request', 'The request could not be read.');
-
-const lowLevelStatus: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};

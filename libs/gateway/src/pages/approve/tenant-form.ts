@@ -33,7 +33,7 @@ export async function tenantProblem(
   if (request.incoming.tenant?.tenantId === tenantId) return undefined;
   if (tenantId === '') return '';
   if (!isTenantId(tenantId)) return 'This is not a valid organization name.';
-  return (await gateway.looks.now(tenantId)) === 'unknown'
+  return (await gateway.looks.find(tenantId)) === 'unknown'
     ? 'There is no organization with this name. Check the name, or ask your administrator.'
     : undefined;
 }

@@ -85,7 +85,7 @@ function isRefusal(error: unknown): boolean {
 
 /** Whether nobody is mailed a link there; a directory that does not say it looks at each request. */
 async function isClosed({ gateway }: PageContext, tenantId: string): Promise<boolean> {
-  const looks = await gateway.looks.now(tenantId);
+  const looks = await gateway.looks.find(tenantId);
   return looks === 'unknown' || looks?.recovers === false;
 }
 

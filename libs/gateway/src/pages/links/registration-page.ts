@@ -88,7 +88,7 @@ function placeOf({ request }: PageContext, given: ReadonlyMap<string, string>): 
 
 /** Whether nobody may make an account there; a directory that does not say it looks at each request. */
 async function isClosed({ gateway }: PageContext, tenantId: string): Promise<boolean> {
-  const looks = await gateway.looks.now(tenantId);
+  const looks = await gateway.looks.find(tenantId);
   return looks === 'unknown' || looks?.registers === false;
 }
 

@@ -29,8 +29,8 @@ export interface Looks {
 export interface TenantLooks {
   /** Undefined for a tenant that is not known, and if the directory is unavailable and there is no copy: a page is shown without them. */
   of(tenantId: string): Promise<Looks | undefined>;
-  /** As `of`, as it is now; `unknown` for a tenant that does not exist, undefined if that cannot be found out. */
-  now(tenantId: string): Promise<Looks | 'unknown' | undefined>;
+  /** As `of`; `unknown` for a tenant that does not exist, undefined if that cannot be found out. */
+  find(tenantId: string): Promise<Looks | 'unknown' | undefined>;
 }
 
 interface Copy {
@@ -64,24 +64,19 @@ export function createTenantLooks(deps: {
     copy.reading = undefined;
   }
 
-  function copyOf(tenantId: string): Copy {
+  async function current(tenantId: string): Promise<Copy> {
     const none = { looks: undefined, isUnknown: false, readAt: -Infinity, reading: undefined };
     const copy = copies.get(tenantId) ?? none;
     copies.set(tenantId, copy);
+    if (clock.now() - copy.readAt >= freshMs) await (copy.reading ??= read(tenantId, copy));
     return copy;
   }
 
   return {
-    async now(tenantId) {
-      const copy = copyOf(tenantId);
-      await read(tenantId, copy);
-      return copy.isUnknown ? 'unknown' : copy.looks;
-    },
-
-    async of(tenantId) {
-      const copy = copyOf(tenantId);
-      if (clock.now() - copy.readAt >= freshMs) await (copy.reading ??= read(tenantId, copy));
-      return copy.looks;
+    of: async (tenantId) => (await current(tenantId)).looks,
+    async find(tenantId) {
+      const { looks, isUnknown } = await current(tenantId);
+      return isUnknown ? 'unknown' : looks;
     },
   };
 }

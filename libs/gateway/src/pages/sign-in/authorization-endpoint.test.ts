@@ -61,10 +61,22 @@ describe('POST /authorize', () => {
 });
 
 describe('GET /authorize', () => {
+  it.each([
+    ['is too long for a proxy with 4 KiB for the headers of an answer', `extra=${'s'.repeat(1600)}`],
+    ['has an ID token, which belongs in no address that is kept', 'id_token_hint=x'],
+  ])('carries no request to the page that %s', async (_what, more) => {
+    const verifyIdTokenHint = () => ({ valid: true, sub: 'u1' });
+    const gateway = openGateway(testRuntime(), { begin: toLogin, verifyIdTokenHint });
+    const answer = await get(gateway, `${query}&${more}`);
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
+  });
+
   it('forwards the parameters unchanged and redirects to /login if a sign-in is needed', async () => {
     const gateway = open();
     const answer = await get(gateway, query, { ...html, 'user-agent': 'Browser/1' });
-    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
+    const again = Buffer.from(query.slice(1)).toString('base64url');
+    const location = `/login?interaction=ti_abc&again=${again}`;
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, location]);
     const [request] = gateway.requests('begin');
     expect(request && asked(request).parameters).toEqual({
       client_id: 'web',

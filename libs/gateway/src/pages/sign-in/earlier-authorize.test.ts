@@ -42,7 +42,8 @@ function send(
 it('begins an authorization request and shows its form', async () => {
   const gateway = open({});
   const begun = await gateway.app.inject({ method: 'GET', url: '/authorize?client_id=web', headers: html });
-  expect([begun.statusCode, begun.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
+  expect(begun.statusCode).toBe(302);
+  expect(begun.headers.location).toMatch(/^\/login\?interaction=ti_abc&/);
   expect(gateway.requests('beginAuthorization')).toMatchObject([{ parameters: { client_id: 'web' } }]);
   const { body } = await gateway.app.inject({
     method: 'GET',

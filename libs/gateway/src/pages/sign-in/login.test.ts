@@ -112,7 +112,9 @@ describe('GET /login', () => {
     });
     const answer = await show(gateway);
     expect(answer.statusCode).toBe(200);
-    expect(answer.body).toContain('There is no sign-in request');
+    expect(answer.body).toContain('This sign-in has expired');
+    expect(answer.body).toContain('Open the application you want to use and start from there.');
+    expect(answer.body).toContain('href="/account"');
     expect(answer.body).not.toContain('type="password"');
   });
 
@@ -131,6 +133,62 @@ describe('GET /login', () => {
   });
 });
 
+describe('a sign-in that has expired, was completed, or is of another browser', () => {
+  const query = 'client_id=web&state=a%22%3E&scope=openid';
+  const again = Buffer.from(query).toString('base64url');
+  const over = () => {
+    throw new OAuthError('invalid_request', 'The authorization context is invalid or has expired.');
+  };
+  const application = { clientId: 'web', tenantId: 'acme', name: 'Acme <Web>' };
+  const known = { getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }) };
+  const gone = (more: Behaviours = known) => open({ getInteraction: over, continue: over, ...more });
+  const opened = (gateway: Gateway, text = again) =>
+    gateway.app.inject({ method: 'GET', url: `/login?interaction=ti_abc&again=${text}`, headers: html });
+  const start = 'href="/authorize?client_id=web&amp;state=a%22%3E&amp;scope=openid"';
+
+  it('carries its request with every form', async () => {
+    const { body } = await opened(open());
+    expect(body).toContain(`name="again" value="${again}"`);
+    const refusedForm = await send(open({ continue: refused('wrong_credentials') }), { ...fields, again });
+    expect(refusedForm.body).toContain(`name="again" value="${again}"`);
+  });
+
+  it('is begun anew from its page and from its form, with the name of the application', async () => {
+    const byAddress = await opened(gone());
+    expect(byAddress.statusCode).toBe(200);
+    const byForm = await send(gone(), { ...fields, again });
+    expect(byForm.statusCode).toBe(400);
+    const foreign = await send(gone(), { ...fields, csrf: 'x', again });
+    expect(foreign.statusCode).toBe(400);
+    for (const { body } of [byAddress, byForm, foreign]) {
+      expect(body).toContain('This sign-in has expired');
+      expect(body).toContain(start);
+      expect(body).toContain('Continue to Acme &lt;Web&gt;');
+      expect(body).toContain('href="/account?tenant=acme"');
+    }
+  });
+
+  it('is begun anew without a name while the application cannot be read, or is of another issuer', async () => {
+    const unavailable = () => {
+      throw temporarilyUnavailable('the directory is unavailable');
+    };
+    const { body } = await opened(gone({ getApplication: unavailable }));
+    expect(body).toContain(start);
+    expect(body).toContain('Start again');
+  });
+
+  it.each([
+    ['//evil.example', 'leads elsewhere'],
+    [Buffer.from('a=b#c').toString('base64url'), 'has a fragment'],
+    [Buffer.from('a=b\r\nlocation: x').toString('base64url'), 'is no query'],
+    ['x'.repeat(2001), 'is too long'],
+  ])('is not begun anew by %j, which %s', async (text) => {
+    const { body } = await opened(gone(), encodeURIComponent(text));
+    expect(body).not.toContain('/authorize');
+    expect(body).toContain('href="/account"');
+  });
+});
+
 describe('POST /login', () => {
   it('says how to go on where the sign-in is gone, as after a failover of Redis', async () => {
     const message = 'The authorization context is invalid or has expired.';
@@ -142,8 +200,8 @@ describe('POST /login', () => {
     const answer = await send(gateway);
     expect(answer.statusCode).toBe(400);
     for (const text of [
-      'This sign-in is over',
-      message,
+      'This sign-in has expired',
+      'It was completed already, or has waited too long.',
       'Open the application you want to use and start from there.',
     ]) {
       expect(answer.body).toContain(text);

@@ -23,8 +23,7 @@ export const showLogin: PageHandler = async (context) => {
   const found = await findInteraction(context, interactionId);
   if (found?.redirect !== undefined) return sendToClient(reply, gateway, found.redirect);
   const again = requestAgain(query);
-  if (found?.step === undefined)
-    return sendPage(request, reply, gateway, { ...(await pageOfOver(context, again)), message: noSignIn });
+  if (found?.step === undefined) return sendPage(request, reply, gateway, await pageOfOver(context, again));
   return sendStep(context, signInAtLogin(interactionId, again), found.step, {});
 };
 
@@ -62,10 +61,15 @@ async function pageOfOver(context: PageContext, again: RequestAgain | undefined)
   return {
     template: 'no-sign-in',
     title: 'This sign-in has expired',
-    message: 'It was completed already, or has waited too long.',
+    message: noSignIn,
     formTarget: 'own',
     ...(found?.tenant && { tenant: { id: found.tenant.tenantId, name: found.tenant.name } }),
-    data: { again: again?.path, application: found?.application?.name },
+    data: {
+      // For people; a client that reads JSON has the other one.
+      message: 'It was completed already, or has waited too long.',
+      again: again?.path,
+      application: found?.application?.name,
+    },
   };
 }
 

@@ -153,7 +153,7 @@ describe('GET /login/provider/:tenant/:provider', () => {
     };
     const { statusCode, body } = await get(open({ answerFromProvider: refuse }), url);
     expect(statusCode).toBe(400);
-    expect(body).toContain('This sign-in is over');
+    expect(body).toContain('This sign-in has expired');
     expect(body).toContain('Open the application you want to use and start from there.');
   });
 
