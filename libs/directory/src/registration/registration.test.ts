@@ -151,6 +151,18 @@ function registrationContract(engine: string, open: () => Promise<Database>): vo
       expect(await refusal(own.register('ada@people.example'))).toEqual(['NotFound']);
     });
 
+    it('is offered it by pages just where they may', async () => {
+      const offered = async (tenant: object) => {
+        const of = await world(tenant);
+        return of.as('gateway').getTenantLooks({ tenantId: of.tenantId }, call());
+      };
+      expect(await offered({})).toMatchObject({ registers: false, recovers: true });
+      for (const registration of ['invitation', 'open'])
+        expect(await offered({ registration })).toMatchObject({ registers: true, recovers: true });
+      const disabled = { registration: 'open', status: 'disabled' };
+      expect(await offered(disabled)).toMatchObject({ registers: false, recovers: false });
+    });
+
     it('makes no account with a link of before the tenant was closed', async () => {
       const of = await world({ registration: 'open' });
       await of.register('ada@people.example');

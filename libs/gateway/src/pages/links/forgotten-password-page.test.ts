@@ -77,6 +77,17 @@ describe('POST /password/forgot', () => {
     expect((await post(open({ requestPasswordReset: failing(code) }), typed)).statusCode).toBe(status);
   });
 
+  it('says on a page that no mail is sent, before the form and after it', async () => {
+    const silent = { getTenantLooks: () => ({ name: 'Acme', registers: false, recovers: false }) };
+    const gateway = open(silent);
+    for (const answer of [await get(gateway), await post(gateway, typed)]) {
+      expect(answer.statusCode).toBe(404);
+      expect(answer.body).toContain('You cannot reset your password here');
+      expect(answer.body).not.toContain('name="identifier"');
+    }
+    expect(gateway.requests('requestPasswordReset')).toEqual([]);
+  });
+
   it('takes so many requests from one address, counted before they are looked at', async () => {
     const gateway = open({}, { TESSERA_MAIL_REQUESTS_PER_ADDRESS: '2' });
     const answers = [];

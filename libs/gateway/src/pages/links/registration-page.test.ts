@@ -67,6 +67,30 @@ describe('/register', () => {
     expect((await post(open({ requestRegistration: failing(code) }))).statusCode).toBe(status);
   });
 
+  it('says on a page that nobody may make an account, before the form and after it, and leads on', async () => {
+    const closed = { getTenantLooks: () => ({ name: 'Acme', registers: false, recovers: true }) };
+    const gateway = open(closed);
+    for (const answer of [
+      await get(gateway, `?tenant=acme&interaction=${interaction}`),
+      await get(gateway, '?tenant=acme&sent=1'),
+      await post(gateway),
+      await post(open({ requestRegistration: failing(Code.NotFound) })),
+    ]) {
+      expect(answer.statusCode).toBe(404);
+      expect(answer.body).toContain('You cannot create an account here');
+      expect(answer.body).not.toContain('name="email"');
+    }
+    expect((await post(gateway)).body).toContain(`href="/login?interaction=${interaction}"`);
+    expect(gateway.requests('requestRegistration')).toEqual([]);
+    const json = await gateway.app.inject({ method: 'GET', url: '/register?tenant=acme' });
+    expect(json.json()).toMatchObject({ isSuccess: false, error: 'invalid_request' });
+  });
+
+  it('shows the form if a directory of the previous version does not say who may make an account', async () => {
+    const { statusCode } = await get(open({ getTenantLooks: () => ({ name: 'Acme' }) }), '?tenant=acme');
+    expect(statusCode).toBe(200);
+  });
+
   it('takes so many requests from one address, counted before they are looked at', async () => {
     const gateway = open({}, { TESSERA_MAIL_REQUESTS_PER_ADDRESS: '1' });
     const statuses = [(await post(gateway)).statusCode, (await post(gateway)).statusCode];
