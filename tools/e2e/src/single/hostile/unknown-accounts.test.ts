@@ -43,9 +43,9 @@ function comparable({ status, text, header }: Answer, identifier: string): strin
   const page = text
     .replaceAll(/value="[^"]*"/g, 'value=""')
     .replaceAll(/&quot;challenge&quot;:&quot;[^&]*/g, '')
-    .replaceAll(/interaction=[\w-]+/g, '')
+    .replaceAll(/(?:interaction|again)=[\w-]+/g, '')
     .replaceAll(identifier, '');
-  return `${status} ${(header('location') ?? '').replaceAll(/interaction=[\w-]+/g, '')} ${page}`;
+  return `${status} ${(header('location') ?? '').replaceAll(/(?:interaction|again)=[\w-]+/g, '')} ${page}`;
 }
 
 describe('known and unknown accounts', () => {
