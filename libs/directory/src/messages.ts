@@ -5,6 +5,7 @@ import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
 import type { Change } from './store/records.ts';
 import { tenantFields, type TenantRecord } from './tenants/fields.ts';
+import { sentLooks } from './tenants/looks.ts';
 import { userFields } from './users/fields.ts';
 import { claimsOf } from './users/standard-claims.ts';
 import type { FoundApplication, FoundScope, FoundUser, ListedSecret } from './store/store.ts';
@@ -18,6 +19,12 @@ const changeKinds = {
 /** @param sendsMail whether this directory sends mail */
 export function tenantMessage(tenant: TenantRecord, sendsMail: boolean) {
   return { tenantId: tenant.tenantId, ...messageOf(tenantFields, tenant), sendsMail };
+}
+
+/** How the pages of a tenant look, and what they offer. */
+export function looksMessage({ name, looks, status, registration }: TenantRecord, sendsMail: boolean) {
+  const recovers = sendsMail && status === 'active';
+  return { name, ...sentLooks(looks), registers: recovers && registration !== 'closed', recovers };
 }
 
 export function applicationMessage(found: FoundApplication, sendsMail: boolean) {

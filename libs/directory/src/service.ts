@@ -8,7 +8,15 @@ import { openedLinkCalls } from './links/link-calls.ts';
 import type { PasskeyLinks } from './links/passkey-links.ts';
 import type { PasswordLinks } from './links/password-links.ts';
 import { mailCalls, type MailCallsDeps } from './mail/mail-calls.ts';
-import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
+import {
+  applicationMessage,
+  changeKind,
+  looksMessage,
+  notFound,
+  seconds,
+  tenantMessage,
+  userMessage,
+} from './messages.ts';
 import type { PasswordSignIn } from './credentials/password-sign-in.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
@@ -19,7 +27,6 @@ import { secondFactorCalls } from './second-factors/second-factor-calls.ts';
 import type { SecondFactors } from './second-factors/second-factors.ts';
 import { passkeyCalls } from './passkeys/passkey-calls.ts';
 import type { Passkeys } from './passkeys/passkeys.ts';
-import { sentLooks } from './tenants/looks.ts';
 import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
@@ -93,9 +100,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     async getTenantLooks({ tenantId }) {
       const tenant = await store.findTenant(tenantId);
       if (tenant === undefined) throw notFound('The tenant');
-      const recovers = sendsMail && tenant.status === 'active';
-      const registers = recovers && tenant.registration !== 'closed';
-      return { name: tenant.name, ...sentLooks(tenant.looks), registers, recovers };
+      return looksMessage(tenant, sendsMail);
     },
 
     async listTenantIssuers() {
