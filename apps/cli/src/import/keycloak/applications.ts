@@ -48,6 +48,7 @@ function applicationOf(client: Client, realm: Realm, scopes: ReadonlySet<string>
       name: name === '' || name.startsWith('${') ? clientId : name,
       type: publicClient ? 'public' : 'confidential',
       ...(!enabled && { status: 'disabled' }),
+      ...(hasPeople && client.consentRequired && { thirdParty: true }),
       grantTypes,
       ...(hasCodes && redirectsOf(client, redirectUris, report)),
       scopes: scopesOf(client, hasPeople, scopes),

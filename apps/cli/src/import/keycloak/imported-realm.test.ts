@@ -143,6 +143,13 @@ describe('people', () => {
     ]);
   });
 
+  it('are disabled unless the file says that they are not, as Keycloak reads it', () => {
+    const { records } = moved({
+      users: [{ username: 'ada', enabled: true }, { username: 'bob', enabled: false }, { username: 'carol' }],
+    });
+    expect(records.users.map(({ status }) => status)).toEqual([undefined, 'disabled', 'disabled']);
+  });
+
   it('lose second factors, other ways to sign in and required actions, each with a line', () => {
     const { leftOut } = moved({
       users: [
@@ -250,6 +257,11 @@ describe('clients', () => {
       undefined,
       [expect.stringMatching(/^any port .* application web: http:\/\/localhost:3000\/cb has its own/)],
     ]);
+  });
+
+  it('that ask people for their consent go on to ask', () => {
+    expect(movedClient({ consentRequired: true }).application).toMatchObject({ thirdParty: true });
+    expect(movedClient({ consentRequired: false }).application).not.toHaveProperty('thirdParty');
   });
 
   it('lose redirect URIs with wildcards or without a host, and what Tessera does not do', () => {

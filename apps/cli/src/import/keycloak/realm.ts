@@ -45,7 +45,8 @@ const user = z.object({
   emailVerified: z.boolean().default(false),
   firstName: z.string().default(''),
   lastName: z.string().default(''),
-  enabled: z.boolean().default(true),
+  // As Keycloak reads it.
+  enabled: z.boolean().default(false),
   attributes: lists,
   credentials: z.array(credential).default([]),
   federatedIdentities: z.array(z.object({ identityProvider: z.string() })).default([]),
@@ -64,6 +65,7 @@ const client = z.object({
   protocol: z.string().default('openid-connect'),
   publicClient: z.boolean().default(false),
   bearerOnly: z.boolean().default(false),
+  consentRequired: z.boolean().default(false),
   standardFlowEnabled: z.boolean().default(true),
   implicitFlowEnabled: z.boolean().default(false),
   directAccessGrantsEnabled: z.boolean().default(false),
