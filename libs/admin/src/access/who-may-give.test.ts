@@ -179,6 +179,13 @@ describe('what a record gives', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('is not the shared issuer that the tenant has already', async () => {
+    const { ask, sent } = carriedOut(TenantsService.method.update, { issuer: '' });
+    const request = { tenant: { issuer: '' }, updateMask: { paths: ['issuer'] } };
+    await ask(request, holding(['admin.tenants.write']));
+    expect(sent).toHaveLength(1);
+  });
+
   it('counts although the mask leaves it out', async () => {
     const request = { user: person(['tessera.auditor']), updateMask: { paths: ['name'] } };
     await expect(
@@ -316,6 +323,14 @@ describe('who or what administers', () => {
     const { ask, sent } = carriedOut(UsersService.method.createPasswordLink, person([]), 1);
     await ask({ userId: 'usr_1' }, helper);
     expect(sent.map(({ etag }) => etag)).toEqual(['v1', 'v2']);
+  });
+
+  it('is changed without a version where the request has no field for one', async () => {
+    const { resetSecondFactors } = UsersService.method;
+    expect(resetSecondFactors.input.fields.map(({ localName }) => localName)).not.toContain('etag');
+    const { ask, sent } = carriedOut(resetSecondFactors, person([]));
+    await ask({ userId: 'usr_1' }, helper);
+    expect(sent).toEqual([{ userId: 'usr_1' }]);
   });
 
   it('is not changed at another version than the caller names', async () => {
