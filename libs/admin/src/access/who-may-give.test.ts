@@ -235,6 +235,17 @@ describe('an attribute of a person', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('that is a claim is not kept by a role of the same name', async () => {
+    const { ask, sent } = carriedOut(updateUser, present);
+    const user = create(UserSchema, { userId: 'usr_1', roles: ['pay'], attributes: { team: 'x' } });
+    const asking = ask({ tenantId: 'acme', user }, holding(['admin.users.write', 'admin.roles.write']));
+    await expect(asking).rejects.toMatchObject({
+      ...refused,
+      rawMessage: expect.stringContaining('user.attributes: pay needs') as string,
+    });
+    expect(sent).toEqual([]);
+  });
+
   it('that is a claim comes back with those who may change applications', async () => {
     const { ask } = carriedOut(UsersService.method.undelete, present);
     const request = { tenantId: 'acme', userId: 'usr_1' };
