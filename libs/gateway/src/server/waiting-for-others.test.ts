@@ -60,11 +60,12 @@ function open(method: keyof typeof waiting) {
     exchanges += 1;
     return answering.promise;
   };
-  /** Sends token requests at once; whether each had a place before the first of them ended, as its call has a deadline. */
+  let ended = 0;
+  /** Sends token requests at once; whether each had a place before any request ended, as calls have deadlines. */
   const haveAll = async (requests: number): Promise<boolean> => {
     answering = Promise.withResolvers();
     exchanges = 0;
-    let ended = 0;
+    ended = 0;
     const answers = Array.from({ length: requests }, async () => {
       await app.inject({ method: 'POST', url: '/token', headers, body });
       ended += 1;
@@ -83,12 +84,12 @@ function open(method: keyof typeof waiting) {
   return {
     lines,
     waits: () => waits,
-    ask: async (remoteAddress: string) => app.inject({ ...waiting[method], remoteAddress }),
-    /** Whether that many token requests have a place at once; tried again, as a machine may be too busy to send them in 4 s, while others wait 15. */
-    async places(requests: number): Promise<boolean> {
-      for (let round = 0; round < 3; round += 1) if (await haveAll(requests)) return true;
-      return false;
+    ask: async (remoteAddress: string) => {
+      const answer = await app.inject({ ...waiting[method], remoteAddress });
+      ended += 1;
+      return answer;
     },
+    haveAll,
     release(tookMs: number) {
       clock.advance(tookMs);
       release.reject(new Error('gone'));
@@ -117,13 +118,23 @@ describe.each(methods)('requests that wait for a server of others in %s', (metho
   });
 
   it('hold no place of others, and their time says nothing about the load', async () => {
-    const { ask, waits, places, release } = open(method);
-    const slow = Array.from({ length: 250 }, (_, index) => ask(`198.51.100.${index}`));
-    await expect.poll(waits, patient).toBe(250);
-    expect(await places(800)).toBe(true);
+    const { ask, waits, haveAll, release } = open(method);
+    let slow: Promise<unknown>[] = [];
+    const slowAnd = async (requests: number): Promise<boolean> => {
+      const before = waits();
+      slow = Array.from({ length: 250 }, (_, index) => ask(`198.51.100.${index}`));
+      await expect.poll(waits, patient).toBe(before + 250);
+      if (await haveAll(requests)) return true;
+      await Promise.all(slow);
+      return false;
+    };
+    // Again for a machine that is too busy to send them before the first of them ends.
+    const tried = async (attempt: () => Promise<boolean>) =>
+      (await attempt()) || (await attempt()) || attempt();
+    expect(await tried(async () => slowAnd(800))).toBe(true);
     release(15_000);
     await Promise.all(slow);
-    expect(await places(300)).toBe(true);
+    expect(await tried(async () => haveAll(300))).toBe(true);
   });
 });
 
