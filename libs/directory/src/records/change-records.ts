@@ -250,7 +250,7 @@ function otherContent(): ConnectError {
   return invalidFields([{ field: 'requestId', description }], Code.AlreadyExists);
 }
 
-/** The same where the previous version kept no digest. */
+/** The same for a claim without a digest, as version 0.1 keeps it. Compatibility until 0.3. */
 export function otherRequest(): ConnectError {
   return invalidFields([{ field: 'requestId', description: 'belongs to a create of something else' }]);
 }

@@ -220,7 +220,7 @@ export interface ClaimedRecord {
 
 /** What an earlier create created. */
 export interface KeptClaim extends ClaimedRecord {
-  /** Of what was asked for; null if the previous version kept it. */
+  /** Of what was asked for; null if version 0.1 kept it. Compatibility until 0.3. */
   readonly digest: Buffer | null;
 }
 
