@@ -130,11 +130,14 @@ describe('a feed whose changes are announced', () => {
     await watcher.next();
     expect(store.readings).toBeLessThanOrEqual((performance.now() - began) / 500 + 1);
     const next = watcher.next();
-    const readings = store.readings;
+    const [announced, readings] = [performance.now(), store.readings];
     store.newest = 11;
     store.announce();
     expect(await next).toEqual(change);
-    expect(store.readings).toBe(readings + 1);
+    // The usual one may come in between on a busy machine.
+    const usual = Math.floor((performance.now() - announced + 500) / 500);
+    expect(store.readings - readings).toBeGreaterThanOrEqual(1);
+    expect(store.readings - readings).toBeLessThanOrEqual(usual + 1);
     expect(store.renewals).toBe(0);
   });
 
