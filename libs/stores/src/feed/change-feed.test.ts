@@ -128,7 +128,8 @@ describe('a feed whose changes are announced', () => {
     const began = performance.now();
     await watcher.next();
     await watcher.next();
-    expect(store.readings).toBeLessThanOrEqual((performance.now() - began) / 500 + 1);
+    // A timer may end some of a millisecond early.
+    expect(store.readings).toBeLessThanOrEqual((performance.now() - began + 5) / 500 + 1);
     const next = watcher.next();
     const [announced, readings] = [performance.now(), store.readings];
     store.newest = 11;
