@@ -34,7 +34,7 @@ await runProcess({
     await maintainSchemas(allMigrations, config, runtime, lifecycle);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
-    // Whoever has a database has people elsewhere, too.
+    // With a database, people come from other machines too.
     const address = config.DATABASE_URL === undefined ? issuer : undefined;
     const hasMailbox =
       isDemo && config.TESSERA_SMTP_URL === undefined && isLoopback(config.TESSERA_HTTP_HOST);

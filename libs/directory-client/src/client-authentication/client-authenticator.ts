@@ -182,7 +182,7 @@ type Identified = ApplicationRecord | ClientRefusalReason;
 
 /**
  * Why an application is refused; undefined if it is not.
- * @param secret whether its client sent one; undefined: whoever names the client will do
+ * @param secret whether its client sent one; undefined: its identifier is enough
  */
 function refusedAs(
   client: ApplicationRecord | undefined,

@@ -45,7 +45,7 @@ export function asOAuthError(thrown: unknown, requestId: string, { log, warnings
   return new OAuthError('server_error', 'Internal server error.');
 }
 
-/** What is away is expected to be, and needs no stack. */
+/** A process that is away is no surprise: no stack is logged. */
 function whyOf(error: OAuthError): { readonly reason: string } | { readonly err: OAuthError } {
   return error.status === 503 ? { reason: errorReason(error) } : { err: error };
 }

@@ -76,7 +76,7 @@ export async function countRequest({ request, gateway }: PageContext): Promise<v
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
-/** Whether the directory refuses a request for mail, whoever it is for. */
+/** Whether the directory refuses to mail anybody. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof ConnectError && (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
