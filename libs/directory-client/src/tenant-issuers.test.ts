@@ -40,6 +40,36 @@ describe('the list of tenant issuers', () => {
     expect(await issuers.get()).toEqual(expected);
   });
 
+  it('tells whose resources declare other algorithms than before, and nothing of a directory that does not read them', async () => {
+    const told: string[] = [];
+    const onDeclared = (tenantId: string) => void told.push(tenantId);
+    const issuers = new IssuerList({ directory: directory.client, clock, maxAge: () => 1_000, onDeclared });
+    directory.addTenant('acme', { issuer, signingAlgorithms: ['ES256'] });
+    directory.addTenant('globex', { issuer: 'https://login.globex.example' });
+    expect(issuers.declaredBy('')).toBeUndefined();
+    await issuers.get();
+    expect(['', 'acme', 'globex'].map((tenantId) => issuers.declaredBy(tenantId))).toEqual([
+      [],
+      ['ES256'],
+      [],
+    ]);
+    expect(told).toEqual([]);
+    directory.addTenant('globex', { issuer: 'https://login.globex.example', signingAlgorithms: ['ES256'] });
+    directory.addTenant('acme', { issuer });
+    directory.sharedAlgorithms = ['ES256'];
+    await issuers.reload();
+    expect(['', 'acme', 'globex'].map((tenantId) => issuers.declaredBy(tenantId))).toEqual([
+      ['ES256'],
+      [],
+      ['ES256'],
+    ]);
+    expect(told.toSorted()).toEqual(['', 'acme', 'globex']);
+    directory.sharedAlgorithms = undefined;
+    await issuers.reload();
+    expect(issuers.declaredBy('globex')).toBeUndefined();
+    expect(told).toHaveLength(3);
+  });
+
   it('is read anew on request, however fresh it is', async () => {
     const issuers = list();
     await issuers.get();

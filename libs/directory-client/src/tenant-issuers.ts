@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { rootCall, whereOffered, type Client } from '@tessera/rpc';
 import type { Clock } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
@@ -8,6 +9,15 @@ import { ChangeWatch } from './change-watch.ts';
 
 /** Tenants by their own issuers. */
 export type TenantIssuers = ReadonlyMap<string, string>;
+
+/** The signing algorithms besides RS256 that resources declare, by the tenant whose issuer it is, or '' for the shared one. */
+export type DeclaredAlgorithms = ReadonlyMap<string, readonly string[]>;
+
+interface Listed {
+  readonly issuers: TenantIssuers;
+  /** Undefined from a directory that does not read them. */
+  readonly declared: DeclaredAlgorithms | undefined;
+}
 
 const loadTimeoutMs = 2_000;
 /** After a failure the next attempt waits this long. */
@@ -21,7 +31,8 @@ export class IssuerList {
   readonly #directory: Client<typeof DirectoryService>;
   readonly #clock: Clock;
   readonly #maxAge: () => number;
-  #current: { readonly issuers: TenantIssuers; readonly loadedAt: number } | undefined;
+  readonly #onDeclared: (tenantId: string) => void;
+  #current: (Listed & { readonly loadedAt: number }) | undefined;
   #failedAt = -Infinity;
   #loading: Promise<void> | undefined;
   /** Counts changes, so that a list read before a change is not taken for the current one. */
@@ -33,7 +44,10 @@ export class IssuerList {
     readonly clock: Clock;
     /** The current maximum age of the list, in milliseconds. */
     readonly maxAge: () => number;
+    /** Called when resources of an issuer declare other algorithms than in the list before: with its tenant, or '' for the shared one. */
+    readonly onDeclared?: ((tenantId: string) => void) | undefined;
   }) {
+    this.#onDeclared = deps.onDeclared ?? (() => undefined);
     this.#directory = deps.directory;
     this.#clock = deps.clock;
     this.#maxAge = deps.maxAge;
@@ -50,6 +64,12 @@ export class IssuerList {
   current(): TenantIssuers | undefined {
     if (!this.#isFresh()) void this.#load();
     return this.#current?.issuers;
+  }
+
+  /** The algorithms that resources of an issuer declare, without a call; undefined while they are not known. */
+  declaredBy(tenantId: string): readonly string[] | undefined {
+    const declared = this.#current?.declared;
+    return declared && (declared.get(tenantId) ?? []);
   }
 
   /** Reads the list as it is now. Resolves also if the directory is unavailable. */
@@ -82,8 +102,10 @@ export class IssuerList {
       const version = this.#version;
       const loadedAt = this.#clock.now();
       try {
-        this.#current = { issuers: await readIssuers(this.#directory), loadedAt };
+        const before = this.#current?.declared;
+        this.#current = { ...(await readIssuers(this.#directory)), loadedAt };
         this.#loadedVersion = version;
+        for (const tenantId of changed(before, this.#current.declared)) this.#onDeclared(tenantId);
       } catch {
         this.#failedAt = this.#clock.now();
         return;
@@ -93,18 +115,30 @@ export class IssuerList {
   }
 }
 
-async function readIssuers(directory: Client<typeof DirectoryService>): Promise<TenantIssuers> {
+async function readIssuers(directory: Client<typeof DirectoryService>): Promise<Listed> {
   const answer = directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
   // Compatibility until 0.3: a directory of version 0.1 does not know this call.
-  const { issuers } = await whereOffered(answer, () => ({ issuers: [] }));
-  return new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId]));
+  const { issuers, shared } = await whereOffered(answer, () => ({ issuers: [], shared: undefined }));
+  const own = issuers.map(({ tenantId, signingAlgorithms }) => [tenantId, signingAlgorithms] as const);
+  return {
+    issuers: new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId])),
+    declared: shared && new Map([...own, ['', shared.names]]),
+  };
+}
+
+/** Whose declared algorithms are others than before; nobody's if one of the two is not known. */
+function changed(before: DeclaredAlgorithms | undefined, now: DeclaredAlgorithms | undefined): string[] {
+  if (before === undefined || now === undefined) return [];
+  return [...now].flatMap(([tenantId, names]) =>
+    isDeepStrictEqual(before.get(tenantId) ?? [], names) ? [] : [tenantId],
+  );
 }
 
 /**
  * The list with a watch of its own, for a service that needs nothing else of the directory's records. It is read as soon as the
  * directory is reached.
  */
-export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current' | 'reload'> {
+export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current' | 'reload' | 'declaredBy'> {
   close(): Promise<void>;
 }
 
@@ -114,10 +148,13 @@ const unwatchedMs = 1_000;
 export function watchTenantIssuers(deps: {
   readonly directory: Client<typeof DirectoryService>;
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
+  /** As of IssuerList. */
+  readonly onDeclared?: (tenantId: string) => void;
 }): WatchedIssuers {
-  const { directory, runtime } = deps;
+  const { directory, runtime, onDeclared } = deps;
   const list = new IssuerList({
     directory,
+    onDeclared,
     clock: runtime.clock,
     maxAge: () => (watch.connected ? watchedMs : unwatchedMs),
   });
@@ -132,6 +169,7 @@ export function watchTenantIssuers(deps: {
   return {
     get: () => list.get(),
     current: () => list.current(),
+    declaredBy: (tenantId) => list.declaredBy(tenantId),
     reload: () => list.reload(),
     close: () => watch.close(),
   };

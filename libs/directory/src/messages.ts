@@ -5,6 +5,7 @@ import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
 import type { Change } from './store/records.ts';
 import { tenantFields, type TenantRecord } from './tenants/fields.ts';
+import type { ListedIssuers } from './tenants/issuer.ts';
 import { sentLooks } from './tenants/looks.ts';
 import { userFields } from './users/fields.ts';
 import { claimsOf } from './users/standard-claims.ts';
@@ -19,6 +20,13 @@ const changeKinds = {
 /** @param sendsMail whether this directory sends mail */
 export function tenantMessage(tenant: TenantRecord, sendsMail: boolean) {
   return { tenantId: tenant.tenantId, ...messageOf(tenantFields, tenant), sendsMail };
+}
+
+export function issuersMessage({ issuers, sharedAlgorithms }: ListedIssuers) {
+  return {
+    issuers: issuers.map((own) => ({ ...own, signingAlgorithms: [...own.signingAlgorithms] })),
+    shared: { names: [...sharedAlgorithms] },
+  };
 }
 
 /** How the pages of a tenant look, and what they offer. */

@@ -11,6 +11,7 @@ import { mailCalls, type MailCallsDeps } from './mail/mail-calls.ts';
 import {
   applicationMessage,
   changeKind,
+  issuersMessage,
   looksMessage,
   notFound,
   seconds,
@@ -104,7 +105,7 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
     },
 
     async listTenantIssuers() {
-      return { issuers: [...(await store.tenantIssuers())] };
+      return issuersMessage(await store.tenantIssuers());
     },
 
     async getUser({ tenantId, userId }) {

@@ -181,6 +181,34 @@ describe('applying a declared state', () => {
     expect((await directory.as('gateway').listTenantIssuers({}, call())).issuers).toEqual([]);
   });
 
+  it('lists the algorithms that resources declare, of the shared issuer and of those of tenants', async () => {
+    const directory = start();
+    const declaring = (id: string, issuer: string, algorithm: string) =>
+      apply(
+        directory,
+        `\n  - { id: ${id}, name: T, ${issuer} resources: [{ audience: "https://${id}.example/a", name: A, ` +
+          `signingAlgorithm: ${algorithm} }, { audience: "https://${id}.example/b", name: B, signingAlgorithm: ${algorithm} }] }`,
+      );
+    const declared = async () => {
+      const { issuers, shared } = await directory.as('gateway').listTenantIssuers({}, call());
+      return [shared?.names, issuers.find(({ tenantId }) => tenantId === 'signs-own')?.signingAlgorithms];
+    };
+    const own = 'issuer: "https://id.example/t/signs-own",';
+    await declaring('signs-own', own, 'RS256');
+    expect(await declared()).toEqual([[], []]);
+    await declaring('signs-own', own, 'ES256');
+    expect(await declared()).toEqual([[], ['ES256']]);
+    await declaring('signs-shared', '', 'ES256');
+    await declaring('signs-too', '', 'ES256');
+    expect(await declared()).toEqual([['ES256'], ['ES256']]);
+    await declaring('signs-own', '', 'ES256');
+    await declaring('signs-shared', '', 'RS256');
+    expect(await declared()).toEqual([['ES256'], undefined]);
+    await declaring('signs-too', '', 'RS256');
+    await declaring('signs-own', '', 'RS256');
+    expect(await declared()).toEqual([[], undefined]);
+  });
+
   it('refuses an audience of another tenant at the same issuer unless both share it', async () => {
     const directory = start();
     const declaring = (id: string, keys = '') =>

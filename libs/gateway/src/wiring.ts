@@ -45,11 +45,20 @@ export function buildGateway(
   options: GatewayOptions = {},
 ): GatewayService {
   const { clock, log, random, redis } = runtime;
-  const keySets = createKeySets((tenantId) =>
-    createKeySet({ fetch: () => fetchPublicKeys(peers, runtime, tenantId), clock, log }),
-  );
+  const fetchKeys = async (tenantId: string) =>
+    fetchPublicKeys(peers, runtime, tenantId, issuers.declaredBy(tenantId));
+  const keySets = createKeySets((tenantId) => createKeySet({ fetch: () => fetchKeys(tenantId), clock, log }));
   const unmeasure = measureKeySet(keySets.shared);
-  const issuers = watchTenantIssuers({ directory: peers.directory, runtime });
+  const issuers = watchTenantIssuers({
+    directory: peers.directory,
+    runtime,
+    // So that a key is in every key set when the first token needs it.
+    onDeclared(tenantId) {
+      fetchKeys(tenantId).catch((error: unknown) => {
+        log.warn({ err: error, tenantId }, 'cannot announce the declared signing algorithms of an issuer');
+      });
+    },
+  });
   const deliveryModes = createDeliveryModes({
     fetch: async () =>
       (await peers.backchannel.getDeliveryModes({}, rootCall(ulid(clock, random), documentTimeoutMs))).modes,
@@ -94,7 +103,8 @@ export function buildGateway(
     routes: [],
     app,
     ready: async () => {
-      await Promise.all([keySets.shared.document(), issuers.get()]);
+      await issuers.get();
+      await keySets.shared.document();
     },
     listen: ({ host, port }) => app.listen({ host, port, backlog: 4_096 }),
     async close() {
@@ -108,8 +118,17 @@ export function buildGateway(
   };
 }
 
-async function fetchPublicKeys({ keys }: GatewayPeers, { clock, random }: Runtime, tenantId: string) {
-  const asked = { tenantId, algorithms: [...signingAlgorithmNames] };
+async function fetchPublicKeys(
+  { keys }: GatewayPeers,
+  { clock, random }: Runtime,
+  tenantId: string,
+  declared: readonly string[] | undefined,
+) {
+  const asked = {
+    tenantId,
+    algorithms: [...signingAlgorithmNames],
+    ...(declared && { declared: { names: [...declared] } }),
+  };
   const answer = await keys.getPublicKeys(asked, rootCall(ulid(clock, random), documentTimeoutMs));
   // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
   if (answer.tenantId !== tenantId) throw notUnderstood('whose keys these are');

@@ -3,7 +3,7 @@
  *
  *     token: sign ──────────────┐            ┌─> signer   crypto.sign on the thread pool
  *     gateway: getPublicKeys ───┼─> service ─┴─> key-rings ─> issuer-keys ─┬─> schedule   who signs now
- *     admin, operator ─> key-calls ─> key-rings                            ├─> key-wrapper   encrypts private keys
+ *     admin, operator ─> key-calls ─> key-rings                            ├─> held-keys   in memory ─> key-wrapper   encrypts private keys
  *     repeat ─> issuer-keys   follows the rotations of other processes     └─> store ──> Postgres
  */
 export { buildKeys, migrations, type KeysOptions } from './wiring.ts';

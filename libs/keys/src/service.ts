@@ -29,13 +29,16 @@ export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof K
         throw new ConnectError(`At most ${maximumItems} items can be signed at once.`, Code.InvalidArgument);
       }
       const keys = await rings.of(tenantId);
+      await keys.begin(new Set(items.map(({ algorithm }) => knownOrDefault(algorithm))));
       const keyOf = (algorithm: string) => keys.current(knownOrDefault(algorithm));
       const inputs = items.map((item, index) => signingInput(item, index, keyOf));
       return { tokens: await signer.sign(inputs), tenantId };
     },
-    async getPublicKeys({ tenantId, algorithms: asked }) {
+    async getPublicKeys({ tenantId, algorithms: asked, declared }) {
       const algorithms = asked.length === 0 ? [defaultSigningAlgorithm] : asked.filter(isSigningAlgorithm);
-      const keys = (await rings.of(tenantId)).published();
+      const ring = await rings.of(tenantId);
+      if (declared !== undefined) await ring.declare(declared.names.filter(isSigningAlgorithm));
+      const keys = ring.published();
       return {
         tenantId,
         algorithms,

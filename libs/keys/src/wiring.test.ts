@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { combine, loadConfig } from '@tessera/process';
 import { local, onBehalfOf, rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
@@ -243,8 +244,9 @@ describe('the calls of administrators', () => {
 
   it('list keys with their times and without anything of the keys, and rotate and withdraw them', async () => {
     const database = await testDatabase(migrations);
-    const { service, api } = start(database);
+    const { service, api, as } = start(database);
     await service.ready();
+    await as('gateway').getPublicKeys({ declared: { names: ['ES256'] } }, call());
     const states = async () =>
       (await api.list({}, call())).keys.map(({ algorithm, state, publishTime, activateTime, retireTime }) => [
         algorithm,
@@ -295,7 +297,7 @@ describe('the calls of administrators', () => {
 
 describe('ES256', () => {
   const signed = { ...item, algorithm: 'ES256' };
-  const everyKey = { algorithms: ['RS256', 'ES256'] };
+  const everyKey = { algorithms: ['RS256', 'ES256'], declared: { names: ['ES256'] } };
 
   async function keysOf(keys: ReturnType<typeof start>, tenantId = '') {
     return (await keys.as('gateway').getPublicKeys({ ...everyKey, tenantId }, call())).keys;
@@ -310,6 +312,86 @@ describe('ES256', () => {
     await compactVerify(token, publicKey, { algorithms: [alg ?? ''] });
     return { alg, kid };
   }
+
+  it('has no ring while no resource of the issuer declares it', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    for (const tenantId of ['', 'acme']) {
+      for (const declared of [undefined, { names: [] }, { names: ['ML-DSA-44'] }]) {
+        const asked = { algorithms: ['RS256', 'ES256'], tenantId, ...(declared && { declared }) };
+        const answer = await keys.as('gateway').getPublicKeys(asked, call());
+        expect(answer.keys.map(({ algorithm }) => algorithm)).toEqual(['RS256']);
+      }
+    }
+  });
+
+  it('has one from a declaration on that is younger than the issuer, and signs when every key set has it', async () => {
+    const database = await testDatabase(migrations);
+    const settings = { TESSERA_KEYS_RELOAD_INTERVAL: '500ms' };
+    const [first, second] = [start(database, settings), start(database, settings)];
+    await Promise.all([first.service.ready(), second.service.ready()]);
+    for (const tenantId of ['', 'acme']) await first.as('token').sign({ items: [item], tenantId }, call());
+    await sleep(1_600);
+    for (const tenantId of ['', 'acme']) {
+      const [active] = (await keysOf(first, tenantId)).filter(({ algorithm }) => algorithm === 'ES256');
+      const signing = first.as('token').sign({ items: [signed], tenantId }, call());
+      await expect(signing).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+      expect(active?.state).toBe(KeyState.ACTIVE);
+      let known: string[] = [];
+      const { tokens } = await vi.waitFor(
+        async () => {
+          known = (await keysOf(second, tenantId)).map(({ kid }) => kid);
+          return first.as('token').sign({ items: [signed], tenantId }, call());
+        },
+        { timeout: 20_000, interval: 20 },
+      );
+      const { alg, kid } = await verified(tokens[0] ?? '', await keysOf(second, tenantId));
+      expect([alg, kid]).toEqual(['ES256', active?.kid]);
+      expect(known).toContain(kid);
+    }
+  });
+
+  it('has one from the first signature on if no declaration came before', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.service.ready();
+    await sleep(1_100);
+    const sign = () => keys.as('token').sign({ items: [signed] }, call());
+    await expect(sign()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    const { tokens } = await vi.waitFor(sign, { timeout: 20_000, interval: 20 });
+    expect((await verified(tokens[0] ?? '', await keysOf(keys))).alg).toBe('ES256');
+  });
+
+  it('ends when resources no longer declare it: its key signs no more, and stays published for the retention', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.service.ready();
+    await keysOf(keys);
+    const { tokens } = await keys.as('token').sign({ items: [signed] }, call());
+    const declare = async (names: string[]) =>
+      (await keys.as('gateway').getPublicKeys({ ...everyKey, declared: { names } }, call())).keys;
+    const statesOf = async (names: string[]) =>
+      (await declare(names)).flatMap(({ algorithm, state }) => (algorithm === 'ES256' ? [state] : []));
+    expect(await statesOf([])).toEqual([KeyState.ACTIVE]);
+    await database.query({
+      name: 'test.age_ring',
+      text: `UPDATE keys.algorithm_signing_key SET activated_at = activated_at - interval '1 day'`,
+    });
+    await vi.waitFor(async () => expect(await statesOf([])).toEqual([KeyState.RETIRED]), {
+      timeout: 20_000,
+      interval: 20,
+    });
+    await verified(tokens[0] ?? '', await declare([]));
+    expect(await statesOf(['ES256'])).toEqual([KeyState.ACTIVE, KeyState.RETIRED]);
+    await database.query({
+      name: 'test.age_retired',
+      text: `UPDATE keys.algorithm_signing_key SET retired_at = retired_at - interval '8 days'`,
+    });
+    await vi.waitFor(async () => expect(await statesOf(['ES256'])).toEqual([KeyState.ACTIVE]), {
+      timeout: 20_000,
+      interval: 20,
+    });
+  });
 
   it('has a ring of its own, published before any token asks for it, for the shared issuer and for tenants', async () => {
     const keys = start(await testDatabase(migrations));

@@ -102,6 +102,8 @@ export interface FakeTenant {
   issuer: string;
   authenticationPolicy?: string;
   passkeyDomain?: string;
+  /** Those that its resources declare. */
+  signingAlgorithms?: string[];
   accountClosing?: boolean;
   sendsMail?: boolean;
 }
@@ -151,6 +153,8 @@ export class FakeDirectory {
   readonly person = fakePerson(this);
   /** Refuses all calls. Open streams stay open. */
   unavailable = false;
+  /** The algorithms that resources at the shared issuer declare; undefined as from a directory that does not read them. */
+  sharedAlgorithms: string[] | undefined = [];
   readonly #usedChallenges = new Set<string>();
   /** Every response waits for this after its record was read, so it may be stale when it arrives. */
   hold: Promise<unknown> | undefined;
@@ -287,7 +291,14 @@ export class FakeDirectory {
       listTenantIssuers: () => {
         this.#receive('listTenantIssuers');
         const issuers = [...this.tenants.values()].filter(({ issuer }) => issuer !== '');
-        return this.#respond({ issuers: issuers.map(({ tenantId, issuer }) => ({ tenantId, issuer })) });
+        return this.#respond({
+          issuers: issuers.map(({ tenantId, issuer, signingAlgorithms = [] }) => ({
+            tenantId,
+            issuer,
+            signingAlgorithms,
+          })),
+          ...(this.sharedAlgorithms && { shared: { names: this.sharedAlgorithms } }),
+        });
       },
       getUser: ({ tenantId, userId }) => {
         this.#receive('getUser');

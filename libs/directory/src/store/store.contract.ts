@@ -453,10 +453,12 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         values: [{ kind: 'issuer', value: `http://localhost/${one}` }],
       });
       await withIssuer(other, `https://localhost/${other}`);
-      expect(await stores.store.tenantIssuers()).toEqual(
+      const { issuers } = await stores.store.tenantIssuers();
+      const facts = { passkeyDomain: 'own', signingAlgorithms: ['ES256'] };
+      expect(issuers).toEqual(
         expect.arrayContaining([
-          { tenantId: one, issuer: `http://localhost/${one}`, passkeyDomain: 'own' },
-          { tenantId: other, issuer: `https://localhost/${other}`, passkeyDomain: 'own' },
+          { tenantId: one, issuer: `http://localhost/${one}`, ...facts },
+          { tenantId: other, issuer: `https://localhost/${other}`, ...facts },
         ]),
       );
     });

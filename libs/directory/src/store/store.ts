@@ -6,7 +6,7 @@ import type { SecretRecord } from '../applications/declared-secrets.ts';
 import type { RecordOf } from '../fields/field.ts';
 import type { tokenFields } from '../resources/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
-import type { TenantOwnIssuer } from '../tenants/issuer.ts';
+import type { ListedIssuers } from '../tenants/issuer.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { Change, RecordKind, RecordKinds, StoredRecord, TenantState } from './records.ts';
 
@@ -140,7 +140,7 @@ export interface TakenValue {
 export interface DirectoryStore {
   findTenant(tenantId: string): Promise<TenantRecord | undefined>;
   /** The tenants that have an issuer of their own. */
-  tenantIssuers(): Promise<readonly TenantOwnIssuer[]>;
+  tenantIssuers(): Promise<ListedIssuers>;
   findApplication(clientId: string): Promise<FoundApplication | undefined>;
   /** Undefined for an unknown application; an empty list for one without valid secrets. */
   findSecrets(clientId: string): Promise<FoundSecrets | undefined>;

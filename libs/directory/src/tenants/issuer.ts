@@ -7,6 +7,14 @@ export interface TenantOwnIssuer {
   readonly tenantId: string;
   readonly issuer: string;
   readonly passkeyDomain: string;
+  /** The algorithms besides the default that resources of the tenant declare. */
+  readonly signingAlgorithms: readonly string[];
+}
+
+/** The issuers that tenants have of their own, and what the resources of all others declare, as `TenantOwnIssuer` has it. */
+export interface ListedIssuers {
+  readonly issuers: readonly TenantOwnIssuer[];
+  readonly sharedAlgorithms: readonly string[];
 }
 
 /**

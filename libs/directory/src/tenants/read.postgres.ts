@@ -7,7 +7,7 @@ import { readRoles, roleRecords } from '../roles/read.postgres.ts';
 import type { TenantState } from '../store/records.ts';
 import { readUsers } from '../users/read.postgres.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
-import type { TenantOwnIssuer } from './issuer.ts';
+import type { ListedIssuers } from './issuer.ts';
 
 /** Undefined if unknown. */
 export async function findTenant(queryable: Queryable, tenantId: string): Promise<TenantRecord | undefined> {
@@ -19,17 +19,39 @@ export async function findTenant(queryable: Queryable, tenantId: string): Promis
   return rows[0] && tenantColumns.read(rows[0]);
 }
 
-/** The tenants that have an issuer of their own. */
-export async function tenantIssuers(queryable: Queryable): Promise<TenantOwnIssuer[]> {
-  const { rows } = await queryable.query<{ tenant_id: string; issuer: string; passkey_domain: string }>({
+interface IssuerRow {
+  readonly tenant_id: string;
+  readonly issuer: string;
+  readonly passkey_domain: string;
+  readonly algorithms: readonly string[];
+}
+
+/** The tenants that have an issuer of their own, and the algorithms that resources declare. */
+export async function tenantIssuers(queryable: Queryable): Promise<ListedIssuers> {
+  const { rows } = await queryable.query<IssuerRow>({
     name: 'directory.tenant_issuers',
-    text: `SELECT tenant_id, issuer, passkey_domain FROM directory.tenant WHERE issuer <> '' ORDER BY tenant_id`,
+    text: `WITH declared AS (
+             SELECT DISTINCT tenant_id, signing_algorithm
+             FROM directory.api_resource WHERE signing_algorithm <> 'RS256')
+           SELECT t.tenant_id, t.issuer, t.passkey_domain,
+             ARRAY(SELECT signing_algorithm FROM declared d WHERE d.tenant_id = t.tenant_id ORDER BY 1) AS algorithms
+           FROM directory.tenant t WHERE t.issuer <> ''
+           UNION ALL
+           SELECT '', '', '', ARRAY(
+             SELECT DISTINCT d.signing_algorithm FROM declared d JOIN directory.tenant t USING (tenant_id)
+             WHERE t.issuer = '' ORDER BY 1)
+           ORDER BY tenant_id`,
   });
-  return rows.map((row) => ({
-    tenantId: row.tenant_id,
-    issuer: row.issuer,
-    passkeyDomain: row.passkey_domain,
-  }));
+  const [shared, ...own] = rows;
+  return {
+    sharedAlgorithms: shared?.algorithms ?? [],
+    issuers: own.map((row) => ({
+      tenantId: row.tenant_id,
+      issuer: row.issuer,
+      passkeyDomain: row.passkey_domain,
+      signingAlgorithms: row.algorithms,
+    })),
+  };
 }
 
 /** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */

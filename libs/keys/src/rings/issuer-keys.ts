@@ -1,4 +1,3 @@
-import { createPrivateKey } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Runtime } from '@tessera/process';
 import {
@@ -7,28 +6,41 @@ import {
   temporarilyUnavailable,
   type SigningAlgorithmName,
 } from '@tessera/oauth';
+import { byAlgorithm, createHeldKeys, ringOf } from './held-keys.ts';
 import { generateSigningKey } from './key-pair.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
 import { dueStep, publicationAge } from './schedule.ts';
-import type { Schedule, Step } from './schedule.ts';
-import { signingKey } from '../signer.ts';
+import type { Need, Schedule, Step } from './schedule.ts';
 import type { SigningKey } from '../signer.ts';
 import type { KeyStore, Origin, StoredKey, Withdrawal } from '../store.ts';
 
 /**
- * The keys of an issuer in this process, a ring for each algorithm: reloaded every few seconds, and kept while the store is
- * unavailable.
+ * The keys of an issuer in this process, a ring for each algorithm that the issuer's tokens need: reloaded every few seconds, and kept
+ * while the store is unavailable.
  */
 export interface IssuerKeys {
-  /** The active key. Throws `temporarily_unavailable` if there is none, or none confirmed for too long. */
+  /**
+   * The active key. Throws `temporarily_unavailable` if there is none, none confirmed for too long, or one so young that not every key
+   * set has it.
+   */
   current(algorithm: SigningAlgorithmName): SigningKey;
+  /**
+   * Makes the first keys of these rings, if there are none; those of the default algorithm come with the issuer. Throws
+   * `temporarily_unavailable` if it cannot.
+   */
+  begin(algorithms: Iterable<SigningAlgorithmName>): Promise<void>;
+  /**
+   * Takes note of the algorithms that resources of the issuer declare, and begins their rings; the schedule ends those of others. Resolves
+   * also if the store is unavailable.
+   */
+  declare(algorithms: readonly SigningAlgorithmName[]): Promise<void>;
   /** The keys to publish, by algorithm, newest first. Throws `temporarily_unavailable` before the first successful load. */
   published(): readonly StoredKey[];
   /** The keys to publish as they are stored now, by algorithm, newest first. */
   stored(): Promise<readonly StoredKey[]>;
   /** Seconds since each active key was activated, and since the store confirmed it. */
   ages(): readonly { algorithm: SigningAlgorithmName; active: number; confirmed: number }[];
-  /** Whether tokens can be signed with the default algorithm; and with every algorithm. */
+  /** Whether tokens can be signed with the default algorithm; and with every declared one. */
   isUsable(): boolean;
   isComplete(): boolean;
   /** Reloads the keys. Rejects if it cannot. */
@@ -65,37 +77,17 @@ const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
 export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
   const { store, schedule, announcement, followsSchedule, retention, runtime } = deps;
-  const unwrap = unwrapping(deps.wrapper);
-  const active = new Map<SigningAlgorithmName, SigningKey>();
-  let known: readonly StoredKey[] | undefined;
+  /** Seconds that a key is published before it signs, if nothing can wait for longer. */
+  const urgentLead = Math.min(announcement, schedule.publicationLead);
+  const held = createHeldKeys({ wrapper: deps.wrapper, leastLead: urgentLead, retention, runtime });
+  const beginning = new Map<SigningAlgorithmName, Promise<void>>();
+  let declared: ReadonlySet<SigningAlgorithmName> | undefined;
   let loaded: readonly StoredKey[] = [];
-  let confirmedAt = 0;
   let last: Promise<void> = Promise.resolve();
-
-  // A process without the store may sign with a key that another process has retired. It stops after half of the retention, so that
-  // the tokens it signed can be verified during the other half.
-  const confirmedFor = (retention * 1000) / 2;
-
-  async function adopt(keys: readonly StoredKey[]): Promise<void> {
-    if (!keys.some(({ algorithm, state }) => algorithm === defaultSigningAlgorithm && state === 'active')) {
-      return;
-    }
-    known = byAlgorithm(keys);
-    const next = await unwrap(keys);
-    for (const algorithm of signingAlgorithmNames) {
-      const key = next.get(algorithm);
-      if (key === undefined) active.delete(algorithm);
-      else if (active.get(algorithm)?.kid !== key.kid) {
-        runtime.log.info({ kid: key.kid, algorithm }, 'signing key in use');
-        active.set(algorithm, key);
-      }
-    }
-    confirmedAt = runtime.clock.now();
-  }
 
   async function read(): Promise<void> {
     loaded = await store.load();
-    await adopt(loaded);
+    await held.adopt(loaded);
   }
 
   /** Runs one refresh after the other, so that a refresh that starts after a commit sees it. */
@@ -106,29 +98,61 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
 
   async function advance(): Promise<void> {
     if (!followsSchedule) {
-      if (!active.has(defaultSigningAlgorithm)) throw new Error(noKey);
+      if (!held.has(defaultSigningAlgorithm)) throw new Error(noKey);
       return;
     }
     const due = signingAlgorithmNames.flatMap((algorithm) => {
-      const step = dueStep(ringOf(loaded, algorithm), schedule);
+      const step = dueStep(ringOf(loaded, algorithm), schedule, needOf(algorithm, declared));
       return step === undefined ? [] : [{ step, algorithm }];
     });
     for (const { step, algorithm } of due) await perform(step, algorithm, deps);
     if (due.length > 0) await refresh();
   }
 
+  async function begin(algorithms: Iterable<SigningAlgorithmName>): Promise<void> {
+    for (const algorithm of algorithms) {
+      if (algorithm === defaultSigningAlgorithm || held.has(algorithm)) continue;
+      // One attempt at a time, shared by its callers.
+      const begun =
+        beginning.get(algorithm) ?? establish(algorithm).finally(() => beginning.delete(algorithm));
+      beginning.set(algorithm, begun);
+      await begun;
+    }
+  }
+
+  async function establish(algorithm: SigningAlgorithmName): Promise<void> {
+    try {
+      await refresh();
+      if (held.has(algorithm)) return;
+      await perform('establish', algorithm, deps);
+      await refresh();
+    } catch (error) {
+      throw temporarilyUnavailable(error);
+    }
+  }
+
+  async function declare(algorithms: readonly SigningAlgorithmName[]): Promise<void> {
+    declared = new Set(algorithms);
+    await begin(declared).catch((error: unknown) => {
+      runtime.log.warn({ err: error }, 'cannot make the first signing key of a declared algorithm');
+    });
+  }
+
   async function rotate(immediately: boolean, origin: Origin): Promise<SigningKey[]> {
     const keys = await store.load();
-    for (const algorithm of signingAlgorithmNames) {
+    const algorithms = signingAlgorithmNames.filter((algorithm) =>
+      ringOf(keys, algorithm).some(({ state }) => state === 'active'),
+    );
+    for (const algorithm of algorithms) {
       if (ringOf(keys, algorithm).some((key) => key.state === 'published')) continue;
       await store.publish(await generateSigningKey(algorithm, deps.wrapper), 0, origin);
     }
-    const lead = Math.min(immediately ? announcement : Infinity, schedule.publicationLead);
+    const lead = immediately ? urgentLead : schedule.publicationLead;
     if (immediately) await untilPublishedFor(lead, store);
-    for (const algorithm of signingAlgorithmNames) await store.activate(algorithm, lead, origin);
+    for (const algorithm of algorithms) await store.activate(algorithm, lead, origin);
     await refresh();
-    signing(defaultSigningAlgorithm);
-    return [...active.values()];
+    held.current(defaultSigningAlgorithm);
+    return held.all();
   }
 
   async function withdraw(kid: string, origin: Origin): Promise<Withdrawal> {
@@ -137,28 +161,16 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
     return outcome;
   }
 
-  const isFresh = () => runtime.clock.now() - confirmedAt <= confirmedFor;
-
-  function signing(algorithm: SigningAlgorithmName): SigningKey {
-    const key = active.get(algorithm);
-    if (key === undefined || !isFresh()) throw temporarilyUnavailable();
-    return key;
-  }
-
   return {
-    current: signing,
-    ages() {
-      const confirmed = (runtime.clock.now() - confirmedAt) / 1000;
-      return (known ?? []).flatMap(({ algorithm, state, activeFor = 0 }) =>
-        state === 'active' ? [{ algorithm, active: activeFor + confirmed, confirmed }] : [],
-      );
-    },
-    isUsable: () => active.has(defaultSigningAlgorithm) && isFresh(),
-    isComplete: () => signingAlgorithmNames.every((algorithm) => active.has(algorithm)) && isFresh(),
-    published() {
-      if (known === undefined) throw temporarilyUnavailable();
-      return known;
-    },
+    current: held.current,
+    published: held.published,
+    ages: held.ages,
+    begin,
+    declare,
+    isUsable: () => held.has(defaultSigningAlgorithm) && held.isFresh(),
+    isComplete: () =>
+      signingAlgorithmNames.every((name) => held.has(name) || needOf(name, declared) !== 'needed') &&
+      held.isFresh(),
     stored: async () => byAlgorithm(await store.load()),
     refresh,
     advance,
@@ -167,37 +179,13 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
   };
 }
 
-const pkcs8 = { format: 'der', type: 'pkcs8' } as const;
-
-/**
- * Resolves with the active keys among those loaded, each unwrapped once. Their successors are unwrapped in advance, so that the first use
- * does not wait.
- */
-function unwrapping(
-  wrapper: KeyWrapper,
-): (keys: readonly StoredKey[]) => Promise<ReadonlyMap<SigningAlgorithmName, SigningKey>> {
-  const unwrapped = new Map<string, SigningKey>();
-
-  async function unwrap({ kid, algorithm, wrappedPrivateKey = '' }: StoredKey): Promise<SigningKey> {
-    const cached = unwrapped.get(kid);
-    if (cached !== undefined) return cached;
-    const der = await wrapper.unwrap(kid, wrappedPrivateKey);
-    const fresh = signingKey(algorithm, kid, createPrivateKey({ key: der, ...pkcs8 }));
-    der.fill(0);
-    unwrapped.set(kid, fresh);
-    return fresh;
-  }
-
-  return async (keys) => {
-    const usable = keys.filter(({ state }) => state !== 'retired');
-    for (const kid of unwrapped.keys()) if (!usable.some((key) => key.kid === kid)) unwrapped.delete(kid);
-    const active = new Map<SigningAlgorithmName, SigningKey>();
-    for (const key of usable) {
-      const own = await unwrap(key);
-      if (key.state === 'active') active.set(key.algorithm, own);
-    }
-    return active;
-  };
+/** @param declared the algorithms that resources of the issuer declare; undefined if nobody has said so yet */
+function needOf(
+  algorithm: SigningAlgorithmName,
+  declared: ReadonlySet<SigningAlgorithmName> | undefined,
+): Need {
+  if (algorithm === defaultSigningAlgorithm || declared?.has(algorithm) === true) return 'needed';
+  return declared === undefined ? 'unknown' : 'unneeded';
 }
 
 /** Resolves once the next keys have been in the store for so many seconds. */
@@ -208,15 +196,6 @@ async function untilPublishedFor(seconds: number, store: KeyStore): Promise<void
   if (missing > 0) await pause(missing * 1000 + 20);
 }
 
-function ringOf(keys: readonly StoredKey[], algorithm: SigningAlgorithmName): StoredKey[] {
-  return keys.filter((key) => key.algorithm === algorithm);
-}
-
-/** The default first: clients that do not look for the `kid` take the first key. */
-function byAlgorithm(keys: readonly StoredKey[]): StoredKey[] {
-  return signingAlgorithmNames.flatMap((algorithm) => ringOf(keys, algorithm));
-}
-
 async function perform(
   step: Step,
   algorithm: SigningAlgorithmName,
@@ -224,6 +203,10 @@ async function perform(
 ): Promise<void> {
   if (step === 'activate') {
     await store.activate(algorithm, schedule.publicationLead, bySchedule);
+    return;
+  }
+  if (step === 'end') {
+    await store.end(algorithm, schedule.publicationLead, bySchedule);
     return;
   }
   const key = await generateSigningKey(algorithm, wrapper);

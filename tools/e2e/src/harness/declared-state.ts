@@ -62,6 +62,7 @@ export const secrets = {
   own: 'own-issuer-web-secret-0123456789-012345678',
   admin: 'acme-admin-secret-0123456789-0123456789-ab',
   ledger: 'acme-ledger-secret-0123456789-0123456789-a',
+  parcels: 'acme-parcels-secret-0123456789-0123456789',
 } as const;
 
 export const redirectUri = 'http://127.0.0.1:9000/callback';
@@ -220,6 +221,12 @@ ${logoutEntry}      - clientId: acme-service
         redirectUris: ["http://127.0.0.1/oauth/callback"]
         loopbackPorts: any
         scopes: [openid, offline_access, orders.read]
+      - clientId: acme-parcels
+        name: Acme Parcels
+        type: confidential
+        secrets: [{value: "${secrets.parcels}"}]
+        grantTypes: [client_credentials]
+        scopes: [parcels.read]
       - clientId: acme-people
         name: Acme People, which reads claims
         type: public

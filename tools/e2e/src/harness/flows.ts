@@ -27,6 +27,7 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-pinged': secrets.pinged,
   'acme-pushed': secrets.pushed,
   'acme-ledger': secrets.ledger,
+  'acme-parcels': secrets.parcels,
 };
 
 /** The query of a valid authorization request; members set to undefined are omitted. */

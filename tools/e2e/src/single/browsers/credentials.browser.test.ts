@@ -156,7 +156,7 @@ describe('the pages of credentials in a real Chromium', () => {
     const policy = async (authenticationPolicy: string) =>
       call('Update', { tenant: { authenticationPolicy }, takeOver: true }, 'TenantsService');
     await policy('second-factor');
-    onTestFinished(async () => policy('any'));
+    onTestFinished(async () => void (await policy('any')));
     const send = async (page: Page) => page.getByRole('button', { name: 'Continue' }).click();
     const shown = async (page: Page, name: string, picture: string) => {
       await heading(page, name);

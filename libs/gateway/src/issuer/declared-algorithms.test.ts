@@ -1,0 +1,57 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { ChangeKind } from '@tessera/proto-gen/directory';
+import { Code, ConnectError } from '@tessera/rpc';
+import { testRuntime } from '@tessera/test-kit';
+import { openGateway, type TestGateway } from '../testing/fake-services.ts';
+
+let gateway: TestGateway;
+afterEach(() => gateway.close());
+
+const issuer = 'https://login.acme.example';
+
+/** What the gateway says to `keys` of the algorithms that resources of an issuer declare. */
+const said = (tenantId: string) =>
+  gateway
+    .requests('getPublicKeys')
+    .filter((request) => request.tenantId === tenantId)
+    .map(({ declared }) => declared?.names);
+
+it('the algorithms that resources declare are told to keys with each key set, and as soon as they change', async () => {
+  const changes = Promise.withResolvers<void>();
+  let own: string[] = [];
+  let shared: string[] = ['ES256'];
+  gateway = openGateway(testRuntime(), {
+    listTenantIssuers: () => ({
+      issuers: [{ tenantId: 'acme', issuer, signingAlgorithms: own }],
+      shared: { names: shared },
+    }),
+    getPublicKeys: ({ tenantId }) => ({ tenantId, keys: [{ kid: 'k', n: 'AQAB', e: 'AQAB' }] }),
+    async *watchChanges(_request, { signal }) {
+      yield { sequence: 1n };
+      await changes.promise;
+      yield { sequence: 2n, kind: ChangeKind.TENANT, tenantId: 'acme' };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  });
+  await gateway.app.ready();
+  await gateway.ready();
+  expect(said('')).toEqual([['ES256']]);
+  expect(said('acme')).toEqual([]);
+  own = ['ES256'];
+  shared = [];
+  changes.resolve();
+  await vi.waitUntil(() => said('acme').length === 1 && said('').length === 2);
+  expect([said(''), said('acme')]).toEqual([[['ES256'], []], [['ES256']]]);
+});
+
+it('nothing is told to keys of what a directory of another version does not list', async () => {
+  gateway = openGateway(testRuntime(), {
+    listTenantIssuers: () => {
+      throw new ConnectError('another version', Code.Unimplemented);
+    },
+    getPublicKeys: () => ({ keys: [{ kid: 'k', n: 'AQAB', e: 'AQAB' }] }),
+  });
+  await gateway.app.ready();
+  await gateway.ready();
+  expect(said('')).toEqual([undefined]);
+});
