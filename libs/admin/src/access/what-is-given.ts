@@ -23,6 +23,8 @@ export interface Gift {
   readonly everyTenant?: boolean;
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;
+  /** Only a record that was there gives it: a new one has nobody to give it to. */
+  readonly again?: boolean;
   /**
    * What it says of a person under `what`. It counts only where an application of the tenant is told of it as a claim, and taking it away
    * counts as giving it.
@@ -72,13 +74,17 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       key: 'tenantId',
       effects: standard satisfies EffectsOf<typeof TenantsService>,
       // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the shared one.
-      gifts: ({ issuer, passkeyDomain }: Tenant, empties) => [
+      gifts: ({ issuer, passkeyDomain, status }: Tenant, empties) => [
         ...(issuer === '' && !empties('issuer')
           ? []
           : [{ field: 'issuer', what: issuer || 'the shared one', scopes: [], everyTenant: true }]),
         // Its host may then ask for passkeys of the shared host, which are those of other tenants too.
         ...(passkeyDomain === 'shared'
           ? [{ field: 'passkeyDomain', what: 'shared', scopes: [], everyTenant: true }]
+          : []),
+        // Everybody who administers it does so again.
+        ...(status === 'active'
+          ? [{ field: 'status', what: status, scopes: [...adminScopes.keys()], again: true }]
           : []),
       ],
     },

@@ -126,6 +126,12 @@ describe('what a record gives', () => {
       true,
     ],
     [
+      'the administration of a tenant that was disabled',
+      TenantsService.method.update,
+      { tenant: { issuer: '', status: 'active' } },
+      [...adminScopes.keys()],
+    ],
+    [
       'an attribute that is a claim',
       createUser,
       { tenantId: 'acme', user: create(UserSchema, { attributes: { pay: 'A3', team: 'x' } }) },
@@ -183,6 +189,15 @@ describe('what a record gives', () => {
     const { ask, sent } = carriedOut(TenantsService.method.update, { issuer: '' });
     const request = { tenant: { issuer: '' }, updateMask: { paths: ['issuer'] } };
     await ask(request, holding(['admin.tenants.write']));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is not the status of a tenant that is new, or active already', async () => {
+    const made = carriedOut(TenantsService.method.create);
+    await made.ask({ tenant: { issuer: '', status: 'active' } }, holding(['admin.tenants.write']));
+    expect(made.sent).toHaveLength(1);
+    const { ask, sent } = carriedOut(TenantsService.method.update, { issuer: '', status: 'active' });
+    await ask({ tenant: { issuer: '', status: 'active' } }, holding(['admin.tenants.write']));
     expect(sent).toHaveLength(1);
   });
 

@@ -57,7 +57,8 @@ export function carrying(method: DescMethod, { send, read, attributesInClaims }:
     return async (request, _principal, call) => send(request, call());
   if (effect === 'gives') {
     return async (request, principal, call) => {
-      await refuse(giftsIn(rule, request), request, principal, call);
+      const gifts = giftsIn(rule, request).filter(({ again }) => again !== true);
+      await refuse(gifts, request, principal, call);
       return send(request, call());
     };
   }

@@ -107,6 +107,20 @@ describe('a file that gives powers over the administration is refused with a lis
     );
   });
 
+  it('by making active again the tenant of who holds one', async () => {
+    const { tenantId, apply, refusal } = declaring();
+    const held = [ada('tessera.auditor'), robot('admin.keys.read')];
+    await apply('status: disabled', ...held);
+    expect(await refusal('status: disabled', ...held)).toEqual(accepted);
+    // A status that is not declared stays as it is.
+    expect(await refusal(...held)).toEqual(accepted);
+    expect(await refusal('status: active', ...held)).toEqual(
+      refusedFor(tenantId, 'user ada: tessera.auditor', `application ${tenantId}-robot: admin.keys.read`),
+    );
+    await apply('status: active', ...held);
+    expect(await refusal('status: active', ...held)).toEqual(accepted);
+  });
+
   it('but not by writing the name of who holds one in other letters', async () => {
     const { apply, refusal } = declaring();
     await apply(ada('tessera.auditor'));

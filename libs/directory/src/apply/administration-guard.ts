@@ -23,7 +23,8 @@ interface Holder extends Omit<GivenAdministration, 'powers'> {
 
 /**
  * The powers over the administration that somebody has after a plan and had not before, in the order of the declared state. Who holds one and
- * becomes active gets it too, and so does an application whose scope was one of an API of the tenant that is no longer there.
+ * becomes active, alone or with their tenant, gets it too, and so does an application whose scope was one of an API of the tenant that is no
+ * longer there.
  */
 export function administrationOf({ current, desired }: TenantPlan): GivenAdministration[] {
   const before = new Map(holdersIn(current).map((holder) => [holder.key, holder]));
@@ -40,14 +41,15 @@ function holdersIn(state: TenantState | undefined): Holder[] {
   if (state === undefined) return [];
   // A scope that an API of the tenant declares is that one.
   const own = new Set(state.resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
+  const isActive = (status: string): boolean => status === 'active' && state.tenant.status === 'active';
   const people = state.users.map(({ userId, username, roles, status }): Holder => {
     const powers = roles.filter((role) => adminRoles.has(role));
-    return { key: `user ${userId}`, kind: 'user', name: username, powers, isActive: status === 'active' };
+    return { key: `user ${userId}`, kind: 'user', name: username, powers, isActive: isActive(status) };
   });
   const applications = state.applications.map(({ clientId, scopes, status }): Holder => {
     const powers = scopes.filter((scope) => adminScopes.has(scope) && !own.has(scope));
     const key = `application ${clientId}`;
-    return { key, kind: 'application', name: clientId, powers, isActive: status === 'active' };
+    return { key, kind: 'application', name: clientId, powers, isActive: isActive(status) };
   });
   return [...people, ...applications].filter(({ powers }) => powers.length > 0);
 }

@@ -63,7 +63,10 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
   };
 }
 
-/** Throws FailedPrecondition if applications refer to what the resource loses. */
+/**
+ * Throws FailedPrecondition if applications refer to what the resource loses: the name of a scope may also be one of the administration, which
+ * they would hold from then on.
+ */
 async function refuseUsed(
   before: ResourceRecord | undefined,
   after: ResourceRecord | undefined,
