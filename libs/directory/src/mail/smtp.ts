@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
-import { shownOption, type Secret } from '@tessera/kit';
+import { isDecodable, shownOption, type Secret } from '@tessera/kit';
 import type { Sent } from '@tessera/outbound';
 
 /** A mail as it is sent. */
@@ -45,15 +45,6 @@ export function smtpUrlProblem(text: string): string | undefined {
   if (url === null || !isDecodable(url.username) || !isDecodable(url.password)) return expected;
   const isServer = ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
   return isServer && ['', '/'].includes(url.pathname) && url.hash === '' ? undefined : expected;
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Sends mail to an SMTP server (RFC 5321), over TLS (RFC 3207, RFC 8314). */

@@ -1,4 +1,5 @@
 import { visit } from 'jsonc-parser';
+import { isDecodable } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 
 /** A request, or a JSON object in it, with more parameters than this is refused. */
@@ -38,15 +39,6 @@ export function parseForm(text: string): Map<string, string> {
   // `URLSearchParams` drops a question mark at the beginning, which here is part of a name.
   for (const [name, value] of new URLSearchParams(`&${text}`)) add(parameters, name, value);
   return parameters;
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**
