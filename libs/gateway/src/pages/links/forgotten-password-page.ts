@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
-import { Code, ConnectError, rootCall } from '@tessera/rpc';
-import { addressKey } from '@tessera/stores';
+import { rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
@@ -9,8 +8,13 @@ import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
 import { forgottenPasswordPath, redirectToPage } from '../paths.ts';
 import { requireBrowserId } from '../signed-in-person.ts';
+import { countRequest, isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
-const windowSeconds = 3600;
+const closed = {
+  title: 'You cannot reset your password here',
+  message: 'Your organization sends no mail to its people.',
+  advice: 'Ask your administrator for a link with which you choose a new password.',
+};
 
 /** `GET /password/forgot`: asks whose password it is, or says what comes next. */
 export const showForgottenPassword: PageHandler = async (context) => {
@@ -30,7 +34,7 @@ export const showForgottenPassword: PageHandler = async (context) => {
       problem: unnamed,
       fields: [],
     });
-  if (await isClosed(context, tenantId)) return sendClosed(context, tenantId);
+  if (await isClosed(context, tenantId, 'recovers')) return sendClosed(context, tenantId, closed);
   return query.has('sent') ? sendDone(context) : sendForm(context, tenantId);
 };
 
@@ -40,7 +44,7 @@ export const submitForgottenPassword: PageHandler = async (context) => {
   const form = readForm(request);
   const tenantId = shownParameter(form, 'tenant');
   checkForm(app, request, form, purpose.forgottenPassword(tenantId), gateway);
-  if (await isClosed(context, tenantId)) return sendClosed(context, tenantId);
+  if (await isClosed(context, tenantId, 'recovers')) return sendClosed(context, tenantId, closed);
   const identifier = shownParameter(form, 'identifier');
   if (identifier === '')
     return sendForm(context, tenantId, 'Enter your user name, e-mail address or phone number.');
@@ -58,47 +62,11 @@ export const submitForgottenPassword: PageHandler = async (context) => {
       rootCall(requestId),
     );
   } catch (error) {
-    if (isRefusal(error)) return sendClosed(context, tenantId);
+    if (isRefusal(error)) return sendClosed(context, tenantId, closed);
     throw error;
   }
   return redirectToPage(reply, forgottenPasswordPath({ tenant: tenant ? undefined : tenantId, sent: '1' }));
 };
-
-/** Throws `rate_limited` for an address that asks for much mail. */
-export async function countRequest({ request, gateway }: PageContext): Promise<void> {
-  const limit = gateway.config.TESSERA_MAIL_REQUESTS_PER_ADDRESS;
-  const rule = { name: 'mail.address', limit, windowSeconds };
-  const { allowed, retryAfterSeconds } = await gateway.limiter.consume(
-    rule,
-    addressKey(request.incoming.ipAddress),
-  );
-  if (!allowed)
-    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
-}
-
-/** Whether the directory refuses to mail anybody. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof ConnectError && (error.code === Code.NotFound || error.code === Code.FailedPrecondition)
-  );
-}
-
-/** Whether nobody is mailed a link there; a directory that does not say it looks at each request. */
-async function isClosed({ gateway }: PageContext, tenantId: string): Promise<boolean> {
-  const looks = await gateway.looks.find(tenantId);
-  return looks === 'unknown' || looks?.recovers === false;
-}
-
-function sendClosed({ request, reply, gateway }: PageContext, tenantId: string): FastifyReply {
-  return sendPageError(request, reply, gateway, new OAuthError('not_found', 'Page not found'), {
-    template: 'notice',
-    title: 'You cannot reset your password here',
-    message: 'Your organization sends no mail to its people.',
-    formTarget: 'own',
-    tenant: { id: tenantId, name: '' },
-    data: { advice: 'Ask your administrator for a link with which you choose a new password.' },
-  });
-}
 
 function sendForm(context: PageContext, tenantId: string, problem?: string): FastifyReply {
   const { request, reply, gateway } = context;

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
-import { Code, ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
+import { ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
@@ -8,7 +8,7 @@ import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
 import { loginPath, redirectToPage, registrationPath } from '../paths.ts';
 import { requireBrowserId } from '../signed-in-person.ts';
-import { countRequest } from './forgotten-password-page.ts';
+import { countRequest, isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
 /** Where a registration leads. */
 interface Place {
@@ -38,7 +38,7 @@ export const showRegistration: PageHandler = async (context) => {
       problem: unnamed,
       fields: [],
     });
-  if (await isClosed(context, tenantId)) return sendClosed(context, place);
+  if (await isClosed(context, tenantId, 'registers')) return sendNoRegistration(context, place);
   return query.has('sent') ? sendDone(context, place) : sendForm(context, place);
 };
 
@@ -49,7 +49,7 @@ export const register: PageHandler = async (context) => {
   const place = placeOf(context, form);
   const { tenantId, interactionId } = place;
   checkForm(app, request, form, purpose.register(tenantId, interactionId), gateway);
-  if (await isClosed(context, tenantId)) return sendClosed(context, place);
+  if (await isClosed(context, tenantId, 'registers')) return sendNoRegistration(context, place);
   const email = shownParameter(form, 'email');
   if (email === '') return sendForm(context, place, 'Enter an e-mail address.');
   await countRequest(context);
@@ -67,7 +67,7 @@ export const register: PageHandler = async (context) => {
     await gateway.peers.directory.requestRegistration(asked, rootCall(requestId));
   } catch (error) {
     const problem = problemOf(error);
-    return problem === undefined ? sendClosed(context, place) : sendForm(context, place, problem);
+    return problem === undefined ? sendNoRegistration(context, place) : sendForm(context, place, problem);
   }
   return redirectToPage(
     reply,
@@ -86,12 +86,6 @@ function placeOf({ request }: PageContext, given: ReadonlyMap<string, string>): 
   };
 }
 
-/** Whether nobody may make an account there; a directory that does not say it looks at each request. */
-async function isClosed({ gateway }: PageContext, tenantId: string): Promise<boolean> {
-  const looks = await gateway.looks.find(tenantId);
-  return looks === 'unknown' || looks?.registers === false;
-}
-
 /** What is wrong with an address; undefined if no account can be made there. Throws for everything else. */
 function problemOf(error: unknown): string | undefined {
   if (!(error instanceof ConnectError)) throw error;
@@ -100,7 +94,7 @@ function problemOf(error: unknown): string | undefined {
     return violation.description === 'must be an e-mail address'
       ? 'Enter an e-mail address.'
       : 'Your organization takes no registration with this address.';
-  if (error.code === Code.NotFound || error.code === Code.FailedPrecondition) return undefined;
+  if (isRefusal(error)) return undefined;
   throw error;
 }
 
@@ -131,19 +125,13 @@ function sendForm(context: PageContext, { tenantId, interactionId }: Place, prob
     : sendPageError(request, reply, gateway, new OAuthError('invalid_request', problem), page);
 }
 
-function sendClosed(
-  { request, reply, gateway }: PageContext,
-  { tenantId, interactionId }: Place,
-): FastifyReply {
-  return sendPageError(request, reply, gateway, new OAuthError('not_found', 'Page not found'), {
-    template: 'notice',
+const sendNoRegistration = (context: PageContext, { tenantId, interactionId }: Place): FastifyReply =>
+  sendClosed(context, tenantId, {
     title: 'You cannot create an account here',
     message: 'Your organization does not let people create accounts themselves.',
-    formTarget: 'own',
-    tenant: { id: tenantId, name: '' },
-    data: { advice: 'Ask your administrator for an account.', back: backTo(interactionId) },
+    advice: 'Ask your administrator for an account.',
+    back: backTo(interactionId),
   });
-}
 
 /** The sign-in that somebody came from. */
 const backTo = (interactionId: string) => (interactionId === '' ? undefined : loginPath(interactionId));
