@@ -140,9 +140,7 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
 
   async function rotate(immediately: boolean, origin: Origin): Promise<SigningKey[]> {
     const keys = await store.load();
-    const algorithms = signingAlgorithmNames.filter((algorithm) =>
-      ringOf(keys, algorithm).some(({ state }) => state === 'active'),
-    );
+    const algorithms = signingAlgorithmNames.filter((algorithm) => signs(ringOf(keys, algorithm)));
     for (const algorithm of algorithms) {
       if (ringOf(keys, algorithm).some((key) => key.state === 'published')) continue;
       await store.publish(await generateSigningKey(algorithm, deps.wrapper), 0, origin);
@@ -186,6 +184,10 @@ function needOf(
 ): Need {
   if (algorithm === defaultSigningAlgorithm || declared?.has(algorithm) === true) return 'needed';
   return declared === undefined ? 'unknown' : 'unneeded';
+}
+
+function signs(ring: readonly StoredKey[]): boolean {
+  return ring.some(({ state }) => state === 'active');
 }
 
 /** Resolves once the next keys have been in the store for so many seconds. */
