@@ -98,6 +98,8 @@ export interface StateOptions {
   readonly notificationEndpoint?: string;
   /** Issuers of the tenants `initech` and `hooli`, which exist only with them. */
   readonly issuers?: { readonly initech: string; readonly hooli: string };
+  /** Of the access tokens for their resources. */
+  readonly ownAlgorithm?: 'RS256' | 'ES256';
 }
 
 /** The declared state as YAML, in the shape of the configuration reference. */
@@ -263,12 +265,12 @@ ${decidedElsewhere(options)}
         logoutRedirectUris: []
         scopes: [openid, profile, offline_access, stock.read]
 ${Object.entries(options.issuers ?? {})
-  .map(tenantWithIssuer)
+  .map(([id, issuer]) => tenantWithIssuer(id, issuer, options.ownAlgorithm ?? 'RS256'))
   .join('')}`;
 }
 
 /** Both tenants have people, applications and an audience alike. */
-function tenantWithIssuer([id, issuer]: readonly [string, string]): string {
+function tenantWithIssuer(id: string, issuer: string, algorithm: string): string {
   return `
   - id: ${id}
     name: ${id}
@@ -277,6 +279,7 @@ function tenantWithIssuer([id, issuer]: readonly [string, string]): string {
       - audience: https://api.own.example
         name: API
         scopes: [things.read]
+        signingAlgorithm: ${algorithm}
     users:
       - username: gus
         email: gus@${id}.example

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { expect, it } from 'vitest';
+import { eventually } from '@tessera/test-kit/provision';
 import { authorizeQuery } from '../../harness/flows.ts';
 import { secrets } from '../../harness/declared-state.ts';
 import type { System } from '../../harness/set-up.ts';
@@ -33,6 +34,33 @@ export function tenantIssuerBorders(system: () => System, on: TenantIssuers): vo
         await expect(of(system().baseUrl)).rejects.toThrow();
       }
     }
+  });
+
+  it('has a key for ES256 once its resource declares it, published before it signs (RFC 7517 section 5)', async () => {
+    const published = async () =>
+      (
+        (await ask('initech', 'GET', '/.well-known/jwks.json')).json() as {
+          keys: { alg: string; kid: string }[];
+        }
+      ).keys;
+    const token = async () => {
+      const form = { grant_type: 'client_credentials', scope: 'things.read' };
+      return ask('initech', 'POST', '/token', { form, basic: ['initech-web', secrets.own] });
+    };
+    expect((await published()).map(({ alg }) => alg)).toEqual(['RS256']);
+    await system().apply({ issuers: issuers(), ownAlgorithm: 'ES256' });
+    let known: readonly string[] = [];
+    let signed: { alg?: string; kid?: string } = {};
+    await eventually('a token is signed with ES256', async () => {
+      known = (await published()).map(({ kid }) => kid);
+      const answer = await token();
+      expect([200, 503]).toContain(answer.status);
+      if (answer.status === 503) return false;
+      signed = decodeProtectedHeader(String(answer.json()['access_token']));
+      return signed.alg === 'ES256';
+    });
+    expect(known).toContain(signed.kid);
+    await system().apply({ issuers: issuers() });
   });
 
   it.each(tenants)('%s: its tokens are refused at every other issuer', async (tenant) => {
