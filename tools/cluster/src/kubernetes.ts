@@ -18,6 +18,7 @@ export interface LiveObject {
     readonly updatedReplicas?: number;
     readonly readyReplicas?: number;
     readonly succeeded?: number;
+    readonly failed?: number;
   };
 }
 

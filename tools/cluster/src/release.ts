@@ -18,6 +18,8 @@ export interface Release {
   install(): Promise<void>;
   /** `helm upgrade` with these values above the first ones; resolves when no earlier pod is left. `roll` replaces all pods. */
   upgrade(values: Values, how?: { readonly roll: boolean }): Promise<void>;
+  /** `helm upgrade` with a declared state that its Job refuses; resolves with what that Job printed. Throws if the Job was tried again. */
+  refusedState(values: Values): Promise<string>;
   /** The number of the present revision; throws if Helm calls it anything but deployed. */
   revision(): Promise<number>;
   /** `helm rollback` to a revision; resolves as `upgrade` does. `force` lets Helm overwrite what others wrote, as of Helm 4. */
@@ -152,6 +154,10 @@ export function createRelease(on: Namespace, options: ReleaseOptions): Release {
       await helm(['upgrade'], merged(valuesNow(image), values));
       await rolledOut();
     },
+    async refusedState(values) {
+      await helm(['upgrade'], merged(valuesNow(image), values));
+      return refusalOf(on);
+    },
     async revision() {
       const text = await on.helm(['history', 'tessera', '--max=1', '--output=json']);
       const [last] = JSON.parse(text) as { readonly revision: number; readonly status: string }[];
@@ -186,6 +192,16 @@ export function createRelease(on: Namespace, options: ReleaseOptions): Release {
     },
     node: (pod, script) => on.kubectl(['exec', pod, '--', 'node', '--eval', script]),
   };
+}
+
+/** What the Job that applies the declared state printed when it failed, at its only attempt. */
+async function refusalOf(on: Namespace): Promise<string> {
+  const { metadata, status } = await until('no Job has failed', async () => {
+    const jobs = await on.list('jobs', `${instance},app.kubernetes.io/component=apply`);
+    return jobs.find((job) => (job.status?.failed ?? 0) > 0);
+  });
+  if (status?.failed !== 1) throw new Error(`the Job ${metadata.name} was tried ${status?.failed} times`);
+  return on.kubectl(['logs', `job/${metadata.name}`]);
 }
 
 /** Kinds that a release makes; nothing of them may be left after it. */

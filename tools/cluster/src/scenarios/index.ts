@@ -1,4 +1,5 @@
 import type { Scenario } from '../scenario.ts';
+import { administration } from './administration.ts';
 import { autoscaling } from './autoscaling.ts';
 import { eviction } from './eviction.ts';
 import { firstHalfHour } from './first-half-hour.ts';
@@ -17,6 +18,7 @@ import { tenantIssuer } from './tenant-issuer.ts';
 export const scenarios: readonly Scenario[] = [
   install,
   firstHalfHour,
+  administration,
   rollingUpgrade,
   eviction,
   kill,
