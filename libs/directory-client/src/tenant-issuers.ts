@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { rootCall, whereOffered, type Client } from '@tessera/rpc';
 import type { Clock } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
@@ -15,8 +14,7 @@ export type DeclaredAlgorithms = ReadonlyMap<string, readonly string[]>;
 
 interface Listed {
   readonly issuers: TenantIssuers;
-  /** Undefined from a directory that does not read them. */
-  readonly declared: DeclaredAlgorithms | undefined;
+  readonly declared: DeclaredAlgorithms;
 }
 
 const loadTimeoutMs = 2_000;
@@ -31,7 +29,7 @@ export class IssuerList {
   readonly #directory: Client<typeof DirectoryService>;
   readonly #clock: Clock;
   readonly #maxAge: () => number;
-  readonly #onDeclared: (tenantId: string) => void;
+  readonly #onDeclared: (tenantIds: readonly string[]) => void;
   #current: (Listed & { readonly loadedAt: number }) | undefined;
   #failedAt = -Infinity;
   #loading: Promise<void> | undefined;
@@ -44,8 +42,8 @@ export class IssuerList {
     readonly clock: Clock;
     /** The current maximum age of the list, in milliseconds. */
     readonly maxAge: () => number;
-    /** Called when resources of an issuer declare other algorithms than in the list before: with its tenant, or '' for the shared one. */
-    readonly onDeclared?: ((tenantId: string) => void) | undefined;
+    /** Called with the issuers whose resources declare more than in the list before: their tenants, or '' for the shared one. */
+    readonly onDeclared?: ((tenantIds: readonly string[]) => void) | undefined;
   }) {
     this.#onDeclared = deps.onDeclared ?? (() => undefined);
     this.#directory = deps.directory;
@@ -66,10 +64,9 @@ export class IssuerList {
     return this.#current?.issuers;
   }
 
-  /** The algorithms that resources of an issuer declare, without a call; undefined while they are not known. */
-  declaredBy(tenantId: string): readonly string[] | undefined {
-    const declared = this.#current?.declared;
-    return declared && (declared.get(tenantId) ?? []);
+  /** The algorithms besides RS256 that resources of an issuer declare, as the last list has it, without a call. */
+  declaredBy(tenantId: string): readonly string[] {
+    return this.#current?.declared.get(tenantId) ?? [];
   }
 
   /** Reads the list as it is now. Resolves also if the directory is unavailable. */
@@ -105,7 +102,8 @@ export class IssuerList {
         const before = this.#current?.declared;
         this.#current = { ...(await readIssuers(this.#directory)), loadedAt };
         this.#loadedVersion = version;
-        for (const tenantId of changed(before, this.#current.declared)) this.#onDeclared(tenantId);
+        const more = before === undefined ? [] : declaringMore(before, this.#current.declared);
+        if (more.length > 0) this.#onDeclared(more);
       } catch {
         this.#failedAt = this.#clock.now();
         return;
@@ -118,19 +116,20 @@ export class IssuerList {
 async function readIssuers(directory: Client<typeof DirectoryService>): Promise<Listed> {
   const answer = directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
   // Compatibility until 0.3: a directory of version 0.1 does not know this call.
-  const { issuers, shared } = await whereOffered(answer, () => ({ issuers: [], shared: undefined }));
+  const { issuers, sharedSigningAlgorithms } = await whereOffered(answer, () => ({
+    issuers: [],
+    sharedSigningAlgorithms: [],
+  }));
   const own = issuers.map(({ tenantId, signingAlgorithms }) => [tenantId, signingAlgorithms] as const);
   return {
     issuers: new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId])),
-    declared: shared && new Map([...own, ['', shared.names]]),
+    declared: new Map([...own, ['', sharedSigningAlgorithms]]),
   };
 }
 
-/** Whose declared algorithms are others than before; nobody's if one of the two is not known. */
-function changed(before: DeclaredAlgorithms | undefined, now: DeclaredAlgorithms | undefined): string[] {
-  if (before === undefined || now === undefined) return [];
+function declaringMore(before: DeclaredAlgorithms, now: DeclaredAlgorithms): string[] {
   return [...now].flatMap(([tenantId, names]) =>
-    isDeepStrictEqual(before.get(tenantId) ?? [], names) ? [] : [tenantId],
+    names.every((name) => before.get(tenantId)?.includes(name)) ? [] : [tenantId],
   );
 }
 
@@ -149,7 +148,7 @@ export function watchTenantIssuers(deps: {
   readonly directory: Client<typeof DirectoryService>;
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
   /** As of IssuerList. */
-  readonly onDeclared?: (tenantId: string) => void;
+  readonly onDeclared?: (tenantIds: readonly string[]) => void;
 }): WatchedIssuers {
   const { directory, runtime, onDeclared } = deps;
   const list = new IssuerList({

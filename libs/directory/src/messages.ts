@@ -25,7 +25,7 @@ export function tenantMessage(tenant: TenantRecord, sendsMail: boolean) {
 export function issuersMessage({ issuers, sharedAlgorithms }: ListedIssuers) {
   return {
     issuers: issuers.map((own) => ({ ...own, signingAlgorithms: [...own.signingAlgorithms] })),
-    shared: { names: [...sharedAlgorithms] },
+    sharedSigningAlgorithms: [...sharedAlgorithms],
   };
 }
 

@@ -190,8 +190,13 @@ describe('applying a declared state', () => {
           `signingAlgorithm: ${algorithm} }, { audience: "https://${id}.example/b", name: B, signingAlgorithm: ${algorithm} }] }`,
       );
     const declared = async () => {
-      const { issuers, shared } = await directory.as('gateway').listTenantIssuers({}, call());
-      return [shared?.names, issuers.find(({ tenantId }) => tenantId === 'signs-own')?.signingAlgorithms];
+      const { issuers, sharedSigningAlgorithms } = await directory
+        .as('gateway')
+        .listTenantIssuers({}, call());
+      return [
+        sharedSigningAlgorithms,
+        issuers.find(({ tenantId }) => tenantId === 'signs-own')?.signingAlgorithms,
+      ];
     };
     const own = 'issuer: "https://id.example/t/signs-own",';
     await declaring('signs-own', own, 'RS256');

@@ -47,17 +47,20 @@ export function buildGateway(
   const { clock, log, random, redis } = runtime;
   const fetchKeys = async (tenantId: string) =>
     fetchPublicKeys(peers, runtime, tenantId, issuers.declaredBy(tenantId));
+  /** One after the other: each issuer may get its first keys, which takes `keys` a while. */
+  const announce = async (tenantIds: readonly string[]) => {
+    for (const tenantId of tenantIds)
+      await fetchKeys(tenantId).catch((error: unknown) => {
+        log.debug({ err: error, tenantId }, 'cannot announce the signing algorithms that resources declare');
+      });
+  };
   const keySets = createKeySets((tenantId) => createKeySet({ fetch: () => fetchKeys(tenantId), clock, log }));
   const unmeasure = measureKeySet(keySets.shared);
   const issuers = watchTenantIssuers({
     directory: peers.directory,
     runtime,
     // So that a key is in every key set when the first token needs it.
-    onDeclared(tenantId) {
-      fetchKeys(tenantId).catch((error: unknown) => {
-        log.warn({ err: error, tenantId }, 'cannot announce the declared signing algorithms of an issuer');
-      });
-    },
+    onDeclared: (tenantIds) => void announce(tenantIds),
   });
   const deliveryModes = createDeliveryModes({
     fetch: async () =>
@@ -122,13 +125,9 @@ async function fetchPublicKeys(
   { keys }: GatewayPeers,
   { clock, random }: Runtime,
   tenantId: string,
-  declared: readonly string[] | undefined,
+  declared: readonly string[],
 ) {
-  const asked = {
-    tenantId,
-    algorithms: [...signingAlgorithmNames],
-    ...(declared && { declared: { names: [...declared] } }),
-  };
+  const asked = { tenantId, algorithms: [...signingAlgorithmNames], declared: [...declared] };
   const answer = await keys.getPublicKeys(asked, rootCall(ulid(clock, random), documentTimeoutMs));
   // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
   if (answer.tenantId !== tenantId) throw notUnderstood('whose keys these are');

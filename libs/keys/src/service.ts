@@ -35,15 +35,12 @@ export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof K
       return { tokens: await signer.sign(inputs), tenantId };
     },
     async getPublicKeys({ tenantId, algorithms: asked, declared }) {
-      const algorithms = asked.length === 0 ? [defaultSigningAlgorithm] : asked.filter(isSigningAlgorithm);
+      const names: readonly SigningAlgorithmName[] =
+        asked.length === 0 ? [defaultSigningAlgorithm] : asked.filter(isSigningAlgorithm);
       const ring = await rings.of(tenantId);
-      if (declared !== undefined) await ring.declare(declared.names.filter(isSigningAlgorithm));
-      const keys = ring.published();
-      return {
-        tenantId,
-        algorithms,
-        keys: keys.filter(({ algorithm }) => algorithms.includes(algorithm)).map(publicKey),
-      };
+      const algorithms = await ring.look(names, declared.filter(isSigningAlgorithm));
+      const keys = ring.published().filter(({ algorithm }) => names.includes(algorithm));
+      return { tenantId, algorithms, keys: keys.map(publicKey) };
     },
     // Compatibility until 0.3: for commands of version 0.1, with `withdrawKey`.
     async rotateKeys({ immediately, tenantId }, context) {

@@ -175,43 +175,6 @@ export function keyStoreContract(
       }
     });
 
-    it('ends a ring once, even with concurrent attempts, and none that is too young', async () => {
-      const first = await established();
-      await age(200);
-      const next = newKey();
-      expect(await store.publish(next, 100, bySystem)).toBe(true);
-      expect(await store.end(algorithm, 300, bySystem)).toBeUndefined();
-      expect(await states()).toEqual({ [first.kid]: 'active', [next.kid]: 'published' });
-      const ended = await many(20, () => store.end(algorithm, 200, bySystem));
-      expect(ended.filter((kid) => kid !== undefined)).toEqual([first.kid]);
-      expect(await states()).toEqual({ [first.kid]: 'retired' });
-      expect((await store.load())[0]?.wrappedPrivateKey).toBeUndefined();
-      const events = await audited();
-      expect(events.filter((event) => /retired|deleted/.test(event))).toEqual([
-        `key.deleted ${next.kid}`,
-        `key.retired ${first.kid}`,
-      ]);
-      const successor = await established();
-      expect(await states()).toEqual({ [first.kid]: 'retired', [successor.kid]: 'active' });
-    });
-
-    it('keeps a ring that ends and rotates at once usable: no key is active twice, and none is lost', async () => {
-      for (let round = 0; round < 10; round += 1) {
-        await store.establish(newKey(), bySystem);
-        await age(300);
-        await store.publish(newKey(), 100, bySystem);
-        await age(100);
-        await Promise.all([
-          store.end(algorithm, 200, bySystem),
-          store.activate(algorithm, 100, bySystem),
-          store.end(algorithm, 200, bySystem),
-        ]);
-        const found = Object.values(await states());
-        expect(found.filter((state) => state === 'active').length).toBeLessThanOrEqual(1);
-        expect(found).not.toContain('published');
-      }
-    });
-
     it('keeps the rings of two algorithms apart', async () => {
       const other = algorithm === 'RS256' ? 'ES256' : 'RS256';
       const [first, beside] = [await established(), newKeyFor(other)];

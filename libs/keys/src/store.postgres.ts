@@ -100,24 +100,6 @@ function statementsOn(table: Table) {
        WHERE tenant_id = $1 AND algorithm = $2 AND state = 'active'
        RETURNING kid`,
     ),
-    dropNext: statement(
-      'drop_next',
-      `DELETE FROM ${keys}
-       WHERE tenant_id = $1 AND algorithm = $2 AND state = 'published'
-         AND NOT EXISTS (
-           SELECT FROM ${keys}
-           WHERE tenant_id = $1 AND algorithm = $2 AND state = 'active'
-             AND activated_at > clock_timestamp() - make_interval(secs => $3::float8))
-       RETURNING kid`,
-    ),
-    retireLast: statement(
-      'retire_last',
-      `UPDATE ${keys}
-       SET state = 'retired', retired_at = clock_timestamp(), wrapped_private_key = NULL
-       WHERE tenant_id = $1 AND algorithm = $2 AND state = 'active'
-         AND activated_at <= clock_timestamp() - make_interval(secs => $3::float8)
-       RETURNING kid`,
-    ),
     activate: statement(
       'activate',
       `UPDATE ${keys} SET state = 'active', activated_at = clock_timestamp()
@@ -216,9 +198,6 @@ function keyStore(database: Database, issuer: Issuer, load: KeyStore['load']): K
     activate(algorithm, minimumPublished, origin) {
       return database.transaction((tx) => activateNext(tx, issuer, algorithm, minimumPublished, origin));
     },
-    end(algorithm, minimumActive, origin) {
-      return database.transaction((tx) => endRing(tx, issuer, algorithm, minimumActive, origin));
-    },
     withdraw(kid, origin) {
       return database.transaction((tx) => withdrawRetired(tx, issuer, kid, origin));
     },
@@ -251,23 +230,6 @@ async function activateNext(
   await record(tx, issuer, ['key.retired'], retired, origin);
   await record(tx, issuer, ['key.activated'], activated, origin);
   return { activated, retired };
-}
-
-async function endRing(
-  tx: Queryable,
-  issuer: Issuer,
-  algorithm: SigningAlgorithmName,
-  minimumActive: number,
-  origin: Origin,
-): Promise<string | undefined> {
-  const { dropNext, retireLast } = statementsFor(issuer, algorithm);
-  const values = [issuer.tenantId, algorithm, minimumActive];
-  // The next key first, as an activation takes the two.
-  const dropped = await tx.query<{ kid: string }>({ ...dropNext, values });
-  for (const { kid } of dropped.rows) await record(tx, issuer, ['key.deleted'], kid, origin);
-  const { rows } = await tx.query<{ kid: string }>({ ...retireLast, values });
-  for (const { kid } of rows) await record(tx, issuer, ['key.retired'], kid, origin);
-  return rows[0]?.kid;
 }
 
 async function withdrawRetired(

@@ -53,11 +53,6 @@ export interface KeyStore {
     minimumPublished: number,
     origin: Origin,
   ): Promise<Activation | undefined>;
-  /**
-   * Ends a ring: deletes the next key and retires the active one, unless that signs for less than `minimumActive` seconds. Resolves with
-   * the retired key's id, if any.
-   */
-  end(algorithm: SigningAlgorithmName, minimumActive: number, origin: Origin): Promise<string | undefined>;
   /** Deletes a retired key, so that it is no longer published. */
   withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
 }

@@ -153,8 +153,8 @@ export class FakeDirectory {
   readonly person = fakePerson(this);
   /** Refuses all calls. Open streams stay open. */
   unavailable = false;
-  /** The algorithms that resources at the shared issuer declare; undefined as from a directory that does not read them. */
-  sharedAlgorithms: string[] | undefined = [];
+  /** The algorithms that resources at the shared issuer declare. */
+  sharedAlgorithms: string[] = [];
   readonly #usedChallenges = new Set<string>();
   /** Every response waits for this after its record was read, so it may be stale when it arrives. */
   hold: Promise<unknown> | undefined;
@@ -297,7 +297,7 @@ export class FakeDirectory {
             issuer,
             signingAlgorithms,
           })),
-          ...(this.sharedAlgorithms && { shared: { names: this.sharedAlgorithms } }),
+          sharedSigningAlgorithms: this.sharedAlgorithms,
         });
       },
       getUser: ({ tenantId, userId }) => {

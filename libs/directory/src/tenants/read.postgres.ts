@@ -30,16 +30,14 @@ interface IssuerRow {
 export async function tenantIssuers(queryable: Queryable): Promise<ListedIssuers> {
   const { rows } = await queryable.query<IssuerRow>({
     name: 'directory.tenant_issuers',
-    text: `WITH declared AS (
-             SELECT DISTINCT tenant_id, signing_algorithm
-             FROM directory.api_resource WHERE signing_algorithm <> 'RS256')
-           SELECT t.tenant_id, t.issuer, t.passkey_domain,
-             ARRAY(SELECT signing_algorithm FROM declared d WHERE d.tenant_id = t.tenant_id ORDER BY 1) AS algorithms
+    text: `SELECT t.tenant_id, t.issuer, t.passkey_domain, ARRAY(
+             SELECT DISTINCT r.signing_algorithm FROM directory.api_resource r
+             WHERE r.tenant_id = t.tenant_id AND r.signing_algorithm <> 'RS256' ORDER BY 1) AS algorithms
            FROM directory.tenant t WHERE t.issuer <> ''
            UNION ALL
            SELECT '', '', '', ARRAY(
-             SELECT DISTINCT d.signing_algorithm FROM declared d JOIN directory.tenant t USING (tenant_id)
-             WHERE t.issuer = '' ORDER BY 1)
+             SELECT DISTINCT r.signing_algorithm FROM directory.api_resource r JOIN directory.tenant t USING (tenant_id)
+             WHERE t.issuer = '' AND r.signing_algorithm <> 'RS256' ORDER BY 1)
            ORDER BY tenant_id`,
   });
   const [shared, ...own] = rows;

@@ -2,7 +2,7 @@ import { boundedCache, type Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
 import { keyCopyTrustedForMs, temporarilyUnavailable, type PublicJwk } from '@tessera/oauth';
 
-/** A copy younger than this is served without a call. Keys may sign two seconds after they were published. */
+/** A copy younger than this is served without a call. The first key of an algorithm signs three seconds after it was published. */
 const freshMs = 1_000;
 /** After a failure the next fetch waits this long. */
 const pauseMs = 1_000;

@@ -29,7 +29,7 @@ export interface HeldKeys {
 
 export function createHeldKeys(deps: {
   readonly wrapper: KeyWrapper;
-  /** Seconds that a key is published before it signs, unless the issuer is as young. */
+  /** Seconds that the first key of a ring is published before it signs; that of the default algorithm comes with the issuer. */
   readonly leastLead: number;
   /** Seconds a retired key stays published. */
   readonly retention: number;
@@ -62,11 +62,9 @@ export function createHeldKeys(deps: {
       }
     }
     confirmedAt = runtime.clock.now();
-    const issuerAge = Math.max(...ringOf(keys, defaultSigningAlgorithm).map((key) => key.publishedFor));
     for (const { algorithm, state, publishedFor } of keys) {
       if (state !== 'active') continue;
-      const cameWithTheIssuer = issuerAge - publishedFor < leastLead;
-      const missing = cameWithTheIssuer ? 0 : Math.max(0, leastLead - publishedFor);
+      const missing = algorithm === defaultSigningAlgorithm ? 0 : Math.max(0, leastLead - publishedFor);
       announcedAt.set(algorithm, confirmedAt + missing * 1000);
     }
   }

@@ -50,7 +50,7 @@ export function createKeyRings(deps: {
     tenant.wasUsed = false;
     try {
       await keys.refresh();
-      if (keys.isComplete()) advanceLater(tenant);
+      if (keys.isUsable()) advanceLater(tenant);
       else await keys.advance();
     } catch (error) {
       if (!keys.isUsable()) throw error;

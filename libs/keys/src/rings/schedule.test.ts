@@ -30,21 +30,6 @@ describe('the rotation schedule', () => {
     );
   });
 
-  it('begins no ring of an algorithm that nothing needs, or of which it is not known', () => {
-    expect(dueStep([], schedule, 'unneeded')).toBeUndefined();
-    expect(dueStep([], schedule, 'unknown')).toBeUndefined();
-  });
-
-  it('ends a ring that nothing needs, unless it is as young as a declaration that not everybody knows', () => {
-    expect(dueStep([active(day)], schedule, 'unneeded')).toBe('end');
-    expect(dueStep([active(29 * day), key('published', { publishedFor: day })], schedule, 'unneeded')).toBe(
-      'end',
-    );
-    expect(dueStep([key('published', { publishedFor: 0 })], schedule, 'unneeded')).toBe('end');
-    expect(dueStep([active(day - 1)], schedule, 'unneeded')).toBeUndefined();
-    expect(dueStep([active(29 * day)], schedule, 'unknown')).toBe('publish');
-  });
-
   it('leaves a young key alone', () => {
     expect(dueStep([active(29 * day - 1)], schedule)).toBeUndefined();
   });

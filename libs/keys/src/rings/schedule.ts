@@ -9,27 +9,16 @@ export interface Schedule {
 }
 
 /** A step of the life cycle. */
-export type Step = 'establish' | 'publish' | 'activate' | 'end';
-
-/** Whether tokens of the issuer are signed with the algorithm of a ring. `unknown`: nobody has said so yet. */
-export type Need = 'needed' | 'unneeded' | 'unknown';
+export type Step = 'establish' | 'publish' | 'activate';
 
 /**
  * The step that is due, if any. The next key is published one lead time before the end of the period and activated after the lead
- * time. A key that an operator published earlier is activated in the same way, without further state. A ring that nobody needs ends, but no
- * sooner than a lead time after it began: who says so may not know of a declaration as young as the ring.
+ * time. A key that an operator published earlier is activated in the same way, without further state.
  */
-export function dueStep(
-  keys: readonly StoredKey[],
-  schedule: Schedule,
-  need: Need = 'needed',
-): Step | undefined {
+export function dueStep(keys: readonly StoredKey[], schedule: Schedule): Step | undefined {
   const active = keys.find((key) => key.state === 'active');
+  if (active === undefined) return 'establish';
   const next = keys.find((key) => key.state === 'published');
-  const signsFor = active?.activeFor ?? Infinity;
-  if (need === 'unneeded' && signsFor >= schedule.publicationLead)
-    return active === undefined && next === undefined ? undefined : 'end';
-  if (active === undefined) return need === 'needed' ? 'establish' : undefined;
   if (next !== undefined) return next.publishedFor >= schedule.publicationLead ? 'activate' : undefined;
   return (active.activeFor ?? 0) >= publicationAge(schedule) ? 'publish' : undefined;
 }

@@ -38,9 +38,10 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
   let waiting: PendingTasks[] = [];
 
   function flush(): void {
-    const all = Map.groupBy(waiting, ({ tenantId }) => tenantId);
+    // A key that cannot sign yet fails its batch, but none that other keys sign.
+    const all = Map.groupBy(waiting, ({ tenantId, items }) => `${tenantId} ${algorithmsOf(items)}`);
     waiting = [];
-    for (const ofTenant of all.values()) signInBatches(ofTenant);
+    for (const ofSameKeys of all.values()) signInBatches(ofSameKeys);
   }
 
   function signInBatches(all: readonly PendingTasks[]): void {
@@ -100,6 +101,11 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
         gather(tasks, call, tenantId),
       ),
   };
+}
+
+/** Those besides the default. */
+function algorithmsOf(items: PendingTasks['items']): string {
+  return [...new Set(items.map(({ algorithm = '' }) => algorithm))].toSorted().join();
 }
 
 /** All items of a batch, with `atHashOf` changed from an index in the request to an index in the batch. */

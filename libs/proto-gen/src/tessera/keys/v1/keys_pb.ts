@@ -11,7 +11,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/keys/v1/keys.proto.
  */
 export const file_tessera_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxIoMBCgtTaWduaW5nSXRlbRIoCgR0eXBlGAEgASgOMhoudGVzc2VyYS5rZXlzLnYxLlRva2VuVHlwZRIPCgdwYXlsb2FkGAIgASgMEhcKCmF0X2hhc2hfb2YYAyABKA1IAIgBARIRCglhbGdvcml0aG0YBCABKAlCDQoLX2F0X2hhc2hfb2YiTQoLU2lnblJlcXVlc3QSKwoFaXRlbXMYASADKAsyHC50ZXNzZXJhLmtleXMudjEuU2lnbmluZ0l0ZW0SEQoJdGVuYW50X2lkGAIgASgJIjEKDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkSEQoJdGVuYW50X2lkGAIgASgJInQKFEdldFB1YmxpY0tleXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgphbGdvcml0aG1zGAIgAygJEjUKCGRlY2xhcmVkGAMgASgLMiMudGVzc2VyYS5rZXlzLnYxLkRlY2xhcmVkQWxnb3JpdGhtcyIjChJEZWNsYXJlZEFsZ29yaXRobXMSDQoFbmFtZXMYASADKAki1QEKCVB1YmxpY0tleRILCgNraWQYASABKAkSKAoFc3RhdGUYAiABKA4yGS50ZXNzZXJhLmtleXMudjEuS2V5U3RhdGUSCQoBbhgDIAEoCRIJCgFlGAQgASgJEhEKCWFsZ29yaXRobRgFIAEoCRI4CgdtZW1iZXJzGAYgAygLMicudGVzc2VyYS5rZXlzLnYxLlB1YmxpY0tleS5NZW1iZXJzRW50cnkaLgoMTWVtYmVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiaAoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5EhEKCXRlbmFudF9pZBgCIAEoCRISCgphbGdvcml0aG1zGAMgAygJIjsKEVJvdGF0ZUtleXNSZXF1ZXN0EhMKC2ltbWVkaWF0ZWx5GAEgASgIEhEKCXRlbmFudF9pZBgCIAEoCSJZChJSb3RhdGVLZXlzUmVzcG9uc2USEgoKYWN0aXZlX2tpZBgBIAEoCRIvCgthY3RpdmVfa2V5cxgCIAMoCzIaLnRlc3NlcmEua2V5cy52MS5BY3RpdmVLZXkiKwoJQWN0aXZlS2V5EhEKCWFsZ29yaXRobRgBIAEoCRILCgNraWQYAiABKAkiNAoSV2l0aGRyYXdLZXlSZXF1ZXN0EgsKA2tpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkiFQoTV2l0aGRyYXdLZXlSZXNwb25zZSp6CglUb2tlblR5cGUSGgoWVE9LRU5fVFlQRV9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX1RZUEVfQUNDRVNTX1RPS0VOEAESFwoTVE9LRU5fVFlQRV9JRF9UT0tFThACEhsKF1RPS0VOX1RZUEVfTE9HT1VUX1RPS0VOEAMqggEKCEtleVN0YXRlEhkKFUtFWV9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUtFWV9TVEFURV9DUkVBVEVEEAESFwoTS0VZX1NUQVRFX1BVQkxJU0hFRBACEhQKEEtFWV9TVEFURV9BQ1RJVkUQAxIVChFLRVlfU1RBVEVfUkVUSVJFRBAEMscDCgtLZXlzU2VydmljZRJQCgRTaWduEhwudGVzc2VyYS5rZXlzLnYxLlNpZ25SZXF1ZXN0Gh0udGVzc2VyYS5rZXlzLnYxLlNpZ25SZXNwb25zZSIL6uAYBwoFdG9rZW4SlAEKDUdldFB1YmxpY0tleXMSJS50ZXNzZXJhLmtleXMudjEuR2V0UHVibGljS2V5c1JlcXVlc3QaJi50ZXNzZXJhLmtleXMudjEuR2V0UHVibGljS2V5c1Jlc3BvbnNlIjSQAgHq4BgtCgdnYXRld2F5CglhdXRob3JpemUKBmRldmljZQoFdG9rZW4KCG9wZXJhdG9yEmUKClJvdGF0ZUtleXMSIi50ZXNzZXJhLmtleXMudjEuUm90YXRlS2V5c1JlcXVlc3QaIy50ZXNzZXJhLmtleXMudjEuUm90YXRlS2V5c1Jlc3BvbnNlIg7q4BgKCghvcGVyYXRvchJoCgtXaXRoZHJhd0tleRIjLnRlc3NlcmEua2V5cy52MS5XaXRoZHJhd0tleVJlcXVlc3QaJC50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3JiBnByb3RvMw", [file_tessera_access_v1_access]);
+  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxIoMBCgtTaWduaW5nSXRlbRIoCgR0eXBlGAEgASgOMhoudGVzc2VyYS5rZXlzLnYxLlRva2VuVHlwZRIPCgdwYXlsb2FkGAIgASgMEhcKCmF0X2hhc2hfb2YYAyABKA1IAIgBARIRCglhbGdvcml0aG0YBCABKAlCDQoLX2F0X2hhc2hfb2YiTQoLU2lnblJlcXVlc3QSKwoFaXRlbXMYASADKAsyHC50ZXNzZXJhLmtleXMudjEuU2lnbmluZ0l0ZW0SEQoJdGVuYW50X2lkGAIgASgJIjEKDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkSEQoJdGVuYW50X2lkGAIgASgJIk8KFEdldFB1YmxpY0tleXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgphbGdvcml0aG1zGAIgAygJEhAKCGRlY2xhcmVkGAMgAygJItUBCglQdWJsaWNLZXkSCwoDa2lkGAEgASgJEigKBXN0YXRlGAIgASgOMhkudGVzc2VyYS5rZXlzLnYxLktleVN0YXRlEgkKAW4YAyABKAkSCQoBZRgEIAEoCRIRCglhbGdvcml0aG0YBSABKAkSOAoHbWVtYmVycxgGIAMoCzInLnRlc3NlcmEua2V5cy52MS5QdWJsaWNLZXkuTWVtYmVyc0VudHJ5Gi4KDE1lbWJlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImgKFUdldFB1YmxpY0tleXNSZXNwb25zZRIoCgRrZXlzGAEgAygLMhoudGVzc2VyYS5rZXlzLnYxLlB1YmxpY0tleRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKYWxnb3JpdGhtcxgDIAMoCSI7ChFSb3RhdGVLZXlzUmVxdWVzdBITCgtpbW1lZGlhdGVseRgBIAEoCBIRCgl0ZW5hbnRfaWQYAiABKAkiWQoSUm90YXRlS2V5c1Jlc3BvbnNlEhIKCmFjdGl2ZV9raWQYASABKAkSLwoLYWN0aXZlX2tleXMYAiADKAsyGi50ZXNzZXJhLmtleXMudjEuQWN0aXZlS2V5IisKCUFjdGl2ZUtleRIRCglhbGdvcml0aG0YASABKAkSCwoDa2lkGAIgASgJIjQKEldpdGhkcmF3S2V5UmVxdWVzdBILCgNraWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJIhUKE1dpdGhkcmF3S2V5UmVzcG9uc2UqegoJVG9rZW5UeXBlEhoKFlRPS0VOX1RZUEVfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9UWVBFX0FDQ0VTU19UT0tFThABEhcKE1RPS0VOX1RZUEVfSURfVE9LRU4QAhIbChdUT0tFTl9UWVBFX0xPR09VVF9UT0tFThADKoIBCghLZXlTdGF0ZRIZChVLRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVEVfQ1JFQVRFRBABEhcKE0tFWV9TVEFURV9QVUJMSVNIRUQQAhIUChBLRVlfU1RBVEVfQUNUSVZFEAMSFQoRS0VZX1NUQVRFX1JFVElSRUQQBDLHAwoLS2V5c1NlcnZpY2USUAoEU2lnbhIcLnRlc3NlcmEua2V5cy52MS5TaWduUmVxdWVzdBodLnRlc3NlcmEua2V5cy52MS5TaWduUmVzcG9uc2UiC+rgGAcKBXRva2VuEpQBCg1HZXRQdWJsaWNLZXlzEiUudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXF1ZXN0GiYudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXNwb25zZSI0kAIB6uAYLQoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCghvcGVyYXRvchJlCgpSb3RhdGVLZXlzEiIudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXF1ZXN0GiMudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISaAoLV2l0aGRyYXdLZXkSIy50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXF1ZXN0GiQudGVzc2VyYS5rZXlzLnYxLldpdGhkcmF3S2V5UmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yYgZwcm90bzM", [file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.keys.v1.SigningItem
@@ -121,11 +121,11 @@ export type GetPublicKeysRequest = Message<"tessera.keys.v1.GetPublicKeysRequest
   algorithms: string[];
 
   /**
-   * Those that resources of the issuer declare: they get keys, and those of others end. Absent if the caller does not know.
+   * Those that resources of the issuer declare, so that they get keys before the first token needs one.
    *
-   * @generated from field: tessera.keys.v1.DeclaredAlgorithms declared = 3;
+   * @generated from field: repeated string declared = 3;
    */
-  declared?: DeclaredAlgorithms | undefined;
+  declared: string[];
 };
 
 /**
@@ -134,23 +134,6 @@ export type GetPublicKeysRequest = Message<"tessera.keys.v1.GetPublicKeysRequest
  */
 export const GetPublicKeysRequestSchema: GenMessage<GetPublicKeysRequest> = /*@__PURE__*/
   messageDesc(file_tessera_keys_v1_keys, 3);
-
-/**
- * @generated from message tessera.keys.v1.DeclaredAlgorithms
- */
-export type DeclaredAlgorithms = Message<"tessera.keys.v1.DeclaredAlgorithms"> & {
-  /**
-   * @generated from field: repeated string names = 1;
-   */
-  names: string[];
-};
-
-/**
- * Describes the message tessera.keys.v1.DeclaredAlgorithms.
- * Use `create(DeclaredAlgorithmsSchema)` to create a new message.
- */
-export const DeclaredAlgorithmsSchema: GenMessage<DeclaredAlgorithms> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 4);
 
 /**
  * @generated from message tessera.keys.v1.PublicKey
@@ -198,7 +181,7 @@ export type PublicKey = Message<"tessera.keys.v1.PublicKey"> & {
  * Use `create(PublicKeySchema)` to create a new message.
  */
 export const PublicKeySchema: GenMessage<PublicKey> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 5);
+  messageDesc(file_tessera_keys_v1_keys, 4);
 
 /**
  * @generated from message tessera.keys.v1.GetPublicKeysResponse
@@ -217,7 +200,7 @@ export type GetPublicKeysResponse = Message<"tessera.keys.v1.GetPublicKeysRespon
   tenantId: string;
 
   /**
-   * Those of the request that the process knows. Compatibility until 0.3: none from version 0.1, which knows RS256.
+   * Those of the request of which the process knows every key; `keys` has no others, unless the store cannot be read. Compatibility until 0.3: none from version 0.1, which knows RS256.
    *
    * @generated from field: repeated string algorithms = 3;
    */
@@ -229,7 +212,7 @@ export type GetPublicKeysResponse = Message<"tessera.keys.v1.GetPublicKeysRespon
  * Use `create(GetPublicKeysResponseSchema)` to create a new message.
  */
 export const GetPublicKeysResponseSchema: GenMessage<GetPublicKeysResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 6);
+  messageDesc(file_tessera_keys_v1_keys, 5);
 
 /**
  * @generated from message tessera.keys.v1.RotateKeysRequest
@@ -255,7 +238,7 @@ export type RotateKeysRequest = Message<"tessera.keys.v1.RotateKeysRequest"> & {
  * Use `create(RotateKeysRequestSchema)` to create a new message.
  */
 export const RotateKeysRequestSchema: GenMessage<RotateKeysRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 7);
+  messageDesc(file_tessera_keys_v1_keys, 6);
 
 /**
  * @generated from message tessera.keys.v1.RotateKeysResponse
@@ -281,7 +264,7 @@ export type RotateKeysResponse = Message<"tessera.keys.v1.RotateKeysResponse"> &
  * Use `create(RotateKeysResponseSchema)` to create a new message.
  */
 export const RotateKeysResponseSchema: GenMessage<RotateKeysResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 8);
+  messageDesc(file_tessera_keys_v1_keys, 7);
 
 /**
  * @generated from message tessera.keys.v1.ActiveKey
@@ -303,7 +286,7 @@ export type ActiveKey = Message<"tessera.keys.v1.ActiveKey"> & {
  * Use `create(ActiveKeySchema)` to create a new message.
  */
 export const ActiveKeySchema: GenMessage<ActiveKey> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 9);
+  messageDesc(file_tessera_keys_v1_keys, 8);
 
 /**
  * @generated from message tessera.keys.v1.WithdrawKeyRequest
@@ -327,7 +310,7 @@ export type WithdrawKeyRequest = Message<"tessera.keys.v1.WithdrawKeyRequest"> &
  * Use `create(WithdrawKeyRequestSchema)` to create a new message.
  */
 export const WithdrawKeyRequestSchema: GenMessage<WithdrawKeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 10);
+  messageDesc(file_tessera_keys_v1_keys, 9);
 
 /**
  * @generated from message tessera.keys.v1.WithdrawKeyResponse
@@ -340,7 +323,7 @@ export type WithdrawKeyResponse = Message<"tessera.keys.v1.WithdrawKeyResponse">
  * Use `create(WithdrawKeyResponseSchema)` to create a new message.
  */
 export const WithdrawKeyResponseSchema: GenMessage<WithdrawKeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 11);
+  messageDesc(file_tessera_keys_v1_keys, 10);
 
 /**
  * TokenType decides the `typ` header (RFC 9068 section 2.1, RFC 7519 section 5.1).
@@ -446,7 +429,8 @@ export const KeysService: GenService<{
     output: typeof SignResponseSchema;
   },
   /**
-   * GetPublicKeys returns every key a verifier must know: published, active and retired but not yet expired.
+   * GetPublicKeys returns every key a verifier must know: published, active and retired but not yet expired. An issuer without keys gets its
+   * first ones.
    *
    * @generated from rpc tessera.keys.v1.KeysService.GetPublicKeys
    */
