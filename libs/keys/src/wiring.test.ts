@@ -374,18 +374,16 @@ describe('ES256', () => {
 
   it('waits a moment only for a store that does not answer', async () => {
     const database = await testDatabase(migrations);
-    let hangs = false;
-    const keys = start(
-      {
-        ...database,
-        query: async (statement) => (hangs ? new Promise<never>(() => undefined) : database.query(statement)),
-      },
-      { TESSERA_KEYS_RELOAD_INTERVAL: '1m' },
-    );
+    let answered: Promise<void> = Promise.resolve();
+    const query: Database['query'] = async (statement) =>
+      answered.then(async () => database.query(statement));
+    const keys = start({ ...database, query }, { TESSERA_KEYS_RELOAD_INTERVAL: '1m' });
     await keys.service.ready();
-    hangs = true;
-    const answer = await keys.as('gateway').getPublicKeys(everyKey, rootCall('a-request', 1_000));
-    expect(answer.keys.map(({ algorithm }) => algorithm)).toEqual(['RS256']);
+    const { promise, resolve: answer } = Promise.withResolvers<void>();
+    answered = promise;
+    const { keys: known } = await keys.as('gateway').getPublicKeys(everyKey, rootCall('a-request', 1_000));
+    expect(known.map(({ algorithm }) => algorithm)).toEqual(['RS256']);
+    answer();
   });
 
   it('has a ring of its own, published before any token asks for it, for the shared issuer and for tenants', async () => {

@@ -47,6 +47,7 @@ ${console('ops-console')}
       - { clientId: ops-vault, name: Vault, type: public, grantTypes: [device_code], scopes: [openid], claims: { clearance: { attribute: clearance, targets: [idToken] } } }
   - id: acme
     name: Acme
+    resources: [{ audience: 'https://ledger.acme.example', name: Ledger, signingAlgorithm: ES256 }]
     users: [{ username: ada }]
     applications:
 ${robot('acme-robot', everyScope)}

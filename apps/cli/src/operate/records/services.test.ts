@@ -28,7 +28,7 @@ async function keysProcess(url: string): Promise<BuiltService> {
 
 /** The keys that a process publishes, newest first. */
 async function publishedBy(built: BuiltService, algorithm = 'RS256'): Promise<string[]> {
-  const asked = { algorithms: [algorithm] };
+  const asked = { algorithms: [algorithm], declared: [algorithm] };
   const { keys } = await local(KeysService, built, 'gateway').getPublicKeys(asked, rootCall('test'));
   return keys.map(({ kid }) => kid);
 }
@@ -147,6 +147,7 @@ describe('tessera keys', () => {
 
   it('calls the given service, also from a file, without a database or key', async () => {
     const built = await keysProcess(await newDatabaseUrl(keysMigrations));
+    await publishedBy(built, 'ES256');
     const { TESSERA_PEER_KEYS = '', ...token } = await serving(built, 'TESSERA_PEER_KEYS');
     const environment = { ...token, TESSERA_PEER_KEYS_FILE: file(`${TESSERA_PEER_KEYS}\n`, 'keys') };
     const { code, said } = await tessera('keys rotate --now', environment);
