@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { createTransport } from 'nodemailer';
 import { isDecodable, shownOption, type Secret } from '@tessera/kit';
 import type { Sent } from '@tessera/outbound';
 
@@ -52,28 +51,36 @@ export function createSmtpTransport({ url, requireTls, ca }: SmtpOptions): MailT
   const server = new URL(url.reveal());
   const secure = server.protocol === 'smtps:';
   const host = server.hostname.replace(/^\[(.*)\]$/, '$1');
-  const transport = createTransport({
-    pool: true,
-    maxConnections: connections,
-    host,
-    port: server.port === '' ? (secure ? 465 : 587) : Number(server.port),
-    secure,
-    requireTLS: requireTls && !secure,
-    tls: { ...(ca !== undefined && { ca }), ...(isIP(host) === 0 && { servername: host }) },
-    ...(server.username !== '' && {
-      auth: { user: decodeURIComponent(server.username), pass: decodeURIComponent(server.password) },
-    }),
-    connectionTimeout: connectMs,
-    greetingTimeout: connectMs,
-    socketTimeout: silenceMs,
-    logger: false,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const open = async () => {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      pool: true,
+      maxConnections: connections,
+      host,
+      port: server.port === '' ? (secure ? 465 : 587) : Number(server.port),
+      secure,
+      requireTLS: requireTls && !secure,
+      tls: { ...(ca !== undefined && { ca }), ...(isIP(host) === 0 && { servername: host }) },
+      ...(server.username !== '' && {
+        auth: { user: decodeURIComponent(server.username), pass: decodeURIComponent(server.password) },
+      }),
+      connectionTimeout: connectMs,
+      greetingTimeout: connectMs,
+      socketTimeout: silenceMs,
+      logger: false,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  };
+  /** Opened with the first letter, since most servers send none for long. */
+  let transport: ReturnType<typeof open> | undefined;
   return {
     async send({ from, to, ...letter }) {
       try {
-        await transport.sendMail({
+        transport ??= open();
+        await (
+          await transport
+        ).sendMail({
           ...letter,
           from: { name: from.name, address: from.address },
           to: { name: '', address: to },
@@ -86,7 +93,7 @@ export function createSmtpTransport({ url, requireTls, ca }: SmtpOptions): MailT
         return sentOf(error);
       }
     },
-    close: () => transport.close(),
+    close: () => void transport?.then((opened) => opened.close()),
   };
 }
 

@@ -1,5 +1,4 @@
-import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
+import type { AttestationObject } from '@simplewebauthn/server/helpers';
 import { credentialIdShape } from '@tessera/oauth';
 import { z } from 'zod';
 
@@ -30,6 +29,9 @@ export interface Assertion {
   readonly userHandle: string | undefined;
   readonly response: z.infer<typeof assertionJson>;
 }
+
+/** Loaded when first used: with what it needs for certificates it is a seventh of all that a start would load. */
+const library = async () => import('@simplewebauthn/server');
 
 /** EdDSA, ES256 and RS256, which every authenticator of today has one of. */
 const algorithms = [-8, -7, -257] as const;
@@ -105,8 +107,12 @@ export async function verifyRegistration(ceremony: Ceremony, text: string): Prom
   const { data: registration } = registrationJson.safeParse(parsed(text));
   if (registration === undefined) return undefined;
   const { response } = registration;
+  const { verifyRegistrationResponse } = await library();
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   return orUndefined(async () => {
-    if (isEmbedded(response.clientDataJSON) || isAttested(response.attestationObject)) return undefined;
+    const attestation = Buffer.from(response.attestationObject, 'base64url');
+    if (isAttested(decodeAttestationObject(new Uint8Array(attestation)))) return undefined;
+    if (isEmbedded(response.clientDataJSON)) return undefined;
     const { registrationInfo } = await verifyRegistrationResponse({
       response: {
         ...registration,
@@ -147,6 +153,7 @@ export async function verifyAssertion(
   stored: Pick<NewPasskey, 'credentialId' | 'publicKey' | 'synced'>,
 ): Promise<{ readonly signCount: number; readonly backedUp: boolean } | undefined> {
   const { response } = assertion;
+  const { verifyAuthenticationResponse } = await library();
   return orUndefined(async () => {
     if (isEmbedded(response.clientDataJSON)) return undefined;
     const { userHandle: _userHandle, ...signed } = response;
@@ -179,8 +186,7 @@ function isEmbedded(clientDataJson: string): boolean {
 }
 
 /** We ask for no attestation, so one with certificates is none of ours; judging it would fetch from addresses that it names. */
-function isAttested(attestationObject: string): boolean {
-  const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
+function isAttested(decoded: AttestationObject): boolean {
   const format = decoded.get('fmt');
   return format !== 'none' && (format !== 'packed' || decoded.get('attStmt').get('x5c') !== undefined);
 }
