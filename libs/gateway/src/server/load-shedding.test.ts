@@ -29,6 +29,7 @@ function slow(environment: Readonly<Record<string, string>> = {}) {
   };
   gateway = openGateway(testRuntime({ clock: fakeClock() }), { exchange }, environment, {
     readiness: () => Promise.resolve(),
+    deadlines: 'none',
   });
   const { app } = gateway;
   return {

@@ -35,12 +35,17 @@ export interface TestGateway extends GatewayService {
 
 const publicKey = { kid: 'key-1', n: 'bW9kdWx1cw', e: 'AQAB' };
 
+export interface OpenOptions extends GatewayOptions {
+  /** `none`: calls wait for as long as a busy machine takes, for tests of what else may happen meanwhile. */
+  readonly deadlines?: 'none';
+}
+
 /** Builds a gateway from settings as the environment has them. */
 export function openGateway(
   runtime: Runtime,
   behaviours: Behaviours = {},
   environment: Readonly<Record<string, string>> = {},
-  options: GatewayOptions = {},
+  { deadlines, ...options }: OpenOptions = {},
 ): TestGateway {
   const asked: { readonly method: string; readonly request: unknown }[] = [];
   const all: Record<string, unknown> = {
@@ -51,7 +56,7 @@ export function openGateway(
     ...behaviours,
   };
   const fake = <S extends DescService>(service: S) =>
-    requiringBounds(local(service, built(service, all, asked), 'gateway', runtime.log));
+    requiringBounds(local(service, built(service, all, asked), 'gateway', runtime.log), deadlines);
   const peers: GatewayPeers = {
     keys: fake(KeysService),
     directory: fake(DirectoryService),
@@ -114,7 +119,7 @@ const shared: ReadonlySet<string> = new Set([
 ]);
 
 /** Fails the test of whatever calls a service without a deadline, or for a request without the signal of its client. */
-function requiringBounds<C extends object>(client: C): C {
+function requiringBounds<C extends object>(client: C, deadlines: OpenOptions['deadlines']): C {
   const methods = client as Record<string, (request: unknown, options?: CallOptions) => unknown>;
   for (const [name, method] of Object.entries(methods)) {
     methods[name] = (request, options) => {
@@ -123,7 +128,8 @@ function requiringBounds<C extends object>(client: C): C {
         if (options.signal === undefined && !shared.has(name))
           throw new Error(`${name} is called without the signal of the client`);
       }
-      return method(request, options);
+      const { timeoutMs, ...unbounded } = options ?? {};
+      return method(request, deadlines === 'none' || timeoutMs === undefined ? unbounded : options);
     };
   }
   return client;
