@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate, openDatabase, openEmbeddedDatabase, openRedis } from '@tessera/stores';
+import { openDatabase, openEmbeddedDatabase, openRedis } from '@tessera/stores';
 import { Secret } from '@tessera/kit';
 import type { Database, Migrations, OpenedDatabase, RedisHandle } from '@tessera/stores';
 import { Redis } from 'ioredis';
 import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
-import { silentLog } from './fakes/silent-log.ts';
 import { copyEmbeddedDatabase } from './provision/embedded-database.ts';
 import { createDatabase } from './provision/postgres/create-database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
@@ -39,10 +38,9 @@ export async function testEmbeddedDatabase(...migrations: readonly Migrations[])
   const parent = await mkdtemp(join(tmpdir(), 'tessera-embedded-'));
   atEndOfFile(() => rm(parent, { recursive: true }));
   const directory = join(parent, 'database');
-  await copyEmbeddedDatabase(directory);
+  await copyEmbeddedDatabase(directory, migrations);
   const database = await openEmbeddedDatabase(directory);
   atEndOfFile(() => database.close());
-  for (const each of migrations) await migrate(database, each, silentLog());
   return database;
 }
 

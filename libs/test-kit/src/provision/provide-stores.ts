@@ -1,5 +1,5 @@
 import { loggingStatements, startPostgres, type PostgresStore } from './postgres/start-postgres.ts';
-import { dropEmbeddedTemplate } from './embedded-database.ts';
+import { dropEmbeddedTemplates } from './embedded-database.ts';
 import { startRedis } from './redis/start-redis.ts';
 import { databasePrefix, dropTestDatabases } from './server.ts';
 import type { Store } from './held-process.ts';
@@ -28,7 +28,7 @@ export async function provideStores(environment: Record<string, string | undefin
   const [postgres, redis] = outcomes;
   if (postgres.status === 'fulfilled' && redis.status === 'fulfilled') {
     const stop = async () =>
-      void (await Promise.all([postgres.value.stop(), redis.value.stop(), dropEmbeddedTemplate()]));
+      void (await Promise.all([postgres.value.stop(), redis.value.stop(), dropEmbeddedTemplates()]));
     return { postgres: postgres.value, redis: redis.value, stop };
   }
   const reasons: unknown[] = [];

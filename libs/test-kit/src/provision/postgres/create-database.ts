@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
 import { migrate, openDatabase } from '@tessera/stores';
 import type { Migrations } from '@tessera/stores';
 import type pg from 'pg';
 import { silentLog } from '../../fakes/silent-log.ts';
+import { digestOf } from '../migrations.ts';
 import { databasePrefix, databaseUrl, dropDatabase, withServer } from '../server.ts';
 import { requiredUrl } from '../urls.ts';
 
@@ -33,7 +33,7 @@ async function templateFor(
   server: string,
   migrations: readonly Migrations[],
 ): Promise<string> {
-  const name = `${databasePrefix()}template_${await digest(migrations)}`;
+  const name = `${databasePrefix()}template_${await digestOf(migrations)}`;
   await admin.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
   try {
     const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
@@ -60,14 +60,4 @@ async function buildTemplate(
     await database.close();
   }
   await admin.query(`ALTER DATABASE ${building} RENAME TO ${name}`);
-}
-
-async function digest(migrations: readonly Migrations[]): Promise<string> {
-  const hash = createHash('sha256');
-  for (const { schema, directory } of migrations) {
-    hash.update(schema);
-    for (const file of (await readdir(directory)).sort())
-      hash.update(file).update(await readFile(new URL(file, directory)));
-  }
-  return hash.digest('hex').slice(0, 16);
 }
