@@ -2,8 +2,7 @@ import { systemRandom, uuid } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { signingAlgorithms, type SigningAlgorithmName } from '@tessera/oauth';
-import type { NewKey } from './rings/key-pair.ts';
-import type { KeyStore, Origin } from './store.ts';
+import type { KeyStore, NewKey, Origin } from './store.ts';
 
 /** Seconds; that of every store in the contract. */
 export const retention = 3600;

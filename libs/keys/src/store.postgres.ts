@@ -3,8 +3,7 @@ import { auditInsert, auditRecords, auditRow } from '@tessera/audit';
 import { isSigningAlgorithm, type SigningAlgorithmName } from '@tessera/oauth';
 import type { Database, Queryable } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
-import type { NewKey } from './rings/key-pair.ts';
-import type { Activation, KeyStore, Origin, StoredKey, StoredState, Withdrawal } from './store.ts';
+import type { Activation, KeyStore, NewKey, Origin, StoredKey, StoredState, Withdrawal } from './store.ts';
 
 interface KeyRow {
   readonly tenant_id: string;

@@ -1,6 +1,5 @@
 import type { EventBase } from '@tessera/audit';
 import type { SigningAlgorithmName } from '@tessera/oauth';
-import type { NewKey } from './rings/key-pair.ts';
 
 export type StoredState = 'published' | 'active' | 'retired';
 
@@ -20,6 +19,16 @@ export interface StoredKey {
   readonly publishedAt: number;
   readonly activatedAt: number | undefined;
   readonly retiredAt: number | undefined;
+}
+
+/** A key that is not stored yet, with its private key already wrapped. */
+export interface NewKey {
+  /** RFC 7638 thumbprint, so that a kid is never used for two keys. */
+  readonly kid: string;
+  readonly algorithm: SigningAlgorithmName;
+  /** Those of its JWK for its key type (RFC 7518 §6). */
+  readonly publicMembers: Readonly<Record<string, string>>;
+  readonly wrappedPrivateKey: string;
 }
 
 /** Who causes a step of the life cycle, for the audit rows. */

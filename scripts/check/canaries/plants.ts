@@ -199,6 +199,11 @@ const compatibility: readonly Plant[] = [
   expires('libs/kit/src/canary-endless.ts', '/** For the previous version. */', /not until when/),
 ];
 
+const folders: readonly Plant[] = [
+  floor('libs/stores/src/feed/canary-above.ts', "import '../postgres/directory-lock.ts';", /a floor above/),
+  floor('libs/keys/src/canary/canary-nowhere.ts', '', /no place in the row/),
+];
+
 const drawings: readonly Plant[] = [
   {
     guard: 'drawings',
@@ -269,6 +274,7 @@ export const plants: readonly Plant[] = [
   ...unused,
   ...hygiene,
   ...compatibility,
+  ...folders,
   ...drawings,
   ...protos,
   ...others,
@@ -296,6 +302,10 @@ function declared(path: string, text: string, expect: RegExp): Plant {
 
 function clean(path: string, text: string, expect: RegExp): Plant {
   return { guard: 'hygiene', path, text, expect };
+}
+
+function floor(path: string, text: string, expect: RegExp): Plant {
+  return { guard: 'folders', path, text: `${text}\nexport const canary = 1;\n`, expect };
 }
 
 function expires(path: string, comment: string, expect: RegExp): Plant {

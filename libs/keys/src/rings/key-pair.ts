@@ -2,17 +2,8 @@ import { KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { publicMembersOf, signingAlgorithms, type SigningAlgorithmName } from '@tessera/oauth';
 import { readsAsSecret } from '@tessera/telemetry';
+import type { NewKey } from '../store.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
-
-/** A key that is not stored yet, with its private key already wrapped. */
-export interface NewKey {
-  /** RFC 7638 thumbprint, so that a kid is never used for two keys. */
-  readonly kid: string;
-  readonly algorithm: SigningAlgorithmName;
-  /** Those of its JWK for its key type (RFC 7518 §6). */
-  readonly publicMembers: Readonly<Record<string, string>>;
-  readonly wrappedPrivateKey: string;
-}
 
 /**
  * Generates a key. Off the event loop; for RS256 (at least 2048 bits, RFC 7518 §3.3) it takes about 0.1 s. About one
