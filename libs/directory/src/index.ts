@@ -13,7 +13,7 @@
  *     authorize, operator: authenticator apps and recovery codes ─> second-factors/
  *     every kind of change that people hear of ─> mail/ an outbox ──> SMTP
  *     authorize: providers, and the people who sign in with them ─> providers/
- *     every change ──> feed/ ──> watchers in the other services
+ *     every change ──> ground/ locks, audit rows, feed ──> feed/ ──> watchers in the other services; ground/ knows no kind of record
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { bootstrapAtStart } from './bootstrap/bootstrap-at-start.ts';

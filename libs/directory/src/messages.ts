@@ -1,9 +1,9 @@
-import { Code, ConnectError } from '@tessera/rpc';
 import { adminAudience, adminResourceName, adminScopes } from '@tessera/oauth';
 import { ChangeKind } from '@tessera/proto-gen/directory';
 import { applicationFields } from './applications/fields.ts';
+import { seconds } from './ground/seconds.ts';
 import { messageOf } from './fields/field.ts';
-import type { Change } from './store/records.ts';
+import type { Change } from './ground/append-changes.postgres.ts';
 import { tenantFields, type TenantRecord } from './tenants/fields.ts';
 import type { ListedIssuers } from './tenants/issuer.ts';
 import { sentLooks } from './tenants/looks.ts';
@@ -80,22 +80,6 @@ export function secretMessage({ secretId, createdAt, expiresAt = 0, lastUsedAt =
   };
 }
 
-/** Of milliseconds. */
-export function seconds(milliseconds: number): bigint {
-  return BigInt(Math.floor(milliseconds / 1000));
-}
-
 export function changeKind(kind: Change['kind']): ChangeKind {
   return changeKinds[kind];
-}
-
-/** Throws Aborted if a record has another version than the one that is expected, unless that is empty. */
-export function refuseOtherVersion(what: string, expected: string, present: string): void {
-  if (expected === '' || expected === present) return;
-  throw new ConnectError(`${what} has changed since it was read. Read it again.`, Code.Aborted);
-}
-
-/** The same message for a missing record and for one of another tenant. */
-export function notFound(what: string): ConnectError {
-  return new ConnectError(`${what} is not known.`, Code.NotFound);
 }

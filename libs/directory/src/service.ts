@@ -13,11 +13,11 @@ import {
   changeKind,
   issuersMessage,
   looksMessage,
-  notFound,
-  seconds,
   tenantMessage,
   userMessage,
 } from './messages.ts';
+import { notFound } from './ground/refusals.ts';
+import { seconds } from './ground/seconds.ts';
 import type { PasswordSignIn } from './credentials/password-sign-in.ts';
 import type { PepperCheck } from './credentials/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';

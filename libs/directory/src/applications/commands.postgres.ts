@@ -1,5 +1,7 @@
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
-import { tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
+import { tenantValidFrom } from '../ground/valid-from.ts';
+import { validFromAfter } from '../endings/ending-fields.ts';
+import type { Command } from '../ground/command.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = applicationColumns;

@@ -5,7 +5,7 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { warningsIn } from '../declared/warnings.ts';
 import { readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
-import { weakPasswords } from '../credentials/password-policy.ts';
+import { weakPasswords } from '../declared/weak-passwords.ts';
 import { loadConfig } from '@tessera/process';
 import { z } from 'zod';
 import { resolveDeclaredState } from '../declared/resolve.ts';

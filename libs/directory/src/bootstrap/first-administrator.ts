@@ -3,8 +3,8 @@ import { administratorRole, weakestPolicy } from '@tessera/oauth';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
-import { passwordProblem } from '../credentials/password-policy.ts';
-import type { Passwords } from '../credentials/passwords.ts';
+import { passwordProblem } from '../ground/password-policy.ts';
+import type { Passwords } from '../ground/passwords.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { endLinks } from '../links/password-links.postgres.ts';
 import type { CreatedLink, PasswordLinks } from '../links/password-links.ts';
@@ -18,7 +18,7 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 import { findUserByIdentifier } from '../users/read.postgres.ts';
 import { checkAmongOthers, userForm } from '../users/user-form.ts';
 import { noLooks } from '../tenants/looks.ts';
-import { noteAdministered } from './administered.postgres.ts';
+import { noteAdministered } from '../ground/administered.postgres.ts';
 
 export interface FirstAdministratorDeps {
   readonly changeRecord: ChangeRecord;

@@ -1,9 +1,9 @@
 import type { Database } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { insertAuditRows } from '../store/audit-rows.postgres.ts';
-import { personValidFrom } from '../store/command.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows } from '../ground/audit-rows.postgres.ts';
+import { personValidFrom } from '../ground/valid-from.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 
 /**
  * SQL: what `SET` of a user (`u`) says when the person sets a password. The former hash is kept as one that was imported: applying a file

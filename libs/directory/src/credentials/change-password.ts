@@ -3,10 +3,10 @@ import type { Database } from '@tessera/stores';
 import type { Announce } from '../mail/announce.ts';
 import type { DirectoryStore } from '../store/store.ts';
 import { replacePassword } from './change-password.postgres.ts';
-import { newPasswordProblem } from './password-policy.ts';
+import { newPasswordProblem } from '../ground/password-policy.ts';
 import { maySignIn, type SignedIn } from './password-sign-in.ts';
-import type { Passwords } from './passwords.ts';
-import { signInSource } from './hashing/sign-in-source.ts';
+import type { Passwords } from '../ground/passwords.ts';
+import { signInSource } from '../ground/hashing/sign-in-source.ts';
 
 export interface ChangePasswordDeps {
   readonly database: Database;

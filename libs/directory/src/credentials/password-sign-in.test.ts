@@ -5,9 +5,9 @@ import { silentLog, testEmbeddedDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import { migrations } from '../wiring.ts';
-import { HashQueue } from './hashing/hash-queue.ts';
+import { HashQueue } from '../ground/hashing/hash-queue.ts';
 import { createPasswordSignIn } from './password-sign-in.ts';
-import { Passwords } from './passwords.ts';
+import { Passwords } from '../ground/passwords.ts';
 import { createDirectoryStore } from '../store/store.postgres.ts';
 
 /** Of "password", by the reference implementation, with parameters that are not ours. */

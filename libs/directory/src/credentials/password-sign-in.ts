@@ -1,9 +1,9 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { limitRepeats, type Logger } from '@tessera/telemetry';
-import type { Passwords } from './passwords.ts';
+import type { Passwords } from '../ground/passwords.ts';
 import { longestIdentifier, normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
-import { signInSource } from './hashing/sign-in-source.ts';
+import { signInSource } from '../ground/hashing/sign-in-source.ts';
 
 export interface SignInDeps {
   readonly store: Pick<DirectoryStore, 'findUserByIdentifier' | 'confirmSignIn' | 'somePasswordHash'>;

@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
-import { ownParameters } from './hashing/cost.ts';
-import { decodePasswordHash } from './hashing/phc.ts';
+import { ownParameters } from '../ground/hashing/cost.ts';
+import { decodePasswordHash } from '../ground/hashing/phc.ts';
 
 /** People whose stored password hash is not compared, because it was accepted under other bounds. They need a reset. */
 export interface RefusedHashes {

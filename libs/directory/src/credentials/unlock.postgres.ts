@@ -2,10 +2,10 @@ import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
-import { notFound } from '../messages.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
+import { notFound } from '../ground/refusals.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 
 /** Ends the lock of a person after too many guesses: `authorize` counts those since then. Throws NotFound. */
 export type Unlock = Handlers<typeof UsersService>['unlock'];

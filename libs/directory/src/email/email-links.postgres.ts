@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Queryable } from '@tessera/stores';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 
 /** Keeps the link that confirms an address of a person, in place of an earlier one. Call it with the lock on the row of the person. */
 export async function putEmailLink(

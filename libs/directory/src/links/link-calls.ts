@@ -3,7 +3,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import type { Registration } from '../registration/registration.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import type { PasskeyLinks } from './passkey-links.ts';
 import type { CreatedLink, PasswordLinks } from './password-links.ts';
 import type { LinkPurpose } from './password-links.postgres.ts';

@@ -1,12 +1,12 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { noteAdministered } from '../bootstrap/administered.postgres.ts';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { noteAdministered } from '../ground/administered.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { insertPasskey, type EnrolledPasskey } from '../passkeys/passkeys.postgres.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import { eventOf, type Origin } from '../second-factors/second-factors.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { personValidFrom } from '../store/command.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { personValidFrom } from '../ground/valid-from.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { linked, usable, type PresentedLink } from './password-links.postgres.ts';
 
 /** SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. */

@@ -1,10 +1,10 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { isAdministered, noteAdministered } from '../bootstrap/administered.postgres.ts';
+import { isAdministered, noteAdministered } from '../ground/administered.postgres.ts';
 import { newPassword } from '../credentials/change-password.postgres.ts';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { insertAuditRows } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 
 /**
  * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as the

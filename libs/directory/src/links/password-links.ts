@@ -3,14 +3,14 @@ import { eventBase, type AuditEvent } from '@tessera/audit';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import { newPasswordProblem } from '../credentials/password-policy.ts';
-import type { Passwords } from '../credentials/passwords.ts';
+import { newPasswordProblem } from '../ground/password-policy.ts';
+import type { Passwords } from '../ground/passwords.ts';
 import { noMail } from '../mail/no-mail.ts';
 import type { Announce } from '../mail/announce.ts';
 import type { Outbox } from '../mail/outbox.ts';
-import { notFound, refuseOtherVersion } from '../messages.ts';
-import { insertAuditRows } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
+import { insertAuditRows } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { lockRecord } from '../store/read-records.postgres.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
@@ -22,7 +22,7 @@ import {
   type LinkedPerson,
   type LinkPurpose,
 } from './password-links.postgres.ts';
-import { signInSource } from '../credentials/hashing/sign-in-source.ts';
+import { signInSource } from '../ground/hashing/sign-in-source.ts';
 
 export interface PasswordLinksDeps {
   readonly database: Database;

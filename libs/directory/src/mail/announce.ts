@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import type { AuditRuntime } from '../store/audit-rows.postgres.ts';
+import type { AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { announcedChanges, MailContent, Outbox } from './outbox.ts';
 
 export type AnnouncedChange = (typeof announcedChanges)[number];

@@ -3,7 +3,7 @@ import type { Handlers } from '@tessera/rpc';
 import type { EmailChanges } from '../email/email-changes.ts';
 import type { Registration } from '../registration/registration.ts';
 import { noMail } from './no-mail.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import type { ResetRequests } from './reset-requests.ts';
 
 export interface MailCallsDeps {

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 
 /** A mail that waits. */
 export interface StoredMail {

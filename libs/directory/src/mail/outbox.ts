@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { opaqueValue, type Random } from '@tessera/kit';
 import type { Queryable } from '@tessera/stores';
-import { createSealing, derivedKey } from '../credentials/sealing.ts';
+import { createSealing, derivedKey } from '../ground/sealing.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { countMail, putMail, type StoredMail } from './outbox.postgres.ts';
 

@@ -1,10 +1,10 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import { eventOf, lockActive, type Origin } from '../second-factors/second-factors.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { useChallenge } from '../second-factors/used-challenges.postgres.ts';
 import type { NewPasskey } from './webauthn.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@tessera/kit';
 import type { Database, Queryable } from '@tessera/stores';
 import type { Outbox } from '../mail/outbox.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 
 interface NewSignIn {
   readonly ipAddress: string;

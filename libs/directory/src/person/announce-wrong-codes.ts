@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 import type { Outbox } from '../mail/outbox.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 
 /** A letter that comes later tells of the past. */
 const letterSeconds = 3 * 24 * 3600;

@@ -1,7 +1,7 @@
 import type { Queryable } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
-import { personValidFrom } from '../store/command.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
+import type { PersonId } from '../ground/person-id.ts';
+import { personValidFrom } from '../ground/valid-from.ts';
 
 /**
  * Ends what was issued to a person before; to be called last in a transaction that has their row. Returns from when sign-ins count, in

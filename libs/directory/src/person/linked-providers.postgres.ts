@@ -1,12 +1,12 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import { eventOf, lockActive, type Origin } from '../second-factors/second-factors.postgres.ts';
 import { bindIdentity, findHolder, type Identity } from '../providers/identities.postgres.ts';
 import { lockProvider } from '../providers/read.postgres.ts';
-import { insertAuditRows } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { endOwnSignIns } from './end-own-sign-ins.postgres.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Database, Queryable } from '@tessera/stores';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import { eventOf, lockActive, type Origin } from '../second-factors/second-factors.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 
 /** Who a person is, and how they sign in. */
 export interface OwnCredentials {

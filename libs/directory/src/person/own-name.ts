@@ -2,7 +2,7 @@ import { changesOf } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { planRecord } from '../records/plan-record.ts';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import type { Origin } from '../second-factors/second-factors.postgres.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import { user } from '../users/fields.ts';

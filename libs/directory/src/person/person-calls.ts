@@ -3,7 +3,7 @@ import type { PersonService } from '@tessera/proto-gen/person';
 import { timestampFromMs, type Handlers } from '@tessera/rpc';
 import type { Random } from '@tessera/kit';
 import { apiOwner } from '../declared/owner.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import { isSubject } from '../providers/identities.postgres.ts';
 import { linkProvider, unlinkProvider } from './linked-providers.postgres.ts';
 import { ownAccountCalls, type OwnAccountCallsDeps } from './own-account-calls.ts';

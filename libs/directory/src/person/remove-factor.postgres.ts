@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '@tessera/stores';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import {
   eventOf,
   factorsOfUser,
@@ -8,8 +8,8 @@ import {
   type Origin,
 } from '../second-factors/second-factors.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { insertAuditRows } from '../store/audit-rows.postgres.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { insertAuditRows } from '../ground/audit-rows.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { endOwnSignIns } from './end-own-sign-ins.postgres.ts';
 
 /**

@@ -5,7 +5,7 @@ import { eventsOf } from '../apply/plan-events.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { planRecord } from '../records/plan-record.ts';
 import { readRoles } from '../roles/read.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import type { Identity } from './identities.postgres.ts';
 import { mappedClaims, mappedPerson, type MappedClaims } from './mapped-person.ts';

@@ -1,4 +1,4 @@
-import type { Command } from '../store/command.ts';
+import type { Command } from '../ground/command.ts';
 import { providerColumns, type ProviderRecord } from './fields.ts';
 
 const { names: columns, values, definitions, updates } = providerColumns;

@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import type { PersonId } from '../second-factors/factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 
 /** An identity at a provider of a tenant (OIDC Core §2: `iss` and `sub` together name a person). */
 export interface Identity {

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { createSealing } from '../credentials/sealing.ts';
+import { createSealing } from '../ground/sealing.ts';
 import type { DeclaredProvider, ProviderRecord } from './fields.ts';
 
 /** Whose secret it is: a secret sent to another issuer than its own would be lost. */

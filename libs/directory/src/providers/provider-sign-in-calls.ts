@@ -1,7 +1,8 @@
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Handlers } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { notFound, userMessage } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
+import { userMessage } from '../messages.ts';
 import type { ProviderSecrets } from './provider-secrets.ts';
 import type { ProviderSignIn } from './provider-sign-in.ts';
 import { mappedClaims } from './mapped-person.ts';

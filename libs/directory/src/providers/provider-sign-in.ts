@@ -7,7 +7,7 @@ import { eventsOf } from '../apply/plan-events.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { planRecord } from '../records/plan-record.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import type { DirectoryStore, FoundUser, RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';

@@ -4,7 +4,7 @@ import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rp
 import { endsTenant, impactOf, type Impact } from '../apply/impact/impact.ts';
 import { changesOf, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
-import { notFound, refuseOtherVersion } from '../messages.ts';
+import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';

@@ -2,7 +2,7 @@ import { pageRequest, pageToken, type CallContext, type DescMessage, type Messag
 import type { Database, Queryable } from '@tessera/stores';
 import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { listDeleted } from '../deleted/deleted-records.postgres.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import type { RecordKind, RecordKinds } from '../store/records.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';

@@ -2,8 +2,8 @@ import { invalidFields } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import { changesOf } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
-import { newPasswordProblem } from '../credentials/password-policy.ts';
-import type { Passwords } from '../credentials/passwords.ts';
+import { newPasswordProblem } from '../ground/password-policy.ts';
+import type { Passwords } from '../ground/passwords.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { addFirstPasskey } from '../links/passkey-links.postgres.ts';
@@ -11,10 +11,10 @@ import { hasOtherWayIn } from '../links/password-links.postgres.ts';
 import type { PasswordLinks } from '../links/password-links.ts';
 import type { MailContent, MailKind, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import type { EnrolledPasskey } from '../passkeys/passkeys.postgres.ts';
 import { planRecord } from '../records/plan-record.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
@@ -30,7 +30,7 @@ import {
   takeRegistrationLink,
   type Registering,
 } from './registration.postgres.ts';
-import { signInSource } from '../credentials/hashing/sign-in-source.ts';
+import { signInSource } from '../ground/hashing/sign-in-source.ts';
 
 export interface RegistrationDeps {
   readonly database: Database;

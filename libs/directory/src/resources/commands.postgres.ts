@@ -1,4 +1,4 @@
-import type { Command } from '../store/command.ts';
+import type { Command } from '../ground/command.ts';
 import { resourceColumns, type ResourceRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = resourceColumns;

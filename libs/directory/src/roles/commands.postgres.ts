@@ -1,4 +1,4 @@
-import type { Command } from '../store/command.ts';
+import type { Command } from '../ground/command.ts';
 import type { RoleRecord } from './fields.ts';
 
 /** Adds roles, or gives them another owner. */

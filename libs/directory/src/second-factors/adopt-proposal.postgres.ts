@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
-import type { PersonId } from './factor-keys.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import {
   addTotp,
   factorsOfUser,

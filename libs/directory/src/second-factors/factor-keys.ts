@@ -1,13 +1,8 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import { createSealing, derivedKey } from '../credentials/sealing.ts';
+import type { PersonId } from '../ground/person-id.ts';
+import { createSealing, derivedKey } from '../ground/sealing.ts';
 import { recoveryCodesOf } from './recovery-codes.ts';
 import { totpSecretLength } from './totp.ts';
-
-/** A person of a tenant. */
-export interface PersonId {
-  readonly tenantId: string;
-  readonly userId: string;
-}
 
 /** What protects second factors at rest. */
 export interface FactorKeys {

@@ -1,9 +1,10 @@
 import type { Database } from '@tessera/stores';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import type { FoundUser } from '../store/store.ts';
 import { adoptProposal } from './adopt-proposal.postgres.ts';
-import type { FactorKeys, PersonId } from './factor-keys.ts';
+import type { FactorKeys } from './factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import { findTotp, type Origin } from './second-factors.postgres.ts';
 import { stepOfCode, totpUri } from './totp.ts';
 

@@ -1,16 +1,12 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { insertAuditRows, type AuditRuntime } from '../store/audit-rows.postgres.ts';
-import { personValidFrom } from '../store/command.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
-import type { PersonId } from './factor-keys.ts';
-
-/** SQL: the second factors of the user `u`. */
-export const secondFactorsOfUser = `
-  ARRAY(SELECT 'totp' FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id UNION ALL
-        (SELECT 'passkey' FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id LIMIT 1)) AS second_factors`;
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { personValidFrom } from '../ground/valid-from.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
+import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
+import type { PersonId } from '../ground/person-id.ts';
 
 /** Where a person is, and the request. */
 export interface Origin {

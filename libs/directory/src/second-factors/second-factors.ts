@@ -5,11 +5,12 @@ import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { maySignIn } from '../credentials/password-sign-in.ts';
 import type { Announce } from '../mail/announce.ts';
-import { notFound } from '../messages.ts';
-import { lockTenant } from '../store/locks.postgres.ts';
+import { notFound } from '../ground/refusals.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { lockRecord } from '../store/read-records.postgres.ts';
 import type { DirectoryStore, FoundUser } from '../store/store.ts';
-import { createFactorKeys, type PersonId } from './factor-keys.ts';
+import { createFactorKeys } from './factor-keys.ts';
+import type { PersonId } from '../ground/person-id.ts';
 import { newRecoveryCodes, normalizedRecoveryCode } from './recovery-codes.ts';
 import { createProposals, spaceless, type Proposals } from './proposals.ts';
 import {

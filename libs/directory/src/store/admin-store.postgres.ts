@@ -1,8 +1,8 @@
 import { type Database, type Queryable } from '@tessera/stores';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { readTenantState } from '../tenants/read.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import {
   againIfTakenMeanwhile,
   carryOut,
@@ -10,8 +10,8 @@ import {
   TakenMeanwhile,
   type PlanRuntime,
 } from './carry-out.postgres.ts';
-import { personValidFrom, tenantValidFrom } from './command.ts';
-import { excludeVersion01, lockTenant } from './locks.postgres.ts';
+import { personValidFrom, tenantValidFrom } from '../ground/valid-from.ts';
+import { excludeVersion01, lockTenant } from '../ground/locks.postgres.ts';
 import type {
   AdminStore,
   Decide,

@@ -11,10 +11,10 @@ import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
-import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendChanges } from '../ground/append-changes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
-import type { Command, Write } from './command.ts';
+import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import type { Command, Write } from '../ground/command.ts';
 import type { DecidedChange } from './store.ts';
 
 /** Another tenant took a unique value after this change had looked: the change has to be decided again. */

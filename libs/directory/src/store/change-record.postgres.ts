@@ -11,7 +11,7 @@ import {
   TakenMeanwhile,
   type PlanRuntime,
 } from './carry-out.postgres.ts';
-import { lockTenant } from './locks.postgres.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
 import type { ClaimedRecord, KeptClaim, RecordTransaction, UniqueValues } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';

@@ -15,16 +15,6 @@ export interface TenantState {
   readonly applications: readonly ApplicationRecord[];
 }
 
-/** A row of the change feed. */
-export interface Change {
-  readonly kind: 'tenant' | 'application' | 'user';
-  readonly tenantId: string;
-  /** client_id or user_id; empty for a tenant. */
-  readonly id: string;
-  /** The record is active, but everything issued before is invalid: its password changed. */
-  readonly endsAll?: true;
-}
-
 /** The records that are changed one by one, by kind. */
 export interface RecordKinds {
   readonly user: UserRecord;

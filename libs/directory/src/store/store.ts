@@ -8,7 +8,8 @@ import type { tokenFields } from '../resources/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { ListedIssuers } from '../tenants/issuer.ts';
 import type { UserRecord } from '../users/fields.ts';
-import type { Change, RecordKind, RecordKinds, StoredRecord, TenantState } from './records.ts';
+import type { Change } from '../ground/append-changes.postgres.ts';
+import type { RecordKind, RecordKinds, StoredRecord, TenantState } from './records.ts';
 
 type TokenFields = RecordOf<typeof tokenFields>;
 

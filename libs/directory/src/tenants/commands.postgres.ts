@@ -1,6 +1,8 @@
 import { adminRoles } from '@tessera/oauth';
-import { notingAdministered } from '../bootstrap/administered.postgres.ts';
-import { tenantValidFrom, validFromAfter, type Command } from '../store/command.ts';
+import { notingAdministered } from '../ground/administered.postgres.ts';
+import { tenantValidFrom } from '../ground/valid-from.ts';
+import { validFromAfter } from '../endings/ending-fields.ts';
+import type { Command } from '../ground/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = tenantColumns;

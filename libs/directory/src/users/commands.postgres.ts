@@ -1,8 +1,10 @@
 import { administratorRole, adminRoles } from '@tessera/oauth';
-import { notingAdministered } from '../bootstrap/administered.postgres.ts';
+import { notingAdministered } from '../ground/administered.postgres.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
-import { personValidFrom, validFromAfter, type Command } from '../store/command.ts';
+import { personValidFrom } from '../ground/valid-from.ts';
+import { validFromAfter } from '../endings/ending-fields.ts';
+import type { Command } from '../ground/command.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 

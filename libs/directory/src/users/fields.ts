@@ -3,7 +3,7 @@ import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { statusSent } from '../fields/status.ts';
 import { line } from '../fields/values.ts';
-import { longestPassword, passwordHashProblem } from '../credentials/hashing/phc.ts';
+import { longestPassword, passwordHashProblem } from '../ground/hashing/phc.ts';
 import { attributes, attributesSent } from './attributes.ts';
 import { standardClaims, type StandardClaims } from './standard-claims.ts';
 

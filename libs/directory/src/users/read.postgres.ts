@@ -1,6 +1,6 @@
 import type { Queryable } from '@tessera/stores';
 import type { FoundUser } from '../store/store.ts';
-import { secondFactorsOfUser } from '../second-factors/second-factors.postgres.ts';
+import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 

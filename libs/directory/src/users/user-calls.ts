@@ -1,13 +1,13 @@
 import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
-import { passwordProblem } from '../credentials/password-policy.ts';
-import type { Passwords } from '../credentials/passwords.ts';
+import { passwordProblem } from '../ground/password-policy.ts';
+import type { Passwords } from '../ground/passwords.ts';
 import type { Unlock } from '../credentials/unlock.postgres.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from '../deleted/deleted-user-calls.ts';
 import { linkCalls, type LinkCallsDeps } from '../links/link-calls.ts';
-import { notFound } from '../messages.ts';
+import { notFound } from '../ground/refusals.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { factorResetCalls } from '../second-factors/second-factor-calls.ts';

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Problem } from '../declared/positions.ts';
-import type { ReadState } from '../declared/read.ts';
 import { longestPassword } from './hashing/phc.ts';
 
 /** Lower-case, one a line (docs/adr/0039-common-passwords.md). */
@@ -24,14 +22,4 @@ export function passwordProblem(password: string, minimumLength: number): string
 export function newPasswordProblem(password: string, minimumLength: number): string | undefined {
   if (password.length > longestPassword) return `must have at most ${longestPassword} characters`;
   return passwordProblem(password, minimumLength);
-}
-
-/** Every declared password that a person may not have. */
-export function weakPasswords({ state, problem }: ReadState, minimumLength: number): Problem[] {
-  return state.tenants.flatMap(({ users }, tenantIndex) =>
-    users.flatMap(({ password }, index) => {
-      const why = password === undefined ? undefined : passwordProblem(password, minimumLength);
-      return why === undefined ? [] : [problem(['tenants', tenantIndex, 'users', index, 'password'], why)];
-    }),
-  );
 }

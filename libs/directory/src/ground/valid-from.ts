@@ -1,6 +1,3 @@
-import { endingFields, type EndingKind } from '../apply/impact/ending-fields.ts';
-import { snakeCase } from '../fields/columns.ts';
-
 const nextSecond = 'floor(extract(epoch FROM clock_timestamp()))::bigint + 1';
 
 /** SQL: the latest `valid_from` of a tenant and its applications. */
@@ -23,17 +20,3 @@ export const personValidFrom = (row: string, present = `${row}.valid_from`): str
 export const tenantValidFrom = (tenantId: string): string =>
   `greatest(${ofTenant(tenantId)} + 1, ${nextSecond},
             (SELECT max(p.valid_from) + 1 FROM directory.user_account p WHERE p.tenant_id = ${tenantId}))`;
-
-/** SQL: where a field that ends what was issued differs from the row that is overwritten, that ends with this change. */
-export function validFromAfter(kind: EndingKind, then: string): string {
-  const changed = endingFields[kind].map(
-    (field) => `present.${snakeCase(field)} IS DISTINCT FROM excluded.${snakeCase(field)}`,
-  );
-  return `CASE WHEN ${changed.join(' OR ')} THEN ${then} ELSE present.valid_from END`;
-}
-
-/** Runs a statement of a tenant, whose id is its first value. */
-export type Write = (name: string, text: string, ...values: unknown[]) => Promise<unknown>;
-
-/** A change of records of one kind in a tenant. However many they are, it takes one statement per table. */
-export type Command = (write: Write) => Promise<void>;

@@ -1,6 +1,15 @@
 import type { Queryable } from '@tessera/stores';
-import { lockFeed } from '../store/locks.postgres.ts';
-import type { Change } from '../store/records.ts';
+import { lockFeed } from './locks.postgres.ts';
+
+/** A row of the change feed. */
+export interface Change {
+  readonly kind: 'tenant' | 'application' | 'user';
+  readonly tenantId: string;
+  /** client_id or user_id; empty for a tenant. */
+  readonly id: string;
+  /** The record is active, but everything issued before is invalid: its password changed. */
+  readonly endsAll?: true;
+}
 
 /**
  * Appends changes to the feed and deletes those older than a week: a consumer that was gone for longer starts over. Call it late in a

@@ -1,6 +1,6 @@
 import { administratorRole } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
-import type { Command } from '../store/command.ts';
+import type { Command } from './command.ts';
 
 /** SQL: whether an administrator of a tenant can sign in, or has a link to begin with, other than that of a first administrator. */
 function hasWayIn(tenantId: string): string {

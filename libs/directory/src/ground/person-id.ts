@@ -1,0 +1,5 @@
+/** A person of a tenant. */
+export interface PersonId {
+  readonly tenantId: string;
+  readonly userId: string;
+}
