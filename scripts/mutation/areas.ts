@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** What a run covers, by the names in its table. The statements are in the files of the other areas and in those of `SQL`. */
 export const areas = {
-  grants: ['libs/token/src/grants/*.ts', 'libs/authorize/src/authorization/codes.ts'],
+  grants: ['libs/token/src/grants/*.ts', 'libs/authorize/src/codes/codes.ts'],
   'request pipeline': ['libs/token/src/pipeline/*.ts'],
   'refresh rotation': ['libs/token/src/refresh-token-format.ts', 'libs/token/src/store/*.ts'],
   'device and CIBA polling': [
@@ -12,7 +12,12 @@ export const areas = {
     'libs/device/src/approval/approval.ts',
     'libs/device/src/start/*.ts',
   ],
-  sessions: ['libs/authorize/src/sessions/*.ts', 'libs/authorize/src/store/store*.ts'],
+  sessions: [
+    'libs/authorize/src/sessions/*.ts',
+    'libs/authorize/src/interaction/present-person.ts',
+    'libs/authorize/src/logout/end-session.ts',
+    'libs/authorize/src/store/store*.ts',
+  ],
   'client authentication': [
     'libs/directory-client/src/client-authentication/*.ts',
     'libs/oauth/src/request/client-authentication.ts',

@@ -4,7 +4,7 @@ import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
-import type { Refusal } from './authorization/request.ts';
+import type { Refusal } from './request/request.ts';
 import type { BrowserCall } from './browser-call.ts';
 import type { LogoutNotice } from './store/logout-notices.ts';
 import type { NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';

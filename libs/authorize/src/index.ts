@@ -4,11 +4,11 @@
  * people out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone
  * decide that a session lives or that a code is unused.
  *
- *     gateway ─┐            ┌─> interaction/  a visit, its next step ─┬─> authorization/  checks requests, issues codes
- *     token ───┴─> service ─┤                                         └─> methods/  steps: the password, a second factor ──> directory
- *                           └─> sessions/     sessions, logout, invalidation ──> Postgres
+ *     gateway ─┐            ┌─> interaction/  what comes next in a visit ─┬─> request/ checks requests, codes/ issues codes
+ *     token ───┴─> service ─┤                                             ├─> methods/ steps: password, factors ──> directory
+ *                           │                                             └─> consent/ what people allow applications
+ *                           └─> account/, logout/ ─> sessions/ ──> Postgres
  *     directory ─ changes ──> sessions/ ends sessions ──> logout notices, which token fetches
- *                            └─> consent/  what people allow applications of others ──> Postgres
  *     store/ ──> Redis: visits and codes; Postgres: sessions, known browsers, notices
  */
 export { buildAuthorize, migrations } from './wiring.ts';

@@ -10,7 +10,7 @@ import type {
 import type { BrowserCall } from './browser-call.ts';
 import type { Next, OwnPage } from './interaction/next.ts';
 import type { PasswordChanged } from './methods/password/own-password.ts';
-import type { PresentPerson } from './sessions/present-person.ts';
+import type { PresentPerson } from './interaction/present-person.ts';
 import type { OpenedSession } from './sessions/sessions.ts';
 import type { EndedSession } from './store/store.ts';
 

@@ -5,8 +5,8 @@ import { flatGrant } from '@tessera/oauth';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { AuthorizeAudit } from './audit.ts';
-import type { Codes } from './authorization/codes.ts';
-import { earlierHandlers } from './interaction/earlier-gateways.ts';
+import type { Codes } from './codes/codes.ts';
+import { earlierHandlers } from './earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
 import {
   browserCallOf,
@@ -18,13 +18,13 @@ import {
   sessionMessage,
   sessionOf,
 } from './messages.ts';
-import type { AnswerFromProvider } from './methods/upstream/answer-from-provider.ts';
-import type { EndProviderSessions } from './sessions/upstream/provider-logout.ts';
-import type { PasswordLockOf } from './methods/password-lock.ts';
+import type { AnswerFromProvider } from './interaction/answer-from-provider.ts';
+import type { EndProviderSessions } from './logout/provider-logout.ts';
+import type { PasswordLockOf } from './limits/password-lock.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
-import type { Logout } from './sessions/end-session.ts';
+import type { Logout } from './logout/end-session.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
-import type { FindPresentPerson } from './sessions/present-person.ts';
+import type { FindPresentPerson } from './interaction/present-person.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
 

@@ -16,7 +16,7 @@ import type { ConsentAudit } from '../consent/consent-audit.ts';
 import type { ConsentStore } from '../consent/consents.postgres.ts';
 import type { Dispatcher } from '../interaction/dispatcher.ts';
 import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
-import type { FindPresentPerson, PresentPerson } from '../sessions/present-person.ts';
+import type { FindPresentPerson, PresentPerson } from '../interaction/present-person.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Database } from '@tessera/stores';
 import { recentActivity } from './activity.ts';

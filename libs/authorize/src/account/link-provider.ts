@@ -3,13 +3,13 @@ import { AccountProblem } from '@tessera/proto-gen/account';
 import type { PersonService } from '@tessera/proto-gen/person';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../browser-call.ts';
-import { invalidContext, visitToPage, type Visits } from '../interaction/visits.ts';
+import { invalidContext, visitToPage, type Visits } from '../visits/visits.ts';
 import { sessionOf } from '../messages.ts';
-import type { FinishLink } from '../methods/upstream/answer-from-provider.ts';
+import type { FinishLink } from '../interaction/answer-from-provider.ts';
 import { refusalOf } from '../methods/upstream/provider-refusals.ts';
 import type { Asked } from '../methods/upstream/provider-request.ts';
 import type { Upstream } from '../methods/upstream/upstream.ts';
-import type { FindPresentPerson, PresentPerson } from '../sessions/present-person.ts';
+import type { FindPresentPerson, PresentPerson } from '../interaction/present-person.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 export interface LinkedProvidersDeps {

@@ -6,7 +6,7 @@ import type { PersonService } from '@tessera/proto-gen/person';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../browser-call.ts';
 import { sessionOf } from '../messages.ts';
-import type { PresentPerson } from '../sessions/present-person.ts';
+import type { PresentPerson } from '../interaction/present-person.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 interface RemoveFactorDeps {

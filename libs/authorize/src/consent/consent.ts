@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
-import type { CheckedRequest } from '../authorization/request.ts';
-import { invalidContext } from '../interaction/visits.ts';
-import { isHintedUser } from '../interaction/visit.ts';
+import type { CheckedRequest } from '../request/request.ts';
+import { invalidContext } from '../visits/visits.ts';
+import { isHintedUser } from '../visits/visit.ts';
 import type { BrowserCall } from '../browser-call.ts';
-import type { Fields, Step } from '../interaction/step.ts';
+import type { Fields, Step } from '../visits/step.ts';
 import type { ConsentAudit } from './consent-audit.ts';
 import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
 

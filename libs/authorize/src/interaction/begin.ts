@@ -4,8 +4,8 @@ import {
   consentRequiredResponse,
   interactionRequiredResponse,
   loginRequiredResponse,
-} from '../authorization/request.ts';
-import type { AskedRequest } from '../authorization/request.ts';
+} from '../request/request.ts';
+import type { AskedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
@@ -13,11 +13,11 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Next } from './next.ts';
 import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
-import { nextStep, requireFactors } from './step.ts';
-import type { Step } from './step.ts';
-import { serves, withSession } from './visit.ts';
-import { describeInteraction, visitOfRequest } from './visits.ts';
-import type { Visits } from './visits.ts';
+import { nextStep, requireFactors } from '../visits/step.ts';
+import type { Step } from '../visits/step.ts';
+import { serves, withSession } from '../visits/visit.ts';
+import { describeInteraction, visitOfRequest } from '../visits/visits.ts';
+import type { Visits } from '../visits/visits.ts';
 
 /** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). */
 export type Begin = (from: BrowserCall, asked: Omit<AskedRequest, 'issuer'>) => Promise<Next>;

@@ -6,11 +6,11 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Continued, Submitted, VisitsToPages } from './next.ts';
 import type { Policies } from './policies.ts';
-import { nextStep, requireFactors, stepOfForm } from './step.ts';
-import type { Step } from './step.ts';
-import { advance, withoutLostSession } from './visit.ts';
-import { describeInteraction, invalidContext } from './visits.ts';
-import type { StoredVisit, Visits } from './visits.ts';
+import { nextStep, requireFactors, stepOfForm } from '../visits/step.ts';
+import type { Step } from '../visits/step.ts';
+import { advance, withoutLostSession } from '../visits/visit.ts';
+import { describeInteraction, invalidContext } from '../visits/visits.ts';
+import type { StoredVisit, Visits } from '../visits/visits.ts';
 
 /** Judges a form and says what comes next. */
 export type Continue = (from: BrowserCall, submitted: Submitted) => Promise<Continued>;

@@ -2,7 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { Codes } from '../authorization/codes.ts';
+import type { Codes } from '../codes/codes.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
@@ -14,11 +14,11 @@ import { nextPage } from './next.ts';
 import type { Next, OwnPage, VisitsToPages } from './next.ts';
 import { createPolicies } from './policies.ts';
 import { isRecent, isSensitive } from './sensitive.ts';
-import { nextStep } from './step.ts';
-import type { Step } from './step.ts';
-import { withSession } from './visit.ts';
-import { invalidContext, visitToPage } from './visits.ts';
-import type { Visits } from './visits.ts';
+import { nextStep } from '../visits/step.ts';
+import type { Step } from '../visits/step.ts';
+import { withSession } from '../visits/visit.ts';
+import { invalidContext, visitToPage } from '../visits/visits.ts';
+import type { Visits } from '../visits/visits.ts';
 
 /**
  * The one place that decides what comes next: a step judges its form and returns here, and no step knows another. Each method throws

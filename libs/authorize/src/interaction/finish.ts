@@ -2,17 +2,17 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { OAuthError, type ClientRedirect } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { Codes, IssuedCode } from '../authorization/codes.ts';
-import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '../authorization/request.ts';
-import type { CheckedRequest } from '../authorization/request.ts';
+import type { Codes, IssuedCode } from '../codes/codes.ts';
+import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '../request/request.ts';
+import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import type { TellOfSignIn } from './tell-of-sign-in.ts';
-import type { Policy } from './step.ts';
-import { isHintedUser } from './visit.ts';
-import { invalidContext } from './visits.ts';
-import type { StoredVisit, Visits } from './visits.ts';
+import type { Policy } from '../visits/step.ts';
+import { isHintedUser } from '../visits/visit.ts';
+import { invalidContext } from '../visits/visits.ts';
+import type { StoredVisit, Visits } from '../visits/visits.ts';
 
 /** A visit whose last step was taken. */
 export interface FinishedVisit extends StoredVisit {

@@ -2,13 +2,13 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { neededFactors, type ClientRedirect } from '@tessera/oauth';
 import type { Application, Tenant, User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
-import { checkRequest, isRefusal } from '../authorization/request.ts';
-import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/request.ts';
+import { checkRequest, isRefusal } from '../request/request.ts';
+import type { AskedRequest, CheckedRequest, Refusal } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import { isSensitive } from './sensitive.ts';
-import type { Policy } from './step.ts';
-import { invalidContext } from './visits.ts';
+import type { Policy } from '../visits/step.ts';
+import { invalidContext } from '../visits/visits.ts';
 
 /** The browser takes the response to the client. */
 export interface ToClient {

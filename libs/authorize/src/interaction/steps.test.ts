@@ -6,7 +6,7 @@ import { createWorld, newBrowserId, password, request } from '../testing/world.t
 import type { World } from '../testing/world.ts';
 import { codeOf, newPerson, redemption } from '../testing/visitor.ts';
 import type { Person } from '../testing/visitor.ts';
-import type { Step } from './step.ts';
+import type { Step } from '../visits/step.ts';
 
 /** A second factor for `acme-web`: the name of the person backwards. */
 const otp: Step = {

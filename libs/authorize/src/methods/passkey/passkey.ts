@@ -3,8 +3,8 @@ import type { Random } from '@tessera/kit';
 import { credentialOf, hasTwoFactors, resistsPhishing } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
-import type { Step, Verified } from '../../interaction/step.ts';
-import { passkeyMethod, type LimitGuesses } from '../guess-limits.ts';
+import type { Step, Verified } from '../../visits/step.ts';
+import { passkeyMethod, type LimitGuesses } from '../../limits/guess-limits.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 import type { PasskeyDomain } from './passkey-domain.ts';
 

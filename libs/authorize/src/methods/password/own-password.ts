@@ -3,8 +3,8 @@ import type { DirectoryService, ReplacePasswordResponse } from '@tessera/proto-g
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
-import { passwordSince } from '../guess-limits.ts';
-import type { LimitGuesses } from '../guess-limits.ts';
+import { passwordSince } from '../../limits/guess-limits.ts';
+import type { LimitGuesses } from '../../limits/guess-limits.ts';
 import { isPossible, longestPassword } from './password.ts';
 
 /** What came of a change. `wrong`: the present password, or too many attempts. `refused`: the new one, with the end of a sentence. */

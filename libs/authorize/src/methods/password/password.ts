@@ -3,9 +3,9 @@ import type { Client } from '@tessera/rpc';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Step, Verified } from '../../interaction/step.ts';
-import { longestIdentifier, passwordSince } from '../guess-limits.ts';
-import type { Guess, Guessed, LimitGuesses } from '../guess-limits.ts';
+import type { Step, Verified } from '../../visits/step.ts';
+import { longestIdentifier, passwordSince } from '../../limits/guess-limits.ts';
+import type { Guess, Guessed, LimitGuesses } from '../../limits/guess-limits.ts';
 
 /** A giant password is never hashed (CVE-2023-38492). */
 export const longestPassword = 1024;

@@ -1,8 +1,8 @@
 import { opaqueValue, type Random } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
-import type { Step } from '../../interaction/step.ts';
-import { invalidContext } from '../../interaction/visits.ts';
+import type { Step } from '../../visits/step.ts';
+import { invalidContext } from '../../visits/visits.ts';
 import { otpMethods } from './one-time-code.ts';
 import { enrolling } from './totp-enrolment.ts';
 

@@ -3,10 +3,10 @@ import { hasTwoFactors } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Policy, Step, StepResult, Verified } from '../../interaction/step.ts';
+import type { Policy, Step, StepResult, Verified } from '../../visits/step.ts';
 import type { Visit } from '../../store/store.ts';
-import { codeFactor, factorSince } from '../guess-limits.ts';
-import type { LimitGuesses } from '../guess-limits.ts';
+import { codeFactor, factorSince } from '../../limits/guess-limits.ts';
+import type { LimitGuesses } from '../../limits/guess-limits.ts';
 
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
 export const otpMethods = ['otp', 'mfa'] as const;

@@ -1,4 +1,4 @@
-import type { Step } from '../../interaction/step.ts';
+import type { Step } from '../../visits/step.ts';
 import { createTakeCode } from './one-time-code.ts';
 
 /**

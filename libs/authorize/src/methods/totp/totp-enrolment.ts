@@ -2,8 +2,8 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { hasTwoFactors } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
-import { invalidContext } from '../../interaction/visits.ts';
-import type { Step } from '../../interaction/step.ts';
+import { invalidContext } from '../../visits/visits.ts';
+import type { Step } from '../../visits/step.ts';
 import type { KnownPerson, Visit } from '../../store/store.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { AuditBatch } from '@tessera/audit';
 import { originOf } from '../../audit.ts';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Policy } from '../../interaction/step.ts';
+import type { Policy } from '../../visits/step.ts';
 import type { Session } from '../../store/store.ts';
 import type { RefusedSignIn } from './provider-refusals.ts';
 

@@ -3,7 +3,7 @@ import { providerAnswerUri } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Fields } from '../../interaction/step.ts';
+import type { Fields } from '../../visits/step.ts';
 import type { Departure, Visit } from '../../store/store.ts';
 import { lacksClaims } from './claims-of-person.ts';
 import { departureOf, newTicket, stateOf, ticketOfDeparture, type Ticket } from './departure.ts';

@@ -3,14 +3,14 @@ import type { Random } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
-import type { Fields, Policy, Step, StepResult } from '../../interaction/step.ts';
+import type { Fields, Policy, Step, StepResult } from '../../visits/step.ts';
 import type { Visit } from '../../store/store.ts';
 import { mappedOf, methodsOf, personOf } from './claims-of-person.ts';
 import { NoAccountError, refusalOf } from './provider-refusals.ts';
 import { askedBy } from './provider-request.ts';
 import type { ProviderAnswer } from './provider.ts';
 import { domainOf } from './tenant-providers.ts';
-import { upstreamSessionOf } from '../../sessions/upstream/upstream-session.ts';
+import { upstreamSessionOf } from './upstream-session.ts';
 import type { Upstream } from './upstream.ts';
 
 /** The gateway keeps a few fields. */

@@ -171,7 +171,7 @@ export const defects: readonly Defect[] = [
     found: 'a redirect URI is used',
     edits: [
       {
-        file: 'libs/authorize/src/authorization/request.ts',
+        file: 'libs/authorize/src/request/request.ts',
         text: 'if (!matchesRegistered(settled(draft.record).application.redirectUris, settled(draft.form).redirectUri)) {',
         replacement: "if (!settled(draft.form).redirectUri.endsWith('/callback')) {",
       },
@@ -235,7 +235,7 @@ export const defects: readonly Defect[] = [
     found: 'an ID token leads',
     edits: [
       {
-        file: 'libs/authorize/src/sessions/end-session.ts',
+        file: 'libs/authorize/src/logout/end-session.ts',
         text: "if (asked !== '' && matchesRegistered(logoutRedirectUris, asked))",
         replacement: "if (asked.endsWith('/goodbye'))",
       },

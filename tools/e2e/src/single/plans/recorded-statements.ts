@@ -13,7 +13,7 @@ const storeTests = [
   'libs/token/src/store/',
   'libs/authorize/src/store/store.postgres.test.ts',
   'libs/authorize/src/store/upstream-sessions.test.ts',
-  'libs/authorize/src/sessions/upstream/',
+  'libs/authorize/src/logout/provider-logout.test.ts',
   'libs/authorize/src/account/',
   'libs/authorize/src/consent/',
   'libs/authorize/src/methods/upstream/',

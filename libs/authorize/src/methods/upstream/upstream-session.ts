@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '@tessera/kit';
 import type { UpstreamSession } from '../../store/store.ts';
-import type { ProviderAnswer } from '../../methods/upstream/provider.ts';
+import type { ProviderAnswer } from './provider.ts';
 
 /** It goes with the visit and the session. */
 const longestIdToken = 4096;

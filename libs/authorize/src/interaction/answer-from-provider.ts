@@ -1,10 +1,10 @@
-import type { BrowserCall } from '../../browser-call.ts';
-import type { Dispatcher } from '../../interaction/dispatcher.ts';
-import type { Continued } from '../../interaction/next.ts';
-import type { Fields } from '../../interaction/step.ts';
-import { invalidContext, type Visits } from '../../interaction/visits.ts';
-import type { Departure, Visit } from '../../store/store.ts';
-import { readState } from './departure.ts';
+import type { BrowserCall } from '../browser-call.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Continued } from './next.ts';
+import type { Fields } from '../visits/step.ts';
+import { invalidContext, type Visits } from '../visits/visits.ts';
+import type { Departure, Visit } from '../store/store.ts';
+import { readState } from '../methods/upstream/departure.ts';
 
 /** What a browser brings back, and to the address of which provider. */
 export interface BroughtBack {

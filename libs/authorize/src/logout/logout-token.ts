@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
-import { invalidAnswer } from '../../methods/upstream/provider-refusals.ts';
-import { sidOf } from './upstream-session.ts';
+import { invalidAnswer } from '../methods/upstream/provider-refusals.ts';
+import { sidOf } from '../methods/upstream/upstream-session.ts';
 
 /** What a logout token says is over. */
 export interface SaidOver {

@@ -1,4 +1,4 @@
-import type { CheckedRequest } from '../authorization/request.ts';
+import type { CheckedRequest } from '../request/request.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import type { StepResult, Verified } from './step.ts';
 

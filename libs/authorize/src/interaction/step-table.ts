@@ -1,18 +1,18 @@
 import type { AuditBatch } from '@tessera/audit';
 import type { Runtime } from '@tessera/process';
-import type { Step } from '../interaction/step.ts';
+import type { Step } from '../visits/step.ts';
 import { createConsentAudit } from '../consent/consent-audit.ts';
 import { createConsentStep } from '../consent/consent.ts';
 import { createConsentStore } from '../consent/consents.postgres.ts';
-import { createPasswordStep } from './password/password.ts';
-import { createPasskeyEnrolmentStep } from './passkey/passkey-enrolment.ts';
-import { createPasskeyDomain } from './passkey/passkey-domain.ts';
-import { createPasskeyStep } from './passkey/passkey.ts';
-import { createRecoveryCodesStep } from './totp/keep-recovery-codes.ts';
-import { createRecoveryCodeStep } from './totp/recovery-code.ts';
-import { createTotpEnrolmentStep } from './totp/totp-enrolment.ts';
-import { createTotpStep } from './totp/one-time-code.ts';
-import { createProviderStep } from './upstream/provider-step.ts';
+import { createPasswordStep } from '../methods/password/password.ts';
+import { createPasskeyEnrolmentStep } from '../methods/passkey/passkey-enrolment.ts';
+import { createPasskeyDomain } from '../methods/passkey/passkey-domain.ts';
+import { createPasskeyStep } from '../methods/passkey/passkey.ts';
+import { createRecoveryCodesStep } from '../methods/totp/keep-recovery-codes.ts';
+import { createRecoveryCodeStep } from '../methods/totp/recovery-code.ts';
+import { createTotpEnrolmentStep } from '../methods/totp/totp-enrolment.ts';
+import { createTotpStep } from '../methods/totp/one-time-code.ts';
+import { createProviderStep } from '../methods/upstream/provider-step.ts';
 
 /** What the steps work with. A step that keeps something makes its store, and its audit events, of these here. */
 type StepDeps = Parameters<typeof createPasswordStep>[0] &

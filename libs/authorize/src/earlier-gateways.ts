@@ -1,9 +1,9 @@
 import type { Handlers } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { browserCallOf, redirectOf, sessionOf } from '../messages.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import type { Continued, Next } from './next.ts';
+import { browserCallOf, redirectOf, sessionOf } from './messages.ts';
+import type { Dispatcher } from './interaction/dispatcher.ts';
+import type { Continued, Next } from './interaction/next.ts';
 
 type EarlierCalls = 'beginAuthorization' | 'signIn' | 'signInDirect';
 

@@ -3,17 +3,17 @@ import { OAuthError, temporarilyUnavailable, waitingPhase } from '@tessera/oauth
 import type { RepeatedWarnings } from '@tessera/telemetry';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
-import type { BrowserCall } from '../../browser-call.ts';
-import type { ProviderAudit } from '../../methods/upstream/provider-audit.ts';
-import type { ProviderExchange } from '../../methods/upstream/provider-exchange.ts';
-import { ProviderUnreachableError } from '../../methods/upstream/provider-metadata.ts';
-import { invalidAnswer, refusalOf } from '../../methods/upstream/provider-refusals.ts';
-import { longestLogoutToken, withProvider, type Reach } from '../../methods/upstream/provider.ts';
-import { createUsedValues } from '../../methods/upstream/used-values.postgres.ts';
-import type { EndedSession, IdentifiedSession } from '../../store/store.ts';
-import type { Sessions } from '../sessions.ts';
+import type { BrowserCall } from '../browser-call.ts';
+import type { ProviderAudit } from '../methods/upstream/provider-audit.ts';
+import type { ProviderExchange } from '../methods/upstream/provider-exchange.ts';
+import { ProviderUnreachableError } from '../methods/upstream/provider-metadata.ts';
+import { invalidAnswer, refusalOf } from '../methods/upstream/provider-refusals.ts';
+import { longestLogoutToken, withProvider, type Reach } from '../methods/upstream/provider.ts';
+import { createUsedValues } from '../methods/upstream/used-values.postgres.ts';
+import type { EndedSession, IdentifiedSession } from '../store/store.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { saidOver } from './logout-token.ts';
-import { idTokenOf } from './upstream-session.ts';
+import { idTokenOf } from '../methods/upstream/upstream-session.ts';
 
 /** Where a provider sends the browser back after it signed out there, and what it brings. */
 export interface ProviderReturn {

@@ -15,8 +15,8 @@ import { create } from '@tessera/rpc';
 import { digest } from '../browser-call.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { AuthorizeAudit } from '../audit.ts';
-import { invalidContext } from '../interaction/visits.ts';
-import type { CheckedRequest } from './request.ts';
+import { invalidContext } from '../visits/visits.ts';
+import type { CheckedRequest } from '../request/request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
 import type { CodeStore, Session, SessionStore } from '../store/store.ts';
 

@@ -2,8 +2,8 @@ import { logoutLocation, matchesRegistered } from '@tessera/oauth';
 import { isServedAt, type DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { BrowserCall } from '../browser-call.ts';
-import type { Sessions } from './sessions.ts';
-import type { ProviderReturn, SignOutAtProvider } from './upstream/provider-logout.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { ProviderReturn, SignOutAtProvider } from './provider-logout.ts';
 
 /** A request to sign out (contract GET /logout, OIDC RP-Initiated Logout §2); empty where a parameter is absent. */
 export interface LogoutRequest {

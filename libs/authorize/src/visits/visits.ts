@@ -5,8 +5,8 @@ import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { digest } from '../browser-call.ts';
 import type { Browser } from '../browser-call.ts';
-import type { CheckedRequest } from '../authorization/request.ts';
-import { parametersToSave } from '../authorization/request.ts';
+import type { CheckedRequest } from '../request/request.ts';
+import { parametersToSave } from '../request/request.ts';
 import type { AnsweredVisit, Purpose, Visit, VisitStore } from '../store/store.ts';
 import type { Policy } from './step.ts';
 

@@ -1,6 +1,6 @@
 import { hasNeededFactors, temporarilyUnavailable, type NeededFactors } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
-import type { CheckedRequest } from '../authorization/request.ts';
+import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Departure, KnownPerson, UpstreamSession, Visit } from '../store/store.ts';
 

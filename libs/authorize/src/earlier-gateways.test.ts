@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, password, request } from '../testing/world.ts';
-import type { World } from '../testing/world.ts';
-import { codeOf, newPerson, redemption } from '../testing/visitor.ts';
-import type { Person } from '../testing/visitor.ts';
+import { createWorld, password, request } from './testing/world.ts';
+import type { World } from './testing/world.ts';
+import { codeOf, newPerson, redemption } from './testing/visitor.ts';
+import type { Person } from './testing/visitor.ts';
 
 /** Compatibility until 0.3: what a gateway of version 0.1 calls. */
 

@@ -1,9 +1,9 @@
 import type { OAuthError } from '@tessera/oauth';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startFakeProvider, type FakeProvider } from '../../testing/fake-provider.ts';
-import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
-import { createWorld, issuer, request, type World } from '../../testing/world.ts';
+import { startFakeProvider, type FakeProvider } from '../testing/fake-provider.ts';
+import { codeOf, newPerson, redemption, type Person } from '../testing/visitor.ts';
+import { createWorld, issuer, request, type World } from '../testing/world.ts';
 
 let world: World;
 let corp: FakeProvider;
