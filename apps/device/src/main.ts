@@ -3,7 +3,7 @@
  *
  *     gateway, token ══gRPC══> device ─┬─> directory
  *                                      ├─> Postgres `device`, Redis `device:*`
- *                                      └─> HTTPS: webhooks of tenants, clients that are pinged or pushed to
+ *                                      └─> HTTPS: webhooks of tenants, clients that are pinged
  */
 import { buildDevice, deviceConfig, migrations } from '@tessera/device';
 import { runService } from '@tessera/process';

@@ -13,7 +13,7 @@ const internalFailurePauseSeconds = 2;
 
 const attempts = metrics.counter({
   name: 'tessera_deliveries_total',
-  help: 'Attempts to notify clients, notification systems and people, by mode: ping, push, prompt, logout or mail.',
+  help: 'Attempts to notify clients, notification systems and people, by mode: ping, prompt, logout or mail.',
   labels: ['mode', 'outcome'],
 });
 

@@ -5,8 +5,6 @@
  *     device, token ─> worker   claims due rows, within bounds per application and process
  *                        └─> deliver (of the service) ─> attempt   done, again later, or given up
  *                                                          └─> send (of outbound) ──> HTTPS to the client
- *     wake-up ─> worker   something became due
  */
 export { attempt, type Attempted, type RetryRules } from './attempt.ts';
-export { WakeUpSignal } from './wake-up.ts';
 export { leaseSeconds, startWorker, type Due, type Worker } from './worker.ts';

@@ -37,7 +37,7 @@ export const deviceConfig = z.object({
   TESSERA_DEVICE_HMAC_KEY: secret(32).optional(),
   /**
    * Signs notifications and decision links, and encrypts pending deliveries. Without it neither the approval channel
-   * `webhook` nor the delivery modes `ping` and `push` are offered.
+   * `webhook` nor the delivery mode `ping` is offered.
    */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),
   TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivateSetting,

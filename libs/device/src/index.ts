@@ -7,7 +7,7 @@
  *     gateway ─┐            ┌─> start/ ─> device-authorization/, backchannel/   starts of both flows ──> Redis
  *     token ───┴─> service ─┼─> approval/   decisions of users, or of admin for them ──> Postgres, together with a delivery
  *                           └─> polling/    token asks what was decided, and takes it once
- *                 delivery/ ──> prompts (webhook/), pings and pushes over HTTPS; token issues what is pushed
+ *                 delivery/ ──> prompts (webhook/) and pings over HTTPS
  *     every start, approval and redemption asks directory for application and user
  */
 export { buildDevice, migrations } from './wiring.ts';

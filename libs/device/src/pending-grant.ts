@@ -20,16 +20,13 @@ export interface GrantRequest {
   readonly bindingMessage: string;
   /** Whether the client authenticated when it started the request. */
   readonly authenticated: boolean;
-  /** Absent if the client polls. */
+  /** Absent if the client only polls. */
   readonly delivery?: RequestedDelivery | undefined;
 }
 
-/** How clients get their tokens besides `poll` (CIBA Core §5). */
-export type DeliveryMode = 'ping' | 'push';
-
-/** The delivery that the client of a backchannel request gets. Redis and Postgres store these fields under these names. */
+/** The delivery that the client of a backchannel request gets (CIBA Core §5). Redis stores these fields under these names. */
 export interface RequestedDelivery {
-  readonly mode: DeliveryMode;
+  readonly mode: 'ping';
   /** The auth_req_id and the client_notification_token, encrypted for the request. */
   readonly sealed: string;
 }

@@ -10,13 +10,10 @@ import type {
   ClientCredentials,
   DeviceAuthorizationService,
   PollRequest,
-  PushedTokens,
 } from '@tessera/proto-gen/device';
 import type { Approvals, DecisionRequest } from './approval/approval.ts';
 import type { BackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
 import type { DeviceAuthorizations } from './device-authorization/device-authorization.ts';
-import type { TokenResponse } from './delivery/callback.ts';
-import type { PushTask, Pushes } from './delivery/pushes.ts';
 import type { Polling } from './polling/polling.ts';
 import type { StartRequest } from './start/client-admission.ts';
 import type { GrantKind, Owner } from './pending-grant.ts';
@@ -26,7 +23,6 @@ export interface DeviceDeps {
   readonly backchannels: BackchannelAuthentications;
   readonly approvals: Approvals;
   readonly polling: Polling;
-  readonly pushes: Pushes;
   /** The supported token delivery modes (CIBA Core §5). */
   readonly deliveryModes: readonly string[];
 }
@@ -44,7 +40,7 @@ export function deviceHandlers(deps: DeviceDeps): Handlers<typeof DeviceAuthoriz
 }
 
 export function backchannelHandlers(deps: DeviceDeps): Handlers<typeof BackchannelAuthenticationService> {
-  const { backchannels, pushes } = deps;
+  const { backchannels } = deps;
   return {
     startBackchannelAuthentication(request, call) {
       const { loginHint, bindingMessage, requestedExpiry, clientNotificationToken } = request;
@@ -62,41 +58,6 @@ export function backchannelHandlers(deps: DeviceDeps): Handlers<typeof Backchann
     decideBackchannelAuthentication: (request, call) => decide(deps, 'auth_req_id', request, call),
     pollBackchannelAuthentication: (request) => poll(deps, 'auth_req_id', request),
     getDeliveryModes: () => ({ modes: [...deps.deliveryModes] }),
-    watchPushes: (_request, { signal }) => pushes.watch(signal),
-    async takePushes({ limit }) {
-      return { pushes: (await pushes.take(limit)).map(pushMessage) };
-    },
-    async finishPush({ deliveryId, attempt, tokens }) {
-      await pushes.finish({ deliveryId, claim: attempt }, tokens && tokenResponse(tokens));
-      return {};
-    },
-  };
-}
-
-function pushMessage(push: PushTask) {
-  const { deliveryId, claim, authReqId, clientId, tenantId, grant, trail, remainingSeconds } = push;
-  return {
-    deliveryId,
-    attempt: claim,
-    authReqId,
-    clientId,
-    tenantId,
-    grant: flatGrant(grant),
-    userGrant: grant,
-    ended: remainingSeconds <= 0,
-    ...trail,
-  };
-}
-
-function tokenResponse(tokens: PushedTokens): TokenResponse {
-  const { refreshToken } = tokens;
-  return {
-    access_token: tokens.accessToken,
-    token_type: 'Bearer',
-    expires_in: tokens.expiresIn,
-    scope: tokens.scope,
-    ...(refreshToken !== '' && { refresh_token: refreshToken }),
-    id_token: tokens.idToken,
   };
 }
 

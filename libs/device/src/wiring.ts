@@ -1,6 +1,7 @@
 import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { createSend } from '@tessera/outbound';
 import { createLimiter, startPurge } from '@tessera/stores';
+import { limitRepeats } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
@@ -19,7 +20,6 @@ import { createBackchannelAuthentications } from './backchannel/backchannel-auth
 import type { DeviceConfig } from './config.ts';
 import { createCallbackEncryption } from './delivery/callback.ts';
 import { startDeliveries } from './delivery/deliveries.ts';
-import { createPushes, noPushes } from './delivery/pushes.ts';
 import { createEncryption } from './delivery/encryption.ts';
 import type { DeliveryStore } from './delivery/delivery-store.ts';
 import { createDeliveryStore } from './delivery/delivery-store.postgres.ts';
@@ -114,6 +114,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     requireConfidential: isStrict,
     requireOpenid: isStrict,
     encryption: notifications?.encryption,
+    warnings: limitRepeats(log),
   });
   const approvals = createApprovals({
     store,
@@ -133,8 +134,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     backchannels,
     approvals,
     polling: createPolling({ store, decisions, secrets }),
-    pushes: notifications?.pushes ?? noPushes,
-    deliveryModes: notifications === undefined ? ['poll'] : ['poll', 'ping', 'push'],
+    deliveryModes: notifications === undefined ? ['poll'] : ['poll', 'ping'],
   };
   const built: BuiltService = {
     name: 'device',
@@ -157,7 +157,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
   return refuseWhileClockIsWrong(built, runtime);
 }
 
-/** Without a key nothing can be signed or encrypted: neither the webhook nor the delivery modes are offered. */
+/** Without a key nothing can be signed or encrypted: neither the webhook nor pings are offered. */
 function startNotifications(
   { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate }: DeviceConfig,
   deps: {
@@ -179,7 +179,6 @@ function startNotifications(
     webhook: createWebhookExperience({ keys, runtime, store, wake: () => deliveries.wake() }),
     encryption,
     deliveries,
-    pushes: createPushes({ store, encryption, deliveries }),
   };
 }
 

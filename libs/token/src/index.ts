@@ -11,7 +11,7 @@
  *     admin, operator ────┼─> impact/   what a change would end ──> own store/, authorize, device
  *                         ├─> revocation/   revoke, and the stream of revocations
  *     services, Envoy ────┴─> introspection/ ─> verification/   signature and claims ──> public keys
- *     push/, logout/ ──> fetch from device and authorize, sign and send
+ *     logout/ ──> fetches notices from authorize, signs and sends them
  */
 export { buildToken, migrations } from './wiring.ts';
 export type { TokenPeers } from './wiring.ts';

@@ -23,8 +23,6 @@ import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { createFamilyCount } from './impact/count-families.ts';
 import { grantCalls } from './revocation/grant-calls.ts';
 import { createRevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
-import { issuePushedTokens } from './push/issue-pushed-tokens.ts';
-import { startPushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceDeps } from './service.ts';
 import { startLogoutNotices } from './logout/notice-worker.ts';
@@ -48,7 +46,7 @@ export interface TokenPeers {
   };
 }
 
-/** Builds the token service: all of its wiring. Starts its purges and the push worker; `close` stops them. */
+/** Builds the token service: all of its wiring. Starts its purges and the worker of logout notices; `close` stops them. */
 export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runtime): BuiltService {
   const { database, redis, clock, log } = runtime;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
@@ -127,16 +125,6 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,
     idTokenSeconds: config.TESSERA_ID_TOKEN_TTL,
   };
-  const pushWorker =
-    peers.device &&
-    startPushWorker({
-      backchannel: peers.device.backchannel,
-      async issue(push) {
-        runtime.requireClock();
-        return issuePushedTokens({ ...deps, oneTime, runtime }, push);
-      },
-      runtime,
-    });
   const send = createSend({ allowPrivate: config.TESSERA_WEBHOOK_ALLOW_PRIVATE });
   const logoutNotices = startLogoutNotices({ ...deps, authorize: peers.authorize, send, runtime });
   const bearer = bearerAuthentication(deps);
@@ -154,7 +142,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       await revokedAccessTokens.ready();
     },
     async close() {
-      await Promise.all([pushWorker?.close(), logoutNotices.close()]);
+      await logoutNotices.close();
       await revokedAccessTokens.close();
       await Promise.all([directory, revocationFeed, ...purges, audit].map((each) => each.close()));
     },

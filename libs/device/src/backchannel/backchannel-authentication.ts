@@ -4,11 +4,12 @@ import type { CallContext, Client } from '@tessera/rpc';
 import { normalizeStart, type Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
+import type { RepeatedWarnings } from '@tessera/telemetry';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
 import type { ApprovalChannels, ApprovalChannel } from '../approval/approval-channel.ts';
 import type { DeviceAudit, Unprompted } from '../audit.ts';
 import type { CallbackEncryption } from '../delivery/callback.ts';
-import { requestedMode } from './delivery-mode.ts';
+import { isPinged } from './delivery-mode.ts';
 import { digest, reference } from '../digest.ts';
 import { count, separately } from '../limits.ts';
 import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
@@ -16,7 +17,6 @@ import { requestDetails, type RequestDetails } from '../approval/request-details
 import type { PollSecrets } from '../polling/poll-secret.ts';
 import type { AdmittedClient, ClientAdmission, StartRequest } from '../start/client-admission.ts';
 import type { GrantStore, NewGrant } from '../store/grant-store.ts';
-import type { DeliveryMode } from '../pending-grant.ts';
 
 export interface BackchannelRequest extends StartRequest {
   /** User name, e-mail address or phone number. */
@@ -32,7 +32,6 @@ export interface BackchannelRequest extends StartRequest {
 export interface StartedBackchannel {
   readonly authReqId: string;
   readonly expiresIn: number;
-  /** 0 where the client may not poll (CIBA Core §7.3). */
   readonly interval: number;
 }
 
@@ -69,6 +68,7 @@ interface BackchannelDeps {
   readonly requireOpenid: boolean;
   /** Absent if clients can only poll. */
   readonly encryption: CallbackEncryption | undefined;
+  readonly warnings: RepeatedWarnings;
 }
 
 /** The maximum, whatever an application is configured with. */
@@ -115,7 +115,8 @@ async function start(
   const { clientId, tenantId, lifetimes } = client.application;
   const channel = requireChannel(deps, client);
   checkParameters(request, deps.requireOpenid);
-  const mode = requestedMode(client, request, encryption !== undefined);
+  warnOfPush(client, deps);
+  const pinged = isPinged(client, request, encryption !== undefined);
   const intervalSeconds = lifetimes?.pollInterval || deps.intervalSeconds;
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
   const options = {
@@ -129,9 +130,7 @@ async function start(
     secrets,
   });
   const grant =
-    mode === undefined || encryption === undefined
-      ? polled
-      : withDelivery(polled, { mode, encryption, secret, request });
+    pinged && encryption !== undefined ? withPing(polled, { encryption, secret, request }) : polled;
   // By hint, not by user: the limit must not reveal which users exist.
   const hint = digest(`${tenantId}\0${comparable(request.loginHint)}`);
   await count(limiter, separately(hintLimit, client.authenticated), hint, (rule) =>
@@ -141,24 +140,31 @@ async function start(
   return {
     authReqId: secret,
     expiresIn: Math.floor(options.lifetimeSeconds),
-    interval: mode === 'push' ? 0 : wholeSeconds(intervalSeconds),
+    interval: wholeSeconds(intervalSeconds),
   };
 }
 
-/** The request with the encrypted values that its callback needs. */
-function withDelivery(
+/** Compatibility until 0.3: version 0.1 stored applications with `delivery: push`. They poll. */
+function warnOfPush({ application }: AdmittedClient, { warnings }: Pick<BackchannelDeps, 'warnings'>): void {
+  if (application.ciba?.delivery !== 'push') return;
+  const { tenantId, clientId } = application;
+  const message = 'CIBA push is gone: the application has to poll. Declare delivery ping or poll for it.';
+  warnings.warn(`push ${clientId}`, { event: 'ciba.push_gone', tenantId, clientId }, message);
+}
+
+/** The request with the encrypted values that its ping needs. */
+function withPing(
   grant: NewGrant,
   asked: {
-    readonly mode: DeliveryMode;
     readonly encryption: CallbackEncryption;
     readonly secret: string;
     readonly request: BackchannelRequest;
   },
 ): NewGrant {
-  const { mode, encryption, secret: authReqId, request } = asked;
+  const { encryption, secret: authReqId, request } = asked;
   const started = { authReqId, notificationToken: request.clientNotificationToken };
   const sealed = encryption.encryptStart(grant.request.requestId, started);
-  return { ...grant, request: { ...grant.request, delivery: { mode, sealed } } };
+  return { ...grant, request: { ...grant.request, delivery: { mode: 'ping', sealed } } };
 }
 
 /** Stores the request for the person, or for no user; the client sees no difference. */

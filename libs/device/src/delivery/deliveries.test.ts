@@ -5,15 +5,14 @@ import { metrics } from '@tessera/telemetry';
 import { Secret, systemRandom } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
-import { ApplicationType, Status } from '@tessera/proto-gen/directory';
-import { eventually, startReceiver, type Receiver } from '@tessera/test-kit';
+import { Status } from '@tessera/proto-gen/directory';
+import { eventually, silentLog, startReceiver, type Receiver } from '@tessera/test-kit';
 import {
   codeOf,
   createWorld,
   decideBackchannel,
   hashOf,
   newPerson,
-  pollBackchannel,
   startBackchannel,
   waitingFor,
   type World,
@@ -29,7 +28,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   world = await createWorld({ config });
   await tell('acme-bank', 'ping');
-  await tell('acme-box', 'push');
+  await tell('acme-box', 'ping');
 });
 afterAll(async () => {
   await world.service.close();
@@ -68,15 +67,6 @@ async function callbacks(count = 1) {
   await receiver.gotAll(count);
   return notifications();
 }
-
-const takePushes = async (limit = 10) => (await world.polls.backchannel.takePushes({ limit })).pushes;
-const tokens = {
-  accessToken: 'an-access-token',
-  expiresIn: 600,
-  scope: 'openid',
-  refreshToken: 'tr_a-refresh-token',
-  idToken: 'an-id-token',
-};
 
 describe('notifying a client of a decision by ping (CIBA Core §10.2)', () => {
   it.each([Decision.APPROVE, Decision.DENY])(
@@ -178,80 +168,11 @@ describe('notifying a client of a decision by ping (CIBA Core §10.2)', () => {
     await ended();
     expect(notifications().map(({ body }) => body['auth_req_id'])).toEqual([authReqId]);
   });
-});
 
-describe('notifying a client of a decision by push (CIBA Core §10.3)', () => {
-  it('hands an approval to the token service only, and posts its token response', async () => {
-    const { authReqId, interval, who, decide, ended, authorization, poll } = await start('acme-box');
-    expect(interval).toBe(0);
-    expect(await codeOf(poll())).toBe('unauthorized_client');
-    expect(await codeOf(pollBackchannel(world, authReqId, 'acme-bank'))).toBe('invalid_grant');
-    await decide();
-    const [push, ...others] = await takePushes();
-    expect(others).toEqual([]);
-    expect(push).toMatchObject({
-      attempt: 1,
-      authReqId,
-      clientId: 'acme-box',
-      tenantId: 'acme',
-      ended: false,
-    });
-    expect(push?.grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
-    expect(await takePushes()).toEqual([]);
-    const { deliveryId = '', attempt = 0 } = push ?? {};
-    await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
-    const body = {
-      auth_req_id: authReqId,
-      access_token: tokens.accessToken,
-      token_type: 'Bearer',
-      expires_in: 600,
-      scope: 'openid',
-      refresh_token: tokens.refreshToken,
-      id_token: tokens.idToken,
-    };
-    expect(await callbacks()).toEqual([{ authorization, type: 'application/json', body }]);
-    expect(await ended()).toMatchObject([{ reason: null, record: { details: { delivery: 'push' } } }]);
-    const again = world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
-    await expect(again).rejects.toThrow('taken by another process');
-  });
-
-  it.each([
-    ['a refusal', Decision.DENY, 'access_denied'],
-    ['a failure to issue the tokens', Decision.APPROVE, 'transaction_failed'],
-  ])('posts an error after %s (CIBA Core §12)', async (_what, decision, error) => {
-    const { authReqId, decide, authorization } = await start('acme-box');
-    await decide(decision);
-    for (const { deliveryId, attempt } of await takePushes()) {
-      await world.polls.backchannel.finishPush({ deliveryId, attempt });
-    }
-    const [callback] = await callbacks();
-    expect(callback).toMatchObject({ authorization, body: { auth_req_id: authReqId, error } });
-    expect(callback?.body).not.toHaveProperty('access_token');
-  });
-
-  it('has tokens revoked if the client rejects the push, and sends transaction_failed (CIBA Core §12)', async () => {
-    const { authReqId, decide, who } = await start('acme-box');
-    await decide();
-    receiver.answer(401);
-    const [push] = await takePushes();
-    const { deliveryId = '', attempt = 0 } = push ?? {};
-    await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
-    await world.audited('ciba.notified', { subject: who.userId });
-    const [over] = await takePushes();
-    expect(over).toMatchObject({ deliveryId, authReqId, ended: true });
-    await world.polls.backchannel.finishPush({ deliveryId, attempt: over?.attempt ?? 0 });
-    const rows = await world.audited('ciba.notified', { subject: who.userId }, 2);
-    expect(rows.map(({ reason }) => reason)).toEqual(['status_401', null]);
-    expect(notifications().map(({ body }) => body['error'])).toEqual([undefined, 'transaction_failed']);
-  });
-
-  it('stores auth_req_id, notification token and tokens only encrypted', async () => {
-    const { authReqId, decide, authorization, ended } = await start('acme-box');
-    await decide();
+  it('stores auth_req_id and notification token only encrypted', async () => {
+    const { authReqId, decide, authorization, ended } = await start('acme-bank');
     receiver.answer(503);
-    const [push] = await takePushes();
-    const { deliveryId = '', attempt = 0 } = push ?? {};
-    await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
+    await decide();
     await callbacks();
     const text = 'SELECT row_to_json(d)::text AS kept FROM device.delivery AS d';
     const { rows } = await world.database.query<{ kept: string }>({ name: 'test.kept', text });
@@ -261,36 +182,45 @@ describe('notifying a client of a decision by push (CIBA Core §10.3)', () => {
     );
     expect(record).toContain('sealed');
     for (const kept of [...rows.map((one) => one.kept), record]) {
-      for (const secret of [authReqId, authorization.slice(7), tokens.refreshToken, tokens.accessToken]) {
-        expect(kept).not.toContain(secret);
-      }
+      for (const secret of [authReqId, authorization.slice(7)]) expect(kept).not.toContain(secret);
     }
     await ended();
   });
+});
 
-  it('announces a pending push over the stream', async () => {
-    const stop = new AbortController();
-    const stream = world.polls.backchannel.watchPushes({}, { signal: stop.signal })[Symbol.asyncIterator]();
-    await stream.next();
-    const heard = stream.next();
-    const { decide } = await start('acme-box');
-    const before = Date.now();
-    await decide();
-    await heard;
-    expect(Date.now() - before).toBeLessThan(3_000);
-    stop.abort();
-    await expect(stream.next()).rejects.toThrow();
-    for (const { deliveryId, attempt } of await takePushes()) {
-      await world.polls.backchannel.finishPush({ deliveryId, attempt });
+describe('a client of version 0.1 that is to be pushed its tokens', () => {
+  it('polls for them, is sent nothing, and is named in the log', async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLog(), warn: (...line: unknown[]) => void lines.push(line) };
+    const warning = await createWorld({ beside: world, config, runtime: { log } });
+    await tell('acme-box', 'push');
+    for (let time = 0; time < 2; time += 1) {
+      const { interval, decide, poll } = await start('acme-box', warning);
+      expect(interval).toBe(5);
+      expect(await codeOf(poll())).toBe('authorization_pending');
+      await decide();
+      expect(await codeOf(poll())).toBe('no error');
     }
-    await callbacks();
+    expect(lines.filter((line) => JSON.stringify(line).includes('push_gone'))).toEqual([
+      [
+        { event: 'ciba.push_gone', tenantId: 'acme', clientId: 'acme-box' },
+        'CIBA push is gone: the application has to poll. Declare delivery ping or poll for it.',
+      ],
+    ]);
+    const rows = await world.database.query({ name: 'test.rows', text: 'SELECT FROM device.delivery' });
+    expect(rows.rowCount).toBe(0);
+    await tell('acme-box', 'ping');
+    await warning.service.close();
   });
 
-  it('refuses calls from the gateway', async () => {
-    await expect(world.backchannel.takePushes({ limit: 1 })).rejects.toThrow(/may not call/);
-    await expect(world.backchannel.finishPush({ deliveryId: 'x', attempt: 1 })).rejects.toThrow(
-      /may not call/,
-    );
+  it('polls for them too if a process of that version started the request', async () => {
+    const { authReqId, decide, poll } = await start('acme-bank');
+    const key = `device:grant:auth_req_id:${hashOf(authReqId)}`;
+    const data = String(await world.redis.call('HGET', key, 'data'));
+    await world.redis.call('HSET', key, 'delivery', 'push', 'data', data.replace('"ping"', '"push"'));
+    await decide();
+    expect(await codeOf(poll())).toBe('no error');
+    expect(notifications()).toEqual([]);
   });
 });
 
@@ -324,15 +254,6 @@ describe('notifying while Redis is unavailable (F1)', () => {
     };
   }
 
-  it('pushes at the first attempt, because a push does not need Redis', async () => {
-    const { alone, end } = await withoutRedis();
-    const { authReqId, decide, ended } = await start('acme-box', alone);
-    expect(await codeOf(decide(Decision.DENY))).toBe('temporarily_unavailable');
-    expect(await callbacks()).toMatchObject([{ body: { auth_req_id: authReqId, error: 'access_denied' } }]);
-    expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '1' } } }]);
-    await end();
-  });
-
   it('holds a ping until Redis is back, because its client polls, and counts no attempt', async () => {
     const { alone, missed, isBack, end } = await withoutRedis();
     const { decide, ended, poll } = await start('acme-bank', alone);
@@ -358,9 +279,7 @@ describe('requesting notification (CIBA Core §7.1)', () => {
     ['one that could add a header', 'a\r\nx: y'],
     ['one that is more than padding', '='],
   ])('requires a valid client_notification_token, not %s', async (_what, token) => {
-    for (const clientId of ['acme-bank', 'acme-box']) {
-      expect(await startWith(token, clientId)).toBe('invalid_request');
-    }
+    expect(await startWith(token)).toBe('invalid_request');
   });
 
   it.each(['a'.repeat(1024), '8d67dc78-7faa-4d41-aabd-67707b374255', 'aZ09-._~+/=='])(
@@ -373,31 +292,15 @@ describe('requesting notification (CIBA Core §7.1)', () => {
     expect(await startWith('a b', 'acme-hook')).toBe('no error');
   });
 
-  it('requires an authenticated client for push', async () => {
-    const ask = (difference: object) =>
-      codeOf(
-        startBackchannel(world, 'ada', {
-          clientId: 'acme-box',
-          clientNotificationToken: 'abc',
-          ...difference,
-        }),
-      );
-    expect(await ask({ clientSecret: '' })).toBe('invalid_client');
-    expect(await ask({})).toBe('no error');
-    const { type } = world.directory.applications.get('acme-tv') ?? {};
-    expect(type).toBe(ApplicationType.PUBLIC);
-    await tell('acme-tv', 'push');
-    expect(await ask({ clientId: 'acme-tv', clientSecret: '' })).toBe('invalid_client');
-  });
-
   it('is refused without TESSERA_WEBHOOK_KEY, and the delivery modes reflect that', async () => {
     const without = await createWorld({ beside: world });
-    for (const clientId of ['acme-bank', 'acme-box']) {
-      const started = startBackchannel(without, 'ada', { clientId, clientNotificationToken: 'abc' });
-      await expect(started).rejects.toThrow(/is not available/);
-    }
+    const started = startBackchannel(without, 'ada', {
+      clientId: 'acme-bank',
+      clientNotificationToken: 'abc',
+    });
+    await expect(started).rejects.toThrow(/is not available/);
     expect((await without.backchannel.getDeliveryModes({})).modes).toEqual(['poll']);
-    expect((await world.backchannel.getDeliveryModes({})).modes).toEqual(['poll', 'ping', 'push']);
+    expect((await world.backchannel.getDeliveryModes({})).modes).toEqual(['poll', 'ping']);
     await without.service.close();
   });
 });

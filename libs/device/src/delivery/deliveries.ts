@@ -1,4 +1,4 @@
-import { attempt, leaseSeconds, startWorker, WakeUpSignal } from '@tessera/delivery';
+import { attempt, leaseSeconds, startWorker } from '@tessera/delivery';
 import type { Worker } from '@tessera/delivery';
 import type { Message, Send } from '@tessera/outbound';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -14,14 +14,6 @@ import type { Decision } from '../pending-grant.ts';
 const rules = { delays: [1, 4, 15, 60], mostAttempts: 10 };
 const callMs = 3_000;
 
-/** Delivers decisions to clients (CIBA Core §10.2 and §10.3) and prompts to notification systems. */
-export interface Deliveries extends Worker {
-  /** Notified when there may be a push without its tokens. */
-  readonly pushes: WakeUpSignal;
-  /** Ends a claimed delivery, with its audit row; `reason` says why it failed. */
-  end(delivery: Delivery, reason: string | undefined): Promise<void>;
-}
-
 export interface DeliveryDeps {
   readonly store: DeliveryStore;
   readonly encryption: CallbackEncryption;
@@ -33,31 +25,19 @@ export interface DeliveryDeps {
   readonly log: Logger;
 }
 
-/** Starts delivering at once. Any number of processes may do so concurrently. */
-export function startDeliveries(deps: DeliveryDeps): Deliveries {
-  const { store, log } = deps;
-  const pushes = new WakeUpSignal();
-  const end: Deliveries['end'] = async (delivery, reason) => {
-    await store.finish(delivery, deps.audit.delivered(delivery, reason));
-  };
-  const worker = startWorker<Delivery>({
-    async claim(limit, skipped) {
-      const { due, pushesWait } = await store.claim(limit, leaseSeconds, skipped);
-      if (pushesWait) pushes.notify();
-      return due;
-    },
-    deliver: (delivery, closing) => deliverOnce(deps, delivery, closing, end),
-    log,
+/**
+ * Delivers pings to clients (CIBA Core §10.2) and prompts to notification systems, from now on. Any number of processes may do so
+ * concurrently.
+ */
+export function startDeliveries(deps: DeliveryDeps): Worker {
+  return startWorker<Delivery>({
+    claim: (limit, skipped) => deps.store.claim(limit, leaseSeconds, skipped),
+    deliver: (delivery, closing) => deliverOnce(deps, delivery, closing),
+    log: deps.log,
   });
-  return { ...worker, pushes, end };
 }
 
-async function deliverOnce(
-  deps: DeliveryDeps,
-  delivery: Delivery,
-  closing: AbortSignal,
-  end: Deliveries['end'],
-): Promise<void> {
+async function deliverOnce(deps: DeliveryDeps, delivery: Delivery, closing: AbortSignal): Promise<void> {
   const { store, send, log } = deps;
   if (delivery.userId === '') return void (await store.finish(delivery, undefined));
   const { mode, attempt: number, remainingSeconds } = delivery;
@@ -65,24 +45,18 @@ async function deliverOnce(
   const done = await attempt({ mode, number, remainingSeconds }, { messageOf, send, rules, log, closing });
   switch (done.next) {
     case 'delivered':
-      return end(delivery, undefined);
+      return end(deps, delivery);
     case 'failed':
-      return giveUp(deps, delivery, done.reason, end);
+      return end(deps, delivery, done.reason);
     case 'retry':
     case 'giveBack':
       return store[done.next](delivery, done.delaySeconds);
   }
 }
 
-/** Tokens that were sent without an acknowledgement must be revoked: their holder is unknown. */
-async function giveUp(
-  { store, audit }: DeliveryDeps,
-  delivery: Delivery,
-  reason: string,
-  end: Deliveries['end'],
-): Promise<void> {
-  if (delivery.sealedTokens === undefined) return end(delivery, reason);
-  await store.withdraw(delivery, audit.delivered(delivery, reason));
+/** `reason` says why it failed. */
+async function end({ store, audit }: DeliveryDeps, delivery: Delivery, reason?: string): Promise<void> {
+  await store.finish(delivery, audit.delivered(delivery, reason));
 }
 
 /**
@@ -90,7 +64,7 @@ async function giveUp(
  * reason why nothing is sent.
  */
 async function prepare(
-  { directory, encryption, promptMessage, grants, log }: DeliveryDeps,
+  { directory, encryption, promptMessage, grants }: DeliveryDeps,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<Message | string> {
@@ -102,14 +76,8 @@ async function prepare(
   if (delivery.mode === 'prompt') return promptMessage(delivery, client.application, call);
   const callback = callbackOf(delivery, encryption);
   if (callback === undefined) return 'unreadable';
-  // The deciding process may have died before it updated the store.
-  const settled = grants.settle({ kind: 'auth_req_id', hash: delivery.hash }, decisionOf(delivery));
-  // A pinged client polls at once, so it must see the decision. A push does not depend on the polled state.
-  if (delivery.mode === 'ping') await settled;
-  else
-    await settled.catch((error: unknown) =>
-      log.warn({ err: error }, 'cannot update the polled state of a decision'),
-    );
+  // The client polls at once and must see the decision, but the deciding process may have died before it updated the store.
+  await grants.settle({ kind: 'auth_req_id', hash: delivery.hash }, decisionOf(delivery));
   const url = client.application.ciba?.notificationEndpoint ?? '';
   return url === '' ? 'no_endpoint' : { url, ...callback };
 }

@@ -5,7 +5,7 @@ import type { Database } from '@tessera/stores';
 import { createDecisionStore } from '../store/decision-store.postgres.ts';
 import { newDecision, row } from '../testing/new-decision.ts';
 import { createDeliveryStore } from './delivery-store.postgres.ts';
-import type { Delivery, TakenPush } from './delivery-store.ts';
+import type { Delivery } from './delivery-store.ts';
 import type { NewDecision } from '../store/decision-store.ts';
 
 /** What every store of deliveries must do. */
@@ -23,11 +23,10 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
     });
 
     it('is written in one commit with the first decision, and not with a later one', async () => {
-      const decision = await decide(newDecision('ping', 'denied'));
-      const late = newDecision('ping', 'approved');
+      const decision = await decide(newDecision('denied'));
+      const late = newDecision('approved');
       await decide({ ...late, request: decision.request });
-      const { due, pushesWait } = await (await store()).claim(10, 20);
-      expect(pushesWait).toBe(false);
+      const due = await (await store()).claim(10, 20);
       expect(due).toHaveLength(1);
       const { tenantId, clientId, hash: digest, requestId } = decision.request;
       expect(due[0]).toMatchObject({
@@ -41,188 +40,133 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
         requestId,
         userId: 'ada',
         sealed: 'sealed',
-        sealedTokens: undefined,
         trail: { requestId: 'call-1', ipAddress: '192.0.2.7' },
       });
       expect(due[0]?.remainingSeconds).toBeGreaterThan(290);
     });
 
     it('is not written if the client polls or the decision fails', async () => {
-      await decide({ ...newDecision('ping', 'approved'), delivery: undefined });
+      await decide({ ...newDecision('approved'), delivery: undefined });
       const audit = { ...row(), record: 'no JSON' };
       const decisions = createDecisionStore(await open());
-      await expect(decisions.decide(newDecision('ping', 'approved'), audit)).rejects.toThrow();
-      expect((await (await store()).claim(10, 20)).due).toEqual([]);
+      await expect(decisions.decide(newDecision('approved'), audit)).rejects.toThrow();
+      expect(await (await store()).claim(10, 20)).toEqual([]);
     });
 
     it('is claimed by exactly one of twenty concurrent claimants', async () => {
       for (let round = 0; round < 5; round += 1) {
-        await decide(newDecision('ping', 'approved'));
+        await decide(newDecision('approved'));
         const on = await store();
         const claims = await Promise.all(Array.from({ length: 20 }, () => on.claim(10, 20)));
-        expect(claims.flatMap(({ due }) => due)).toHaveLength(1);
+        expect(claims.flat()).toHaveLength(1);
       }
     });
 
     it('can be claimed again after the lease, and the first claim then has no effect', async () => {
-      await decide(newDecision('ping', 'approved'));
+      await decide(newDecision('approved'));
       const on = await store();
-      const [first] = (await on.claim(10, 0.2)).due as [Delivery];
-      expect((await on.claim(10, 20)).due).toEqual([]);
+      const [first] = (await on.claim(10, 0.2)) as [Delivery];
+      expect(await on.claim(10, 20)).toEqual([]);
       await pause(250);
-      const [second] = (await on.claim(10, 20)).due as [Delivery];
+      const [second] = (await on.claim(10, 20)) as [Delivery];
       expect(second).toMatchObject({ deliveryId: first.deliveryId, claim: 2, attempt: 2 });
       await on.retry(first, 0);
-      expect((await on.claim(10, 20)).due).toEqual([]);
+      expect(await on.claim(10, 20)).toEqual([]);
       expect(await on.finish(first, row())).toBe(false);
       await on.retry(second, 0);
-      const [third] = (await on.claim(10, 20)).due as [Delivery];
+      const [third] = (await on.claim(10, 20)) as [Delivery];
       expect(third.attempt).toBe(3);
     });
 
     it('is due again without a counted attempt when its claim is released; a void claim releases nothing', async () => {
-      await decide(newDecision('push', 'denied'));
+      await decide(newDecision('denied'));
       const on = await store();
-      const [first] = (await on.claim(10, 0)).due as [Delivery];
-      const [second] = (await on.claim(10, 20)).due as [Delivery];
+      const [first] = (await on.claim(10, 0)) as [Delivery];
+      const [second] = (await on.claim(10, 20)) as [Delivery];
       await on.giveBack(first, 0);
-      expect((await on.claim(10, 20)).due).toEqual([]);
+      expect(await on.claim(10, 20)).toEqual([]);
       await on.giveBack(second, 0.2);
-      expect((await on.claim(10, 20)).due).toEqual([]);
+      expect(await on.claim(10, 20)).toEqual([]);
       await pause(250);
-      const [third] = (await on.claim(10, 20)).due as [Delivery];
+      const [third] = (await on.claim(10, 20)) as [Delivery];
       expect(third).toMatchObject({ deliveryId: first.deliveryId, claim: 3, attempt: 2 });
       expect(await on.finish(first, row())).toBe(false);
       expect(await on.finish(third, row())).toBe(true);
     });
 
     it('is completed with its audit row, once', async () => {
-      await decide(newDecision('ping', 'approved'));
+      await decide(newDecision('approved'));
       const on = await store();
-      const [claimed] = (await on.claim(10, 0)).due as [Delivery];
+      const [claimed] = (await on.claim(10, 0)) as [Delivery];
       const audit = row();
       expect(await on.finish(claimed, audit)).toBe(true);
       expect(await on.finish(claimed, row())).toBe(false);
-      expect((await on.claim(10, 20)).due).toEqual([]);
+      expect(await on.claim(10, 20)).toEqual([]);
       const text = `SELECT count(*)::int AS n FROM device.audit_event WHERE event_id = '${audit.eventId}'`;
       expect((await query(text)).rows).toEqual([{ n: 1 }]);
     });
 
-    it('waits for the tokens of an approved push, which one process at a time may supply', async () => {
-      const decision = await decide(newDecision('push', 'approved'));
+    it('is left alone if a process of the previous version pushes tokens, and removed one day later', async () => {
       const on = await store();
-      expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: true });
-      const taken = (await Promise.all(Array.from({ length: 20 }, () => on.take(10, 20)))).flat();
-      expect(taken).toHaveLength(1);
-      const { scopes, resource, issuer } = decision.request;
-      const { userId, sessionId, authentication } = decision;
-      const [push] = taken;
-      if (push === undefined) throw new Error('nothing was taken');
-      expect(push).toMatchObject({
-        attempt: 1,
-        outcome: 'approved',
-        grant: { userId, sessionId, authentication, scopes, resource, issuer },
-      });
-      expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: false });
-      expect(await on.handOver({ ...push, claim: 2 }, 'theirs')).toBe(false);
-      expect(await on.handOver(push, 'tokens')).toBe(true);
-      expect(await on.handOver(push, 'others')).toBe(false);
-      expect(await on.take(10, 20)).toEqual([]);
-      expect((await on.claim(10, 20)).due).toMatchObject([
-        { attempt: 1, outcome: 'approved', sealedTokens: 'tokens' },
-      ]);
+      for (const awaitsTokens of [true, false]) {
+        await decide(newDecision('approved'));
+        await query(`UPDATE device.delivery SET mode = 'push', awaits_tokens = ${awaitsTokens}`);
+        expect(await on.claim(10, 20)).toEqual([]);
+        await query(`UPDATE device.delivery SET expires_at = now() - interval '25 hours'`);
+        expect(await on.purge(10)).toBe(1);
+      }
     });
 
-    it('is marked failed by the holder of the push if no tokens were supplied', async () => {
-      await decide(newDecision('push', 'approved'));
+    it('counts the attempts of processes of the previous version, and not those that they gave back', async () => {
+      await decide(newDecision('approved'));
       const on = await store();
-      const [first] = await on.take(10, 0.2);
-      await pause(250);
-      const [second] = await on.take(10, 20);
-      if (first === undefined || second === undefined) throw new Error('nothing was taken');
-      expect(await on.handOver(first, 'tokens')).toBe(false);
-      expect(await on.handOver(second, undefined)).toBe(true);
-      expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
-    });
-
-    it('hands a push out once more, as completed, if its tokens were rejected', async () => {
-      await decide(newDecision('push', 'approved'));
-      const on = await store();
-      const [taken] = await on.take(10, 20);
-      if (taken === undefined) throw new Error('nothing was taken');
-      await on.handOver(taken, 'tokens');
-      const [claimed] = (await on.claim(10, 20)).due as [Delivery];
-      const audit = row();
-      expect(await on.withdraw({ ...claimed, claim: claimed.claim + 1 }, row())).toBe(false);
-      expect(await on.withdraw(claimed, audit)).toBe(true);
-      expect(await on.withdraw(claimed, row())).toBe(false);
-      const text = `SELECT count(*)::int AS n FROM device.audit_event WHERE event_id = '${audit.eventId}'`;
-      expect((await query(text)).rows).toEqual([{ n: 1 }]);
-      const [again] = await on.take(10, 20);
-      expect(again).toMatchObject({ deliveryId: taken.deliveryId, attempt: 1, sealedTokens: undefined });
-      expect(again?.remainingSeconds).toBeLessThanOrEqual(0);
-      expect(again && (await on.handOver(again, undefined))).toBe(true);
-      expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
-    });
-
-    it('ignores a withdrawn claim, however late it reports', async () => {
-      await decide(newDecision('push', 'approved'));
-      const on = await store();
-      const [first] = (await on.take(10, 20)) as [TakenPush];
-      expect(await on.handOver(first, 'tokens')).toBe(true);
-      const [claimed] = (await on.claim(10, 20)).due as [Delivery];
-      expect(await on.withdraw(claimed, row())).toBe(true);
-      expect(await on.handOver(first, 'tokens')).toBe(false);
-      const [second] = (await on.take(10, 20)) as [TakenPush];
-      expect(await on.handOver(first, 'tokens')).toBe(false);
-      expect(await on.handOver(second, undefined)).toBe(true);
-      expect((await on.claim(10, 20)).due).toMatchObject([{ attempt: 1, outcome: 'failed' }]);
-    });
-
-    it('is due at once if a push was denied', async () => {
-      await decide(newDecision('push', 'denied'));
-      expect((await (await store()).claim(10, 20)).due).toMatchObject([{ mode: 'push', outcome: 'denied' }]);
+      const [first] = (await on.claim(10, 20)) as [Delivery];
+      await on.giveBack(first, 0);
+      const take = 'UPDATE device.delivery SET attempts = attempts + 1';
+      await query(take);
+      await query(take);
+      await query('UPDATE device.delivery SET due_at = now(), attempts = attempts - 1');
+      expect(await on.claim(10, 20)).toMatchObject([{ claim: 3, attempt: 2 }]);
     });
 
     it('leaves one minute to deliver a decision made in the last second', async () => {
-      await decide(newDecision('ping', 'approved', 1));
-      const [claimed] = (await (await store()).claim(10, 20)).due;
+      await decide(newDecision('approved', 1));
+      const [claimed] = await (await store()).claim(10, 20);
       expect(claimed?.remainingSeconds).toBeGreaterThan(50);
     });
 
     it('stores prompts and notifications, and removes them with or without an audit row', async () => {
       const on = await store();
-      const { request, delivery } = newDecision('ping', 'approved');
+      const { request, delivery } = newDecision('approved');
       const deliveryId = delivery?.deliveryId ?? '';
       const trail = { requestId: 'call-1', ipAddress: '192.0.2.7' };
       await on.addPrompt({ deliveryId, request, userId: '', trail, remainingSeconds: 30 });
-      const [prompt] = (await on.claim(10, 20)).due as [Delivery];
+      const [prompt] = (await on.claim(10, 20)) as [Delivery];
       const { tenantId, clientId, hash: digest, requestId } = request;
       expect(prompt).toMatchObject({ deliveryId, mode: 'prompt', outcome: 'pending', tenantId, clientId });
       expect(prompt).toMatchObject({ hash: digest, requestId, userId: '', trail });
       expect(prompt.remainingSeconds).toBeLessThan(31);
-      expect(await on.take(10, 20)).toEqual([]);
       expect(await on.finish({ ...prompt, claim: 2 }, undefined)).toBe(false);
       expect(await on.finish(prompt, undefined)).toBe(true);
       expect(await on.finish(prompt, undefined)).toBe(false);
     });
 
     it('returns at most the requested number, longest due first', async () => {
-      const first = await decide(newDecision('ping', 'approved'));
-      await decide(newDecision('ping', 'approved'));
-      const { due } = await (await store()).claim(1, 20);
+      const first = await decide(newDecision('approved'));
+      await decide(newDecision('approved'));
+      const due = await (await store()).claim(1, 20);
       expect(due.map(({ deliveryId }) => deliveryId)).toEqual([first.delivery?.deliveryId]);
     });
 
     it('skips the deliveries of excluded applications and returns those behind them', async () => {
       const of = async (clientId: string) => {
-        const decision = newDecision('ping', 'approved');
+        const decision = newDecision('approved');
         await decide({ ...decision, request: { ...decision.request, clientId } });
       };
       for (const clientId of ['bank', 'bank', 'desk', 'shop']) await of(clientId);
       const on = await store();
       const clientIds = async (left?: readonly string[]) =>
-        (await on.claim(10, 20, left)).due.map(({ clientId }) => clientId);
+        (await on.claim(10, 20, left)).map(({ clientId }) => clientId);
       expect(await clientIds(['bank', 'desk'])).toEqual(['shop']);
       expect(await clientIds(['bank'])).toEqual(['desk']);
       expect(await clientIds()).toEqual(['bank', 'bank']);
@@ -230,11 +174,11 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
 
     it('is removed one day after completion', async () => {
       const on = await store();
-      await decide(newDecision('push', 'approved'));
+      await decide(newDecision('approved'));
       expect(await on.purge(10)).toBe(0);
       await query(`UPDATE device.delivery SET expires_at = now() - interval '25 hours'`);
-      const [taken] = await on.take(10, 0);
-      expect(taken?.remainingSeconds).toBeLessThan(0);
+      const [claimed] = await on.claim(10, 0);
+      expect(claimed?.remainingSeconds).toBeLessThan(0);
       expect(await on.purge(10)).toBe(1);
     });
   });

@@ -1,6 +1,5 @@
 import type { AuditRow } from '@tessera/audit';
-import type { UserGrant } from '@tessera/proto-gen/oauth';
-import type { DeliveryMode, GrantRequest, RequestedDelivery, Trail } from '../pending-grant.ts';
+import type { GrantRequest, RequestedDelivery, Trail } from '../pending-grant.ts';
 
 /** A delivery that is written with a decision and takes its other fields from it. */
 export interface NewDelivery extends RequestedDelivery {
@@ -9,7 +8,7 @@ export interface NewDelivery extends RequestedDelivery {
   readonly trail: Trail;
 }
 
-/** The right of one process to report the result of a delivery. It is void once the delivery is claimed again or its step ends. */
+/** The right of one process to report the result of a delivery. It is void once the delivery is claimed again. */
 export interface Claim {
   readonly deliveryId: string;
   /** 1 for the first claim of a delivery and higher for each later one; never reused. */
@@ -28,10 +27,10 @@ export interface NewPrompt {
 }
 
 export interface Delivery extends Claim {
-  /** The number of attempts of its present step, including this one: issuing the tokens, or sending. */
+  /** The number of attempts, including this one. */
   readonly attempt: number;
-  /** `prompt`: to the tenant's notification system, else to the client. */
-  readonly mode: DeliveryMode | 'prompt';
+  /** `prompt`: to the tenant's notification system; `ping`: to the client. */
+  readonly mode: RequestedDelivery['mode'] | 'prompt';
   /** Encrypted for the request; empty for a prompt. */
   readonly sealed: string;
   readonly tenantId: string;
@@ -40,18 +39,11 @@ export interface Delivery extends Claim {
   readonly hash: string;
   readonly requestId: string;
   readonly userId: string;
-  /** `failed`: approved, but tokens can no longer be issued. `pending`: of a prompt. */
-  readonly outcome: 'approved' | 'denied' | 'failed' | 'pending';
-  /** Encrypted for the delivery; undefined without tokens. */
-  readonly sealedTokens: string | undefined;
+  /** `pending`: of a prompt. */
+  readonly outcome: 'approved' | 'denied' | 'pending';
   readonly trail: Trail;
   /** Seconds until delivery is abandoned; negative afterwards. */
   readonly remainingSeconds: number;
-}
-
-/** An approved request whose tokens are to be pushed. */
-export interface TakenPush extends Delivery {
-  readonly grant: UserGrant;
 }
 
 /** A delivery is attempted for at least this time, however late the person decided. */
@@ -63,34 +55,14 @@ export const shortestDeliverySeconds = 60;
  */
 export interface DeliveryStore {
   addPrompt(prompt: NewPrompt): Promise<void>;
-  /**
-   * Claims up to `limit` due deliveries for `leaseSeconds`, except those of the client ids in `skipped`. `pushesWait` says
-   * whether approved requests wait for their tokens.
-   */
-  claim(
-    limit: number,
-    leaseSeconds: number,
-    skipped?: readonly string[],
-  ): Promise<{ due: Delivery[]; pushesWait: boolean }>;
-  /** Takes up to `limit` approved requests whose tokens are to be pushed, for `leaseSeconds`. */
-  take(limit: number, leaseSeconds: number): Promise<TakenPush[]>;
-  /**
-   * Makes a taken push due, with its tokens or, without tokens, as failed. False, without a change, if the claim is void.
-   */
-  handOver(claim: Claim, sealedTokens: string | undefined): Promise<boolean>;
+  /** Claims up to `limit` due deliveries for `leaseSeconds`, except those of the client ids in `skipped`. */
+  claim(limit: number, leaseSeconds: number, skipped?: readonly string[]): Promise<Delivery[]>;
   /** Makes a claimed delivery due again after a pause. */
   retry(claim: Claim, delaySeconds: number): Promise<void>;
   /** As `retry`, but the claim does not count as an attempt. */
   giveBack(claim: Claim, delaySeconds: number): Promise<void>;
-  /**
-   * Removes a claimed or taken delivery and writes its audit row, if there is one. False if the claim is void.
-   */
+  /** Removes a claimed delivery and writes its audit row, if there is one. False if the claim is void. */
   finish(claim: Claim, audit: AuditRow | undefined): Promise<boolean>;
-  /**
-   * Ends a claimed push whose client did not accept its tokens, with its audit row, and makes it available to `take` once
-   * more, so that the tokens are revoked. False if the claim is void.
-   */
-  withdraw(claim: Claim, audit: AuditRow): Promise<boolean>;
   /** Removes up to `limit` deliveries that ended more than a day ago. Resolves with the number removed. */
   purge(limit: number): Promise<number>;
 }

@@ -22,8 +22,7 @@ export interface Approved {
 /**
  * One poll of an authenticated client (RFC 8628 §3.5, CIBA Core §11). Resolves with the approval on every poll until it
  * expires, because the redemption marker of `token` decides which poll counts. Throws `authorization_pending`, `slow_down`,
- * `access_denied`, `expired_token`, `unauthorized_client` for a push request, and the same `invalid_grant` for every value that
- * is not this client's.
+ * `access_denied`, `expired_token`, and the same `invalid_grant` for every value that is not this client's.
  */
 export type Polling = (kind: GrantKind, poll: Poll) => Promise<Approved>;
 
@@ -49,8 +48,6 @@ export function createPolling({
         throw new OAuthError('slow_down', 'Polling is too fast. Wait five seconds longer from now on.');
       case 'denied':
         throw denied();
-      case 'pushed':
-        throw new OAuthError('unauthorized_client', 'The tokens of this request are pushed.');
       case 'expired':
         throw expired();
       case 'other_client':

@@ -2,7 +2,6 @@ import type { Database } from '@tessera/stores';
 import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { deliveryStoreContract } from '../delivery/delivery-store.contract.ts';
-import { previousVersionContract } from '../delivery/previous-version.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';
 
 let postgres: Promise<Database> | undefined;
@@ -13,6 +12,3 @@ decisionStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrati
 
 deliveryStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 deliveryStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
-
-previousVersionContract('Postgres', () => (postgres ??= testDatabase(migrations)));
-previousVersionContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));

@@ -19,7 +19,7 @@ const decide = `
     INSERT INTO device.delivery
       (delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, awaits_tokens, sealed, call_id,
        ip_address, due_at, expires_at)
-    SELECT $14::text, $1, $4, $3, $15::text, $6, $16::text, $5, $16::text = 'push' AND $5 = 'approved', $17::text,
+    SELECT $14::text, $1, $4, $3, $15::text, $6, $16::text, $5, false, $17::text,
            $18::text, $19::text, clock_timestamp(),
            clock_timestamp() + make_interval(secs => GREATEST($12::float8, $20::float8))
     FROM decided WHERE $14::text IS NOT NULL

@@ -11,7 +11,7 @@ export interface NewDecision {
   readonly authentication: Authentication;
   /** Until the request ends. */
   readonly remainingSeconds: number;
-  /** The delivery to the client, if it does not poll. */
+  /** The delivery to the client, if it is notified. */
   readonly delivery?: NewDelivery | undefined;
 }
 

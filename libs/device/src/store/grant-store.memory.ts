@@ -46,7 +46,6 @@ export function createMemoryGrantStore(clock: Clock): GrantStore {
       if (record === undefined) return 'unknown';
       const { tenantId, clientId } = record.request;
       if (clientId !== client.clientId || tenantId !== client.tenantId) return 'other_client';
-      if (record.request.delivery?.mode === 'push') return 'pushed';
       if (clock.now() >= record.expiresAt) return 'expired';
       return record.state === 'pending' ? paced(record, clock.now()) : record.state;
     },

@@ -21,7 +21,11 @@ const grantRequest = z.object({
   bindingMessage: z.string(),
   /** Compatibility until 0.3: absent in records of version 0.1, which did not make the distinction. */
   authenticated: z.boolean().default(true),
-  delivery: z.object({ mode: z.enum(['ping', 'push']), sealed: z.string() }).optional(),
+  delivery: z
+    .object({ mode: z.enum(['ping', 'push']), sealed: z.string() })
+    // Compatibility until 0.3: to a client that asked a process of version 0.1 nothing is pushed; it may poll.
+    .transform(({ mode, sealed }) => (mode === 'ping' ? { mode, sealed } : undefined))
+    .optional(),
 });
 
 const grantKey = (kind: GrantKind, hash: string): string => `device:grant:${kind}:${hash}`;
@@ -96,7 +100,6 @@ function recordValues({ request, lifetimeSeconds, pace }: NewGrant): RedisArgume
     milliseconds(tombstoneSeconds),
     milliseconds(pace.intervalSeconds),
     milliseconds(pace.increaseSeconds),
-    request.delivery?.mode ?? '',
     request.authenticated ? '' : 'unauthenticated',
   ];
 }
@@ -107,7 +110,6 @@ const startBackchannelReply = z.enum(['started', 'too_many_pending']);
 const pollReply = z.enum([
   'unknown',
   'other_client',
-  'pushed',
   'expired',
   'pending',
   'slow_down',

@@ -9,14 +9,14 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * ARGV 1..9: client, tenant, data, lifetime, how long it is kept after its end, interval, increase, delivery
- * mode (empty: the client polls), start (empty: the client authenticated). KEYS 1..3: record, request id, and the reference that finds it: a user code or a person.
+ * ARGV 1..8: client, tenant, data, lifetime, how long it is kept after its end, interval, increase, start (empty: the client
+ * authenticated). KEYS 1..3: record, request id, and the reference that finds it: a user code or a person.
  */
 const write = `
 local function write(user)
   redis.call('HSET', KEYS[1], 'client_id', ARGV[1], 'tenant_id', ARGV[2], 'data', ARGV[3], 'state', 'pending',
     'expires_at', now + tonumber(ARGV[4]), 'interval', ARGV[6], 'initial_interval', ARGV[6], 'increase', ARGV[7],
-    'user_id', user, 'session_id', '', 'found_by', KEYS[3], 'delivery', ARGV[8], 'start', ARGV[9])
+    'user_id', user, 'session_id', '', 'found_by', KEYS[3], 'start', ARGV[8])
   redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[4]) + tonumber(ARGV[5]))
   redis.call('SET', KEYS[2], KEYS[1], 'PX', ARGV[4])
 end
@@ -28,18 +28,18 @@ write('')
 redis.call('SET', KEYS[3], KEYS[1], 'PX', ARGV[4])
 return 'started'`;
 
-/** ARGV 10, 11: user (empty: none), pending requests of the same kind of start allowed per person. */
+/** ARGV 9, 10: user (empty: none), pending requests of the same kind of start allowed per person. */
 export const startBackchannel = `${clock}${write}
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 local pending = 0
 for _, record in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
-  if (redis.call('HGET', record, 'start') or '') == ARGV[9] then pending = pending + 1 end
+  if (redis.call('HGET', record, 'start') or '') == ARGV[8] then pending = pending + 1 end
 end
-if pending >= tonumber(ARGV[11]) then
+if pending >= tonumber(ARGV[10]) then
   write('')
   return 'too_many_pending'
 end
-write(ARGV[10])
+write(ARGV[9])
 redis.call('ZADD', KEYS[3], now + tonumber(ARGV[4]), KEYS[1])
 if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[3], ARGV[4]) end
 return 'started'`;
@@ -50,10 +50,9 @@ return 'started'`;
  */
 export const poll = `
 local grant = redis.call('HMGET', KEYS[1],
-  'client_id', 'tenant_id', 'state', 'expires_at', 'last_poll', 'interval', 'initial_interval', 'increase', 'delivery')
+  'client_id', 'tenant_id', 'state', 'expires_at', 'last_poll', 'interval', 'initial_interval', 'increase')
 if not grant[1] then return 'unknown' end
 if grant[1] ~= ARGV[1] or grant[2] ~= ARGV[2] then return 'other_client' end
-if grant[9] == 'push' then return 'pushed' end
 ${clock}
 if now >= tonumber(grant[4]) then return 'expired' end
 if grant[3] ~= 'pending' then return grant[3] end

@@ -26,15 +26,7 @@ export interface ActiveGrant {
 
 /** The result of one poll of an authenticated client. Only `pending` and `slow_down` change the record. */
 export type PollVerdict =
-  | 'unknown'
-  | 'other_client'
-  /** The result is pushed to the client, which may not poll. */
-  | 'pushed'
-  | 'expired'
-  | 'pending'
-  | 'slow_down'
-  | 'denied'
-  | 'approved';
+  'unknown' | 'other_client' | 'expired' | 'pending' | 'slow_down' | 'denied' | 'approved';
 
 /** The number of wrong user codes allowed under one key in one window. */
 export interface FailureRule {

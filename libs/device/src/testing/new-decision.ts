@@ -2,13 +2,13 @@ import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
 import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
-import type { Decision, DeliveryMode } from '../pending-grant.ts';
+import type { Decision } from '../pending-grant.ts';
 import type { NewDecision } from '../store/decision-store.ts';
 
 const runtime = { clock: systemClock, random: systemRandom };
 
 /** The decision of a backchannel request whose client is notified. */
-export function newDecision(mode: DeliveryMode, decision: Decision, remainingSeconds = 300): NewDecision {
+export function newDecision(decision: Decision, remainingSeconds = 300): NewDecision {
   return {
     request: {
       kind: 'auth_req_id',
@@ -30,7 +30,7 @@ export function newDecision(mode: DeliveryMode, decision: Decision, remainingSec
     remainingSeconds,
     delivery: {
       deliveryId: ulid(systemClock, systemRandom),
-      mode,
+      mode: 'ping',
       sealed: 'sealed',
       trail: { requestId: 'call-1', ipAddress: '192.0.2.7' },
     },

@@ -91,7 +91,7 @@ describe('POST /backchannel_authentication', () => {
     },
   );
 
-  it('forwards the client_notification_token and omits the interval for push (CIBA Core §7.1, §7.3)', async () => {
+  it('forwards the client_notification_token, and omits the interval of a device service that still pushes (CIBA Core §7.1, §7.3)', async () => {
     const gateway = open({
       startBackchannelAuthentication: () => ({ authReqId: 'ta_1', expiresIn: 300, interval: 0 }),
     });

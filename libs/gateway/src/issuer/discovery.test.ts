@@ -128,18 +128,18 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     let unavailable = true;
     const getDeliveryModes = () => {
       if (unavailable) throw new Error('unavailable');
-      return { modes: ['poll', 'ping', 'push'] };
+      return { modes: ['poll', 'ping'] };
     };
     const gateway = open({}, { getDeliveryModes }, testRuntime({ clock }));
     expect(await modesOf(gateway)).toEqual(['poll']);
     unavailable = false;
     clock.advance(2_000);
-    expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
-    expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
+    expect(await modesOf(gateway)).toEqual(['poll', 'ping']);
+    expect(await modesOf(gateway)).toEqual(['poll', 'ping']);
     expect(gateway.requests('getDeliveryModes')).toHaveLength(2);
     unavailable = true;
     clock.advance(3_600_000);
-    expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
+    expect(await modesOf(gateway)).toEqual(['poll', 'ping']);
   });
 });
 

@@ -172,13 +172,11 @@ function isPresent(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 
-/** `at_hash`: the hash of the access token issued together with an ID token (OIDC Core §3.1.3.6). */
+/**
+ * `at_hash`: the left half of the hash of the access token issued together with an ID token, with the digest of that one's signature
+ * (OIDC Core §3.1.3.6).
+ */
 export function accessTokenHash(accessToken: string): string {
-  return leftHash(accessToken);
-}
-
-/** The left half of a token's hash in base64url, with the digest of the ID tokens that contain it (OIDC Core §3.1.3.6). */
-export function leftHash(token: string): string {
-  const digest = hash(signingAlgorithms[defaultSigningAlgorithm].digest, token, 'buffer');
+  const digest = hash(signingAlgorithms[defaultSigningAlgorithm].digest, accessToken, 'buffer');
   return digest.subarray(0, digest.length / 2).toString('base64url');
 }

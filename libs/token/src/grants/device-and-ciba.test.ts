@@ -71,19 +71,3 @@ describe.each([
     await without.close();
   });
 });
-
-describe('an application that is pushed its tokens', () => {
-  const clientId = 'pushed';
-
-  it('must not poll for a backchannel request, and may for a device (CIBA Core §11)', async () => {
-    const { scopes = [], grantTypes = [] } = on.directory.applications.get('web') ?? {};
-    const notificationEndpoint = 'https://client.example/notified';
-    const ciba = { approval: 'page', url: '', delivery: 'push', notificationEndpoint };
-    on.directory.addApplication(clientId, { scopes, grantTypes, ciba });
-    const authReqId = on.device.start('ta_');
-    expect(await codeOf(on.exchange(clientId, { grantType: 'ciba', authReqId }))).toBe('unauthorized_client');
-    const deviceCode = on.device.start('td_');
-    const asked = on.exchange(clientId, { grantType: 'device_code', deviceCode });
-    expect(await codeOf(asked)).toBe('authorization_pending');
-  });
-});

@@ -6,7 +6,6 @@ import type {
   PollResponse,
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store/store.ts';
-import { oauthError } from '../audit.ts';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant-table.ts';
 import { oneTimeRedemption, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
@@ -22,7 +21,6 @@ interface PolledGrant {
   readonly parameter: GrantParameter;
   readonly kind: RedemptionKind;
   readonly poll: (message: PollMessage, call: CallOptions) => Promise<PollResponse>;
-  readonly permit?: NonNullable<Grant['permit']>;
 }
 
 /** RFC 8628 §3.4: the device polls until the user has decided. */
@@ -45,20 +43,14 @@ export function cibaGrant(
     parameter: 'auth_req_id',
     kind: 'auth_req_id',
     poll: (message, call) => backchannel.pollBackchannelAuthentication(message, call),
-    permit({ application }) {
-      if (application.ciba?.delivery !== 'push') return;
-      // CIBA Core §11: a client of push mode must not poll.
-      throw oauthError('unauthorized_client', 'The application is pushed its tokens.', 'push_client');
-    },
   });
 }
 
 /** Each token request is one poll. `device` throws `authorization_pending`, `slow_down`, `expired_token` and `access_denied`. */
-function polledGrant(deps: OneTimeDeps, { name, parameter, kind, poll, permit }: PolledGrant): Grant {
+function polledGrant(deps: OneTimeDeps, { name, parameter, kind, poll }: PolledGrant): Grant {
   return {
     name,
     parameters: [parameter],
-    ...(permit !== undefined && { permit }),
     async redeem(exchange) {
       const { clientId, tenantId } = exchange.application;
       const secret = grantParameters[parameter](exchange.request);

@@ -41,14 +41,10 @@ export interface Exchange extends ApplicationRecord {
   readonly throwIfAborted: () => void;
 }
 
-/** Further claims of an ID token. */
-export type ExtraClaims = Readonly<Record<string, string>>;
-
 /** A presented code or token. If a later phase fails, the client can present it again. */
 export interface Redemption {
   /** Undefined if the client acts on its own behalf. */
   readonly userGrant: UserGrant | undefined;
-  readonly idTokenClaims?: ExtraClaims | undefined;
   /**
    * Phase 8: makes the redemption final and writes its audit row. Resolves with the refresh token to issue, if any. The rotation of
    * a refresh token is final after phase 4 already; `abandon` undoes it.

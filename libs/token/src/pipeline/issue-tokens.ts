@@ -18,7 +18,7 @@ import { metrics, type RepeatedWarnings } from '@tessera/telemetry';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { Application, GrantedScope, User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
-import type { Exchange, ExtraClaims } from './grant-table.ts';
+import type { Exchange } from './grant-table.ts';
 import type { Signer, SigningTask } from './batched-signer.ts';
 
 type MappedTarget = 'accessToken' | 'idToken';
@@ -30,7 +30,6 @@ export interface Authorization {
   readonly scopes: readonly string[];
   /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
-  readonly idTokenClaims: ExtraClaims | undefined;
 }
 
 export interface IssuedTokens {
@@ -58,7 +57,7 @@ export interface IssuingDeps {
 export async function issueTokens(
   deps: IssuingDeps,
   exchange: Exchange,
-  { subject, scopes, resource, idTokenClaims: extraClaims }: Authorization,
+  { subject, scopes, resource }: Authorization,
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
   const now = epochSeconds(deps.runtime.clock);
@@ -109,7 +108,7 @@ export async function issueTokens(
     ]);
     tasks.push({
       type: TokenType.ID_TOKEN,
-      claims: { ...mapped('idToken'), ...standard, ...idClaims, ...extraClaims },
+      claims: { ...mapped('idToken'), ...standard, ...idClaims },
       atHashOf: 0,
     });
   }

@@ -28,27 +28,17 @@ export interface OneTimeValue {
   readonly failpoint: string;
 }
 
-export interface OneTimeRedemption extends Redemption {
-  /** The refresh token that `commit` will issue, not valid before; undefined if none is issued. */
-  readonly refreshToken: string | undefined;
-}
-
 /**
  * The redemption of a one-time value. Nothing is consumed before `commit`, so the client can retry after any earlier failure. The
  * marker in Postgres decides between concurrent redemptions. A replayed code revokes the tokens issued for it (RFC 6749 §4.1.2).
  */
-export function oneTimeRedemption(
-  deps: OneTimeDeps,
-  exchange: Exchange,
-  value: OneTimeValue,
-): OneTimeRedemption {
+export function oneTimeRedemption(deps: OneTimeDeps, exchange: Exchange, value: OneTimeValue): Redemption {
   const family = mayRefresh(exchange, value.userGrant)
     ? newFamily(deps, exchange, value.userGrant)
     : undefined;
   const refreshToken = family && deps.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
   return {
     userGrant: value.userGrant,
-    refreshToken,
     async commit(issued) {
       deps.runtime.failpoint(`${value.failpoint}.before_commit`);
       const outcome = await deps.redemptions.redeem({

@@ -1,12 +1,11 @@
 import { refusedClient, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { AuditBatch } from '@tessera/audit';
-import { create, type CallContext } from '@tessera/rpc';
+import type { CallContext } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tessera/oauth';
 import { metrics } from '@tessera/telemetry';
-import { ExchangeRequestSchema, type ExchangeRequest } from '@tessera/proto-gen/token';
+import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { auditDenied, auditReasonOf, oauthError } from '../audit.ts';
-import { invalidClient } from '../authenticate-client.ts';
 import { issuerOf, requestedAt } from '../requested-issuer.ts';
 import {
   grantParameters,
@@ -38,9 +37,6 @@ export interface TokenResponse {
   readonly idToken: string;
 }
 
-/** The part of a call's context that an exchange needs. */
-export type ExchangeContext = Pick<CallContext, 'requestId' | 'signal' | 'onward'>;
-
 /** The token endpoint (RFC 6749 §3.2): nine phases, in this order for every grant type. Throws `OAuthError`. */
 export async function exchange(
   deps: PipelineDeps,
@@ -64,35 +60,6 @@ export async function exchange(
   });
 }
 
-/** The client of a pushed token response. It authenticated when it started the request. */
-export interface PushClient {
-  readonly clientId: string;
-  readonly tenantId: string;
-  readonly ipAddress: string;
-  /** Issuer of the grant. */
-  readonly issuer: string;
-}
-
-/** The phases from 3 on, for tokens that are pushed to the client (CIBA Core §10.3). Throws `OAuthError`. */
-export async function exchangeForPush(
-  deps: PipelineDeps,
-  grant: Grant,
-  { clientId, tenantId, ipAddress, issuer }: PushClient,
-  context: ExchangeContext,
-): Promise<TokenResponse> {
-  const grantType = grant.name;
-  return observed(deps, { clientId, ipAddress, grantType }, context, async (enter) => {
-    enter('client');
-    const client = await deps.directory.application(clientId, context.onward());
-    if (client?.tenant.tenantId !== tenantId || !deps.directory.isActive(client)) {
-      throw invalidClient('application_inactive');
-    }
-    const request = create(ExchangeRequestSchema, { grantType });
-    const current = newExchange(deps, { request, client, issuer, ipAddress }, context);
-    return redeemGrant(deps, grant, current, enter);
-  });
-}
-
 /** Notes the phase that begins, for the log of a refusal. */
 type Enter = (phase: string) => void;
 
@@ -108,7 +75,7 @@ async function redeemGrant(
   // 4. the presented code or token is redeemed
   enter('redemption');
   const redemption = await grant.redeem(current);
-  const { userGrant, idTokenClaims } = redemption;
+  const { userGrant } = redemption;
   try {
     // 5. the grant is of this issuer, and client and user are active
     enter('grant');
@@ -119,7 +86,7 @@ async function redeemGrant(
     const { scopes, resource } = decideScopes(current, userGrant);
     // 7. claims and signatures
     enter('signature');
-    const issued = await issueTokens(deps, current, { subject, scopes, resource, idTokenClaims });
+    const issued = await issueTokens(deps, current, { subject, scopes, resource });
     // 8. the redemption becomes final
     enter('commit');
     const refreshToken = await redemption.commit({ scopes, audience: issued.audience });
@@ -144,7 +111,7 @@ const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) =
 async function observed(
   { audit, directory }: PipelineDeps,
   { grantType, ...from }: { clientId: string; ipAddress: string; grantType: string },
-  context: ExchangeContext,
+  context: CallContext,
   work: (enter: Enter) => Promise<TokenResponse>,
 ): Promise<TokenResponse> {
   let phase = '';
@@ -202,7 +169,7 @@ function newExchange(
     readonly issuer: string;
     readonly ipAddress: string;
   },
-  context: ExchangeContext,
+  context: CallContext,
 ): Exchange {
   const { request, client, issuer, ipAddress } = given;
   return {

@@ -68,10 +68,6 @@ const replaySql = `
   ), audited_revocation AS (${auditFamily('revoked', '$4', "e ->> 'when' = 'revoked'")})
   SELECT count(*)::int AS found, (SELECT token_id FROM revoked_token) AS revoked_token FROM marker`;
 
-/** $1 tenant, $2 kind, $3 hash */
-const findRedemptionSql = `
-  SELECT family_id FROM token.redemption WHERE tenant_id = $1 AND kind = $2 AND hash = $3::bytea`;
-
 /** $1 tenant, $2 session */
 const noteSessionEndSql = `
   INSERT INTO token.ended_session (tenant_id, session_id) VALUES ($1, $2)
@@ -103,14 +99,6 @@ export function createRedemptionStore(database: Database, runtime: StoreRuntime)
   return {
     redeem: (request) => redeem(database, runtime, request),
     findReplay: (value) => findReplay(database, runtime, value),
-    async findFamily({ tenantId, kind, hash }) {
-      const { rows } = await database.query<{ family_id: string | null }>({
-        name: 'token.find_redemption',
-        text: findRedemptionSql,
-        values: [tenantId, kind, hash],
-      });
-      return rows[0]?.family_id;
-    },
     async noteSessionEnd(tenantId, sessionId) {
       const values = [tenantId, sessionId];
       await database.query({ name: 'token.note_session_end', text: noteSessionEndSql, values });

@@ -204,8 +204,6 @@ export interface RedemptionStore {
    * checked that the value was issued to this client.
    */
   findReplay(value: PresentedValue): Promise<Replay | undefined>;
-  /** The family that the redemption of the value started: null if it started none, undefined without a redemption. */
-  findFamily(value: Omit<PresentedValue, 'trail'>): Promise<string | null | undefined>;
   /** From now on, codes of the session cannot be redeemed. Idempotent. */
   noteSessionEnd(tenantId: string, sessionId: string): Promise<void>;
   /** Deletes up to `limit` ended sessions that no valid code can belong to; resolves with their number. */

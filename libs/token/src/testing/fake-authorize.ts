@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
-import { Code, ConnectError } from '@tessera/rpc';
 import { opaqueValue, systemRandom } from '@tessera/kit';
 import { OAuthError, userGrantFields } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
-import {
-  BackchannelAuthenticationService,
-  DeviceAuthorizationService,
-  type FinishPushRequest,
-} from '@tessera/proto-gen/device';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { fakePeer, throughLine, type Line } from './fake-peer.ts';
 import { FakeNotices } from './fake-notices.ts';
 
@@ -107,102 +102,8 @@ function invalidCode(): OAuthError {
   return new OAuthError('invalid_grant', 'The authorization code is not valid.');
 }
 
-/** What became of a push that was handed out. */
-export interface FinishedPush {
-  readonly attempt: number;
-  /** Whether the push was still that of the attempt. */
-  readonly accepted: boolean;
-  readonly tokens: FinishPushRequest['tokens'];
-}
-
-interface FakePush {
-  readonly deliveryId: string;
-  readonly authReqId: string;
-  readonly grant: FakeGrant;
-  ended: boolean;
-  attempt: number;
-  state: 'free' | 'taken' | 'done';
-}
-
-/** Grants of devices and backchannel requests: pending until a test approves them. Approved pushes are handed out one by one. */
+/** Grants of devices and backchannel requests: pending until a test approves them. */
 export class FakeDevice {
-  readonly #pushes = new Map<string, FakePush>();
-  readonly #finished = new Map<string, FinishedPush[]>();
-  readonly #events = new EventEmitter();
-  /** The lease of whatever is handed over has run out just before. */
-  losing = false;
-
-  /** Approves a request whose tokens are pushed; answers its auth_req_id. */
-  approvePush(grant: FakeGrant, { ended = false } = {}): string {
-    const authReqId = opaqueValue('ta_', systemRandom);
-    this.#pushes.set(authReqId, {
-      deliveryId: `delivery of ${authReqId}`,
-      authReqId,
-      grant,
-      ended,
-      attempt: 0,
-      state: 'free',
-    });
-    this.#events.emit('push', {});
-    return authReqId;
-  }
-
-  /** The lease of a push runs out: it is handed out again. */
-  endLease(authReqId: string): void {
-    const push = this.#pushes.get(authReqId);
-    if (push === undefined) throw new Error('no such push');
-    if (push.state === 'taken') push.state = 'free';
-    this.#events.emit('push', {});
-  }
-
-  /** The client did not take what was pushed: it is handed out once more, as over. */
-  withdraw(authReqId: string): void {
-    const push = this.#pushes.get(authReqId);
-    if (push === undefined) throw new Error('no such push');
-    Object.assign(push, { ended: true, attempt: 0, state: 'free' });
-    this.#events.emit('push', {});
-  }
-
-  /** How the attempts at a push ended, once there are `count` of them. */
-  async finished(authReqId: string, count = 1): Promise<FinishedPush[]> {
-    for (let time = 0; time < 100; time += 1) {
-      const finished = this.#finished.get(authReqId) ?? [];
-      if (finished.length >= count) return finished;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`a push was not finished ${count} times`);
-  }
-
-  #take(limit: number) {
-    const free = [...this.#pushes.values()].filter(({ state }) => state === 'free').slice(0, limit);
-    return free.map((push) => {
-      push.state = 'taken';
-      push.attempt += 1;
-      const { clientId, tenantId } = push.grant;
-      const userGrant = userGrantFields({ ...push.grant, nonce: '' });
-      const { deliveryId, authReqId, attempt, ended } = push;
-      const trail = { ipAddress: '192.0.2.7', requestId: 'a-decision' };
-      return { deliveryId, attempt, authReqId, clientId, tenantId, userGrant, ended, ...trail };
-    });
-  }
-
-  #finish({ deliveryId, attempt, tokens }: FinishPushRequest) {
-    const push = [...this.#pushes.values()].find((one) => one.deliveryId === deliveryId);
-    if (push === undefined) throw new ConnectError('no such push', Code.NotFound);
-    const accepted = push.attempt === attempt && push.state !== 'done' && !this.losing;
-    if (accepted) push.state = 'done';
-    const finished = this.#finished.get(push.authReqId) ?? [];
-    this.#finished.set(push.authReqId, [...finished, { attempt, accepted, tokens }]);
-    if (!accepted) throw new ConnectError('no longer yours', Code.NotFound);
-    return {};
-  }
-
-  async *#watch(signal: AbortSignal) {
-    const pushes = on(this.#events, 'push', { signal });
-    yield {};
-    for await (const _ of pushes) yield {};
-  }
-
   readonly #grants = new Map<string, FakeGrant | undefined>();
 
   start(prefix: string): string {
@@ -229,9 +130,6 @@ export class FakeDevice {
       device: fakePeer(DeviceAuthorizationService, 'device', { pollDeviceAuthorization: poll }),
       backchannel: fakePeer(BackchannelAuthenticationService, 'device', {
         pollBackchannelAuthentication: poll,
-        watchPushes: (_request, { signal }) => this.#watch(signal),
-        takePushes: ({ limit }) => ({ pushes: this.#take(limit) }),
-        finishPush: (request) => this.#finish(request),
       }),
     };
   }

@@ -58,7 +58,6 @@ export const secrets = {
   mute: 'acme-mute-secret-0123456789-0123456789-abc',
   alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
   pinged: 'acme-pinged-secret-0123456789-0123456789-a',
-  pushed: 'acme-pushed-secret-0123456789-0123456789-a',
   own: 'own-issuer-web-secret-0123456789-012345678',
   admin: 'acme-admin-secret-0123456789-0123456789-ab',
   ledger: 'acme-ledger-secret-0123456789-0123456789-a',
@@ -94,7 +93,7 @@ export interface StateOptions {
   readonly ledgerRoles?: readonly string[];
   /** Where the requests of `acme-alarm` are announced. */
   readonly webhookUrl?: string;
-  /** Notification endpoint of `acme-pinged` and `acme-pushed`. */
+  /** Notification endpoint of `acme-pinged`. */
   readonly notificationEndpoint?: string;
   /** Issuers of the tenants `initech` and `hooli`, which exist only with them. */
   readonly issuers?: { readonly initech: string; readonly hooli: string };
@@ -354,13 +353,6 @@ function decidedElsewhere(options: StateOptions): string {
         grantTypes: [ciba, refresh_token]
         scopes: [openid, offline_access, orders.read]
         ciba: {approval: page, delivery: ping, notificationEndpoint: "${notificationEndpoint}"}
-      - clientId: acme-pushed
-        name: Acme Push Client
-        type: confidential
-        secrets: [{value: "${secrets.pushed}"}]
-        grantTypes: [ciba, refresh_token]
-        scopes: [openid, offline_access, orders.read]
-        ciba: {approval: page, delivery: push, notificationEndpoint: "${notificationEndpoint}"}
       - clientId: acme-mute
         name: Acme without an approval channel
         type: confidential

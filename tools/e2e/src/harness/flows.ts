@@ -25,7 +25,6 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-mute': secrets.mute,
   'acme-alarm': secrets.alarm,
   'acme-pinged': secrets.pinged,
-  'acme-pushed': secrets.pushed,
   'acme-ledger': secrets.ledger,
   'acme-parcels': secrets.parcels,
 };

@@ -10,7 +10,6 @@ import type { System } from './set-up.ts';
 async function startNotified(
   system: System,
   receiver: Receiver,
-  clientId: string,
   scope = 'openid offline_access orders.read',
 ) {
   const { http } = system;
@@ -18,7 +17,7 @@ async function startNotified(
   http.seen.add(notificationToken);
   const message = `Order ${randomBytes(3).toString('hex')}`;
   const answer = await askCiba(http, {
-    client_id: clientId,
+    client_id: 'acme-pinged',
     scope,
     login_hint: people.bob.username,
     binding_message: message,
@@ -40,7 +39,7 @@ async function startNotified(
   };
 }
 
-/** For the tests of one `describe`: a receiver that the pinged and the pushed client are declared to have, and their starts. */
+/** For the tests of one `describe`: a receiver that `acme-pinged` is declared to have, and its starts. */
 export function notifiedClients(system: () => System) {
   let receiver: Receiver;
   beforeAll(async () => {
@@ -53,6 +52,6 @@ export function notifiedClients(system: () => System) {
   });
   return {
     receiver: () => receiver,
-    start: (clientId: string, scope?: string) => startNotified(system(), receiver, clientId, scope),
+    start: (scope?: string) => startNotified(system(), receiver, scope),
   };
 }

@@ -115,19 +115,6 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       },
     );
 
-    it('finds the family that a value started, and changes nothing', async () => {
-      const redemption = { ...request(), kind: 'auth_req_id' as const };
-      const familyId = redemption.family?.familyId ?? '';
-      expect(await on.redemption.findFamily(redemption)).toBeUndefined();
-      await on.redemption.redeem(redemption);
-      expect(await on.redemption.findFamily(redemption)).toBe(familyId);
-      expect(await on.redemption.findFamily({ ...redemption, tenantId: 'globex' })).toBeUndefined();
-      expect((await on.refresh.findLive(familyId, 1))?.grant).toMatchObject(owner);
-      const alone = request({ family: undefined });
-      await on.redemption.redeem(alone);
-      expect(await on.redemption.findFamily(alone)).toBeNull();
-    });
-
     it('redeems no code of an ended session, but other values that were approved in it (SES-7, F2)', async () => {
       const sessionId = systemRandom.bytes(16).toString('base64url');
       const before = request({ sessionId });

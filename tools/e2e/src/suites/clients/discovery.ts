@@ -17,7 +17,7 @@ export function discoverySuite(system: () => System): void {
       // Poll alone is named until the gateway has heard of device.
       await eventually('all modes are named', async () => {
         const metadata = (await system().http.ask('GET', '/.well-known/oauth-authorization-server')).json();
-        return String(metadata['backchannel_token_delivery_modes_supported']) === 'poll,ping,push';
+        return String(metadata['backchannel_token_delivery_modes_supported']) === 'poll,ping';
       });
     });
 

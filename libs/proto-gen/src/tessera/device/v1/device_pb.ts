@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/device/v1/device.proto.
  */
 export const file_tessera_device_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2RldmljZS92MS9kZXZpY2UucHJvdG8SEXRlc3NlcmEuZGV2aWNlLnYxIlUKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESEQoJYXR0ZW1wdGVkGAMgASgIIj8KBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkiqAEKH1N0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkudGVzc2VyYS5kZXZpY2UudjEuQ2FsbGVyEjkKC2NyZWRlbnRpYWxzGAIgASgLMiQudGVzc2VyYS5kZXZpY2UudjEuQ2xpZW50Q3JlZGVudGlhbHMSDQoFc2NvcGUYAyABKAkSEAoIcmVzb3VyY2UYBCABKAkiegogU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2USGAoLZGV2aWNlX2NvZGUYASABKAlCA4ABARIWCgl1c2VyX2NvZGUYAiABKAlCA4ABARISCgpleHBpcmVzX2luGAMgASgNEhAKCGludGVydmFsGAQgASgNIoMBCh1HZXREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBIWCgl1c2VyX2NvZGUYASABKAlCA4ABARISCgpzZXNzaW9uX2lkGAIgASgJEhIKCmlwX2FkZHJlc3MYAyABKAkSEQoJdGVuYW50X2lkGAQgASgJEg8KB3VzZXJfaWQYBSABKAkitQEKDlBlbmRpbmdSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAQgASgJEg4KBnNjb3BlcxgFIAMoCRISCgppcF9hZGRyZXNzGAYgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgHIAEoCRISCgpleHBpcmVzX2F0GAggASgDIlQKHkdldERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRIyCgdyZXF1ZXN0GAEgASgLMiEudGVzc2VyYS5kZXZpY2UudjEuUGVuZGluZ1JlcXVlc3QipwEKCEFwcHJvdmVyEhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSFQoJYXV0aF90aW1lGAQgASgDQgIYARISCgppcF9hZGRyZXNzGAUgASgJEjgKDmF1dGhlbnRpY2F0aW9uGAYgASgLMiAudGVzc2VyYS5vYXV0aC52MS5BdXRoZW50aWNhdGlvbiKUAQogRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEi0KCGFwcHJvdmVyGAMgASgLMhsudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZXIiIwohRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIkgKC1BvbGxSZXF1ZXN0EhMKBnNlY3JldBgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkieQoNQXBwcm92ZWRHcmFudBIPCgd1c2VyX2lkGAEgASgJEg4KBnNjb3BlcxgCIAMoCRIQCghyZXNvdXJjZRgDIAEoCRIRCglhdXRoX3RpbWUYBCABKAMSEgoKc2Vzc2lvbl9pZBgFIAEoCRIOCgZpc3N1ZXIYBiABKAkiiQEKDFBvbGxSZXNwb25zZRIzCgVncmFudBgBIAEoCzIgLnRlc3NlcmEuZGV2aWNlLnYxLkFwcHJvdmVkR3JhbnRCAhgBEhMKC3NlY3JldF9oYXNoGAIgASgMEi8KCnVzZXJfZ3JhbnQYAyABKAsyGy50ZXNzZXJhLm9hdXRoLnYxLlVzZXJHcmFudCKdAgolU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS50ZXNzZXJhLmRldmljZS52MS5DYWxsZXISOQoLY3JlZGVudGlhbHMYAiABKAsyJC50ZXNzZXJhLmRldmljZS52MS5DbGllbnRDcmVkZW50aWFscxINCgVzY29wZRgDIAEoCRISCgpsb2dpbl9oaW50GAQgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgFIAEoCRIYChByZXF1ZXN0ZWRfZXhwaXJ5GAYgASgNEhAKCHJlc291cmNlGAcgASgJEiYKGWNsaWVudF9ub3RpZmljYXRpb25fdG9rZW4YCCABKAlCA4ABASJoCiZTdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZRIYCgthdXRoX3JlcV9pZBgBIAEoCUIDgAEBEhIKCmV4cGlyZXNfaW4YAiABKA0SEAoIaW50ZXJ2YWwYAyABKA0iSwolTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJdCiZMaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXNwb25zZRIzCghyZXF1ZXN0cxgBIAMoCzIhLnRlc3NlcmEuZGV2aWNlLnYxLlBlbmRpbmdSZXF1ZXN0IpoBCiZEZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SLQoIYXBwcm92ZXIYAyABKAsyGy50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlciIpCidEZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UidQoTRGVjaWRlQnlMaW5rUmVxdWVzdBIbCg5kZWNpc2lvbl90b2tlbhgBIAEoCUIDgAEBEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SEgoKaXBfYWRkcmVzcxgDIAEoCSIWChREZWNpZGVCeUxpbmtSZXNwb25zZSIZChdHZXREZWxpdmVyeU1vZGVzUmVxdWVzdCIpChhHZXREZWxpdmVyeU1vZGVzUmVzcG9uc2USDQoFbW9kZXMYASADKAkiFAoSV2F0Y2hQdXNoZXNSZXF1ZXN0IhUKE1dhdGNoUHVzaGVzUmVzcG9uc2UiIgoRVGFrZVB1c2hlc1JlcXVlc3QSDQoFbGltaXQYASABKA0iRQoSVGFrZVB1c2hlc1Jlc3BvbnNlEi8KBnB1c2hlcxgBIAMoCzIfLnRlc3NlcmEuZGV2aWNlLnYxLkFwcHJvdmVkUHVzaCKRAgoMQXBwcm92ZWRQdXNoEhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SGAoLYXV0aF9yZXFfaWQYAyABKAlCA4ABARIRCgljbGllbnRfaWQYBCABKAkSEQoJdGVuYW50X2lkGAUgASgJEjMKBWdyYW50GAYgASgLMiAudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZWRHcmFudEICGAESDQoFZW5kZWQYByABKAgSEgoKaXBfYWRkcmVzcxgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJEi8KCnVzZXJfZ3JhbnQYCiABKAsyGy50ZXNzZXJhLm9hdXRoLnYxLlVzZXJHcmFudCJ/CgxQdXNoZWRUb2tlbnMSGQoMYWNjZXNzX3Rva2VuGAEgASgJQgOAAQESEgoKZXhwaXJlc19pbhgCIAEoDRINCgVzY29wZRgDIAEoCRIaCg1yZWZyZXNoX3Rva2VuGAQgASgJQgOAAQESFQoIaWRfdG9rZW4YBSABKAlCA4ABASJqChFGaW5pc2hQdXNoUmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEi8KBnRva2VucxgDIAEoCzIfLnRlc3NlcmEuZGV2aWNlLnYxLlB1c2hlZFRva2VucyIUChJGaW5pc2hQdXNoUmVzcG9uc2UqTQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIUChBERUNJU0lPTl9BUFBST1ZFEAESEQoNREVDSVNJT05fREVOWRACMsEEChpEZXZpY2VBdXRob3JpemF0aW9uU2VydmljZRKSAQoYU3RhcnREZXZpY2VBdXRob3JpemF0aW9uEjIudGVzc2VyYS5kZXZpY2UudjEuU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBozLnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EowBChZHZXREZXZpY2VBdXRob3JpemF0aW9uEjAudGVzc2VyYS5kZXZpY2UudjEuR2V0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QaMS50ZXNzZXJhLmRldmljZS52MS5HZXREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSlQEKGURlY2lkZURldmljZUF1dGhvcml6YXRpb24SMy50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBo0LnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZURldmljZUF1dGhvcml6YXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJnChdQb2xsRGV2aWNlQXV0aG9yaXphdGlvbhIeLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXF1ZXN0Gh8udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlc3BvbnNlIgvq4BgHCgV0b2tlbjK1CQogQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblNlcnZpY2USpAEKHlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhI4LnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QaOS50ZXNzZXJhLmRldmljZS52MS5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKkAQoeTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zEjgudGVzc2VyYS5kZXZpY2UudjEuTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVxdWVzdBo5LnRlc3NlcmEuZGV2aWNlLnYxLkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EqcBCh9EZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uEjkudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QaOi50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbgoMRGVjaWRlQnlMaW5rEiYudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQnlMaW5rUmVxdWVzdBonLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJ5TGlua1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5Em0KHVBvbGxCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uEh4udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlcXVlc3QaHy50ZXNzZXJhLmRldmljZS52MS5Qb2xsUmVzcG9uc2UiC+rgGAcKBXRva2VuEn0KEEdldERlbGl2ZXJ5TW9kZXMSKi50ZXNzZXJhLmRldmljZS52MS5HZXREZWxpdmVyeU1vZGVzUmVxdWVzdBorLnRlc3NlcmEuZGV2aWNlLnYxLkdldERlbGl2ZXJ5TW9kZXNSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJrCgtXYXRjaFB1c2hlcxIlLnRlc3NlcmEuZGV2aWNlLnYxLldhdGNoUHVzaGVzUmVxdWVzdBomLnRlc3NlcmEuZGV2aWNlLnYxLldhdGNoUHVzaGVzUmVzcG9uc2UiC+rgGAcKBXRva2VuMAESZgoKVGFrZVB1c2hlcxIkLnRlc3NlcmEuZGV2aWNlLnYxLlRha2VQdXNoZXNSZXF1ZXN0GiUudGVzc2VyYS5kZXZpY2UudjEuVGFrZVB1c2hlc1Jlc3BvbnNlIgvq4BgHCgV0b2tlbhJmCgpGaW5pc2hQdXNoEiQudGVzc2VyYS5kZXZpY2UudjEuRmluaXNoUHVzaFJlcXVlc3QaJS50ZXNzZXJhLmRldmljZS52MS5GaW5pc2hQdXNoUmVzcG9uc2UiC+rgGAcKBXRva2VuYgZwcm90bzM", [file_tessera_access_v1_access, file_tessera_oauth_v1_user_grant]);
+  fileDesc("Ch50ZXNzZXJhL2RldmljZS92MS9kZXZpY2UucHJvdG8SEXRlc3NlcmEuZGV2aWNlLnYxIlUKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESEQoJYXR0ZW1wdGVkGAMgASgIIj8KBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkiqAEKH1N0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkudGVzc2VyYS5kZXZpY2UudjEuQ2FsbGVyEjkKC2NyZWRlbnRpYWxzGAIgASgLMiQudGVzc2VyYS5kZXZpY2UudjEuQ2xpZW50Q3JlZGVudGlhbHMSDQoFc2NvcGUYAyABKAkSEAoIcmVzb3VyY2UYBCABKAkiegogU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2USGAoLZGV2aWNlX2NvZGUYASABKAlCA4ABARIWCgl1c2VyX2NvZGUYAiABKAlCA4ABARISCgpleHBpcmVzX2luGAMgASgNEhAKCGludGVydmFsGAQgASgNIoMBCh1HZXREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBIWCgl1c2VyX2NvZGUYASABKAlCA4ABARISCgpzZXNzaW9uX2lkGAIgASgJEhIKCmlwX2FkZHJlc3MYAyABKAkSEQoJdGVuYW50X2lkGAQgASgJEg8KB3VzZXJfaWQYBSABKAkitQEKDlBlbmRpbmdSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAQgASgJEg4KBnNjb3BlcxgFIAMoCRISCgppcF9hZGRyZXNzGAYgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgHIAEoCRISCgpleHBpcmVzX2F0GAggASgDIlQKHkdldERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRIyCgdyZXF1ZXN0GAEgASgLMiEudGVzc2VyYS5kZXZpY2UudjEuUGVuZGluZ1JlcXVlc3QipwEKCEFwcHJvdmVyEhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSFQoJYXV0aF90aW1lGAQgASgDQgIYARISCgppcF9hZGRyZXNzGAUgASgJEjgKDmF1dGhlbnRpY2F0aW9uGAYgASgLMiAudGVzc2VyYS5vYXV0aC52MS5BdXRoZW50aWNhdGlvbiKUAQogRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEi0KCGFwcHJvdmVyGAMgASgLMhsudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZXIiIwohRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIkgKC1BvbGxSZXF1ZXN0EhMKBnNlY3JldBgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkieQoNQXBwcm92ZWRHcmFudBIPCgd1c2VyX2lkGAEgASgJEg4KBnNjb3BlcxgCIAMoCRIQCghyZXNvdXJjZRgDIAEoCRIRCglhdXRoX3RpbWUYBCABKAMSEgoKc2Vzc2lvbl9pZBgFIAEoCRIOCgZpc3N1ZXIYBiABKAkiiQEKDFBvbGxSZXNwb25zZRIzCgVncmFudBgBIAEoCzIgLnRlc3NlcmEuZGV2aWNlLnYxLkFwcHJvdmVkR3JhbnRCAhgBEhMKC3NlY3JldF9oYXNoGAIgASgMEi8KCnVzZXJfZ3JhbnQYAyABKAsyGy50ZXNzZXJhLm9hdXRoLnYxLlVzZXJHcmFudCKdAgolU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS50ZXNzZXJhLmRldmljZS52MS5DYWxsZXISOQoLY3JlZGVudGlhbHMYAiABKAsyJC50ZXNzZXJhLmRldmljZS52MS5DbGllbnRDcmVkZW50aWFscxINCgVzY29wZRgDIAEoCRISCgpsb2dpbl9oaW50GAQgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgFIAEoCRIYChByZXF1ZXN0ZWRfZXhwaXJ5GAYgASgNEhAKCHJlc291cmNlGAcgASgJEiYKGWNsaWVudF9ub3RpZmljYXRpb25fdG9rZW4YCCABKAlCA4ABASJoCiZTdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZRIYCgthdXRoX3JlcV9pZBgBIAEoCUIDgAEBEhIKCmV4cGlyZXNfaW4YAiABKA0SEAoIaW50ZXJ2YWwYAyABKA0iSwolTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJdCiZMaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXNwb25zZRIzCghyZXF1ZXN0cxgBIAMoCzIhLnRlc3NlcmEuZGV2aWNlLnYxLlBlbmRpbmdSZXF1ZXN0IpoBCiZEZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SLQoIYXBwcm92ZXIYAyABKAsyGy50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlciIpCidEZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UidQoTRGVjaWRlQnlMaW5rUmVxdWVzdBIbCg5kZWNpc2lvbl90b2tlbhgBIAEoCUIDgAEBEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SEgoKaXBfYWRkcmVzcxgDIAEoCSIWChREZWNpZGVCeUxpbmtSZXNwb25zZSIZChdHZXREZWxpdmVyeU1vZGVzUmVxdWVzdCIpChhHZXREZWxpdmVyeU1vZGVzUmVzcG9uc2USDQoFbW9kZXMYASADKAkqTQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIUChBERUNJU0lPTl9BUFBST1ZFEAESEQoNREVDSVNJT05fREVOWRACMsEEChpEZXZpY2VBdXRob3JpemF0aW9uU2VydmljZRKSAQoYU3RhcnREZXZpY2VBdXRob3JpemF0aW9uEjIudGVzc2VyYS5kZXZpY2UudjEuU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBozLnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EowBChZHZXREZXZpY2VBdXRob3JpemF0aW9uEjAudGVzc2VyYS5kZXZpY2UudjEuR2V0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QaMS50ZXNzZXJhLmRldmljZS52MS5HZXREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSlQEKGURlY2lkZURldmljZUF1dGhvcml6YXRpb24SMy50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBo0LnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZURldmljZUF1dGhvcml6YXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJnChdQb2xsRGV2aWNlQXV0aG9yaXphdGlvbhIeLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXF1ZXN0Gh8udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlc3BvbnNlIgvq4BgHCgV0b2tlbjL4BgogQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblNlcnZpY2USpAEKHlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhI4LnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QaOS50ZXNzZXJhLmRldmljZS52MS5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKkAQoeTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zEjgudGVzc2VyYS5kZXZpY2UudjEuTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVxdWVzdBo5LnRlc3NlcmEuZGV2aWNlLnYxLkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EqcBCh9EZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uEjkudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QaOi50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbgoMRGVjaWRlQnlMaW5rEiYudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQnlMaW5rUmVxdWVzdBonLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJ5TGlua1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5Em0KHVBvbGxCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uEh4udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlcXVlc3QaHy50ZXNzZXJhLmRldmljZS52MS5Qb2xsUmVzcG9uc2UiC+rgGAcKBXRva2VuEn0KEEdldERlbGl2ZXJ5TW9kZXMSKi50ZXNzZXJhLmRldmljZS52MS5HZXREZWxpdmVyeU1vZGVzUmVxdWVzdBorLnRlc3NlcmEuZGV2aWNlLnYxLkdldERlbGl2ZXJ5TW9kZXNSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheWIGcHJvdG8z", [file_tessera_access_v1_access, file_tessera_oauth_v1_user_grant]);
 
 /**
  * @generated from message tessera.device.v1.ClientCredentials
@@ -492,7 +492,7 @@ export type StartBackchannelAuthenticationRequest = Message<"tessera.device.v1.S
   resource: string;
 
   /**
-   * CIBA Core section 7.1: authenticates our notifications to a ping or push client.
+   * CIBA Core section 7.1: authenticates our pings.
    *
    * @generated from field: string client_notification_token = 8;
    */
@@ -521,8 +521,6 @@ export type StartBackchannelAuthenticationResponse = Message<"tessera.device.v1.
   expiresIn: number;
 
   /**
-   * 0 if the client must not poll.
-   *
    * @generated from field: uint32 interval = 3;
    */
   interval: number;
@@ -672,7 +670,7 @@ export const GetDeliveryModesRequestSchema: GenMessage<GetDeliveryModesRequest> 
  */
 export type GetDeliveryModesResponse = Message<"tessera.device.v1.GetDeliveryModesResponse"> & {
   /**
-   * Of "poll", "ping" and "push".
+   * "poll", and "ping" where notifications can be signed.
    *
    * @generated from field: repeated string modes = 1;
    */
@@ -685,226 +683,6 @@ export type GetDeliveryModesResponse = Message<"tessera.device.v1.GetDeliveryMod
  */
 export const GetDeliveryModesResponseSchema: GenMessage<GetDeliveryModesResponse> = /*@__PURE__*/
   messageDesc(file_tessera_device_v1_device, 22);
-
-/**
- * @generated from message tessera.device.v1.WatchPushesRequest
- */
-export type WatchPushesRequest = Message<"tessera.device.v1.WatchPushesRequest"> & {
-};
-
-/**
- * Describes the message tessera.device.v1.WatchPushesRequest.
- * Use `create(WatchPushesRequestSchema)` to create a new message.
- */
-export const WatchPushesRequestSchema: GenMessage<WatchPushesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 23);
-
-/**
- * @generated from message tessera.device.v1.WatchPushesResponse
- */
-export type WatchPushesResponse = Message<"tessera.device.v1.WatchPushesResponse"> & {
-};
-
-/**
- * Describes the message tessera.device.v1.WatchPushesResponse.
- * Use `create(WatchPushesResponseSchema)` to create a new message.
- */
-export const WatchPushesResponseSchema: GenMessage<WatchPushesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 24);
-
-/**
- * @generated from message tessera.device.v1.TakePushesRequest
- */
-export type TakePushesRequest = Message<"tessera.device.v1.TakePushesRequest"> & {
-  /**
-   * At most so many.
-   *
-   * @generated from field: uint32 limit = 1;
-   */
-  limit: number;
-};
-
-/**
- * Describes the message tessera.device.v1.TakePushesRequest.
- * Use `create(TakePushesRequestSchema)` to create a new message.
- */
-export const TakePushesRequestSchema: GenMessage<TakePushesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 25);
-
-/**
- * @generated from message tessera.device.v1.TakePushesResponse
- */
-export type TakePushesResponse = Message<"tessera.device.v1.TakePushesResponse"> & {
-  /**
-   * @generated from field: repeated tessera.device.v1.ApprovedPush pushes = 1;
-   */
-  pushes: ApprovedPush[];
-};
-
-/**
- * Describes the message tessera.device.v1.TakePushesResponse.
- * Use `create(TakePushesResponseSchema)` to create a new message.
- */
-export const TakePushesResponseSchema: GenMessage<TakePushesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 26);
-
-/**
- * An approved request of a client that is pushed its tokens.
- *
- * @generated from message tessera.device.v1.ApprovedPush
- */
-export type ApprovedPush = Message<"tessera.device.v1.ApprovedPush"> & {
-  /**
-   * Names it towards FinishPush, together with `attempt`.
-   *
-   * @generated from field: string delivery_id = 1;
-   */
-  deliveryId: string;
-
-  /**
-   * 1 when it is handed out for the first time.
-   *
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * @generated from field: string auth_req_id = 3;
-   */
-  authReqId: string;
-
-  /**
-   * @generated from field: string client_id = 4;
-   */
-  clientId: string;
-
-  /**
-   * @generated from field: string tenant_id = 5;
-   */
-  tenantId: string;
-
-  /**
-   * Compatibility until 0.3: `user_grant` has it.
-   *
-   * @generated from field: tessera.device.v1.ApprovedGrant grant = 6 [deprecated = true];
-   * @deprecated
-   */
-  grant?: ApprovedGrant | undefined;
-
-  /**
-   * The request is over: no more tokens may be issued for it.
-   *
-   * @generated from field: bool ended = 7;
-   */
-  ended: boolean;
-
-  /**
-   * Of the client that started the request.
-   *
-   * @generated from field: string ip_address = 8;
-   */
-  ipAddress: string;
-
-  /**
-   * Of the call that decided.
-   *
-   * @generated from field: string request_id = 9;
-   */
-  requestId: string;
-
-  /**
-   * @generated from field: tessera.oauth.v1.UserGrant user_grant = 10;
-   */
-  userGrant?: UserGrant | undefined;
-};
-
-/**
- * Describes the message tessera.device.v1.ApprovedPush.
- * Use `create(ApprovedPushSchema)` to create a new message.
- */
-export const ApprovedPushSchema: GenMessage<ApprovedPush> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 27);
-
-/**
- * @generated from message tessera.device.v1.PushedTokens
- */
-export type PushedTokens = Message<"tessera.device.v1.PushedTokens"> & {
-  /**
-   * @generated from field: string access_token = 1;
-   */
-  accessToken: string;
-
-  /**
-   * @generated from field: uint32 expires_in = 2;
-   */
-  expiresIn: number;
-
-  /**
-   * @generated from field: string scope = 3;
-   */
-  scope: string;
-
-  /**
-   * Empty when there is none.
-   *
-   * @generated from field: string refresh_token = 4;
-   */
-  refreshToken: string;
-
-  /**
-   * @generated from field: string id_token = 5;
-   */
-  idToken: string;
-};
-
-/**
- * Describes the message tessera.device.v1.PushedTokens.
- * Use `create(PushedTokensSchema)` to create a new message.
- */
-export const PushedTokensSchema: GenMessage<PushedTokens> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 28);
-
-/**
- * @generated from message tessera.device.v1.FinishPushRequest
- */
-export type FinishPushRequest = Message<"tessera.device.v1.FinishPushRequest"> & {
-  /**
-   * @generated from field: string delivery_id = 1;
-   */
-  deliveryId: string;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * Absent: the transaction failed (CIBA Core section 12).
-   *
-   * @generated from field: tessera.device.v1.PushedTokens tokens = 3;
-   */
-  tokens?: PushedTokens | undefined;
-};
-
-/**
- * Describes the message tessera.device.v1.FinishPushRequest.
- * Use `create(FinishPushRequestSchema)` to create a new message.
- */
-export const FinishPushRequestSchema: GenMessage<FinishPushRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 29);
-
-/**
- * @generated from message tessera.device.v1.FinishPushResponse
- */
-export type FinishPushResponse = Message<"tessera.device.v1.FinishPushResponse"> & {
-};
-
-/**
- * Describes the message tessera.device.v1.FinishPushResponse.
- * Use `create(FinishPushResponseSchema)` to create a new message.
- */
-export const FinishPushResponseSchema: GenMessage<FinishPushResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 30);
 
 /**
  * @generated from enum tessera.device.v1.Decision
@@ -1045,38 +823,6 @@ export const BackchannelAuthenticationService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryModesRequestSchema;
     output: typeof GetDeliveryModesResponseSchema;
-  },
-  /**
-   * WatchPushes sends a message when approved requests may be waiting for a push, and every few seconds.
-   *
-   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.WatchPushes
-   */
-  watchPushes: {
-    methodKind: "server_streaming";
-    input: typeof WatchPushesRequestSchema;
-    output: typeof WatchPushesResponseSchema;
-  },
-  /**
-   * TakePushes hands out approved requests whose tokens are to be pushed (CIBA Core section 10.3). Each is the caller's
-   * until its lease runs out, then it is handed out again. Only `token` may call it.
-   *
-   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.TakePushes
-   */
-  takePushes: {
-    methodKind: "unary";
-    input: typeof TakePushesRequestSchema;
-    output: typeof TakePushesResponseSchema;
-  },
-  /**
-   * FinishPush takes what became of a request that was handed out, to be delivered from then on. NOT_FOUND when the lease
-   * ran out meanwhile: nothing is delivered then. Only `token` may call it.
-   *
-   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.FinishPush
-   */
-  finishPush: {
-    methodKind: "unary";
-    input: typeof FinishPushRequestSchema;
-    output: typeof FinishPushResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_device_v1_device, 1);
