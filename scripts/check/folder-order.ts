@@ -14,6 +14,8 @@ export const folderOrder: Readonly<Record<string, string>> = {
     service.ts wiring.ts index.ts`,
   'libs/directory-client': `change-watch.ts ended-count.ts single-flight.ts record-cache.ts tenant-issuers.ts
     directory-client-types.ts access.ts directory-cache.ts client-authentication client.ts index.ts`,
+  'libs/gateway': `issuer dialects http config.ts pages/looks gateway.ts pages pages/sign-in/steps pages/sign-in
+    pages/approve pages/links pages/account pages/logout endpoints routes.ts server wiring.ts index.ts`,
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
@@ -27,7 +29,6 @@ export const unordered: readonly string[] = [
   'apps/cli',
   'libs/device',
   'libs/directory',
-  'libs/gateway',
   'libs/introspection-client',
   'libs/oauth',
   'libs/rpc',

@@ -8,8 +8,7 @@ import {
   port,
   profileSetting,
 } from '@tessera/process';
-import { accessLogs } from './server/access-log.ts';
-import { coverInternet, isEverything, networks } from './server/caller-address.ts';
+import { coverInternet, isEverything, networks } from './http/caller-address.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
   return list(defaultEntries).transform((entries, context) => {
@@ -31,6 +30,8 @@ function networkList(defaultEntries: readonly string[], options: { readonly refu
     }
   });
 }
+
+const accessLogs = ['all', 'errors-and-changes'] as const;
 
 /** What the gateway reads. */
 export const gatewayConfig = z

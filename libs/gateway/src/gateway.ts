@@ -1,6 +1,5 @@
 import type { Places } from '@tessera/outbound';
 import type { Client } from '@tessera/rpc';
-import type { Refusal } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
 import type { AccountService } from '@tessera/proto-gen/account';
@@ -9,17 +8,16 @@ import type { BackchannelAuthenticationService, DeviceAuthorizationService } fro
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import type { AntiForgery } from './pages/anti-forgery.ts';
+import type { AntiForgery } from './http/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { DeliveryModes } from './issuer/delivery-modes.ts';
 import type { RelatedOrigins } from './issuer/related-origins.ts';
 import type { IssuerRule } from './issuer/issuer-rule.ts';
 import type { KeySets } from './issuer/key-set.ts';
 import type { IssuerRouter } from './issuer/issuer-router.ts';
-import type { Incoming } from './server/incoming.ts';
 import type { Languages } from '@tessera/languages';
 import type { TenantLooks } from './pages/looks/tenant-looks.ts';
-import type { Templates } from './pages/templates.ts';
+import type { Templates } from './pages/looks/templates.ts';
 
 /** The services the gateway calls. */
 export interface GatewayPeers {
@@ -50,21 +48,4 @@ export interface Gateway {
   readonly languages: Languages;
   readonly looks: TenantLooks;
   readonly antiForgery: AntiForgery;
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set before anything else looks at the request. */
-    incoming: Incoming;
-    /** Path of its route; undefined where there is none. Fastify puts its own together anew whenever it is asked. */
-    route: string | undefined;
-    /** Code of the error it was answered with, for the access log. */
-    failure: string | undefined;
-    /** What the log says of the client that was refused. */
-    refusal: Refusal | undefined;
-    /** Whether it was refused because of an overload, which is logged for many requests together. */
-    refused: boolean;
-    /** Gives its place back, because the request waits for a server of others from now on. */
-    yieldPlace: () => void;
-  }
 }

@@ -3,9 +3,9 @@
  * shapes, trust in proxies and callers, limits at the edge. It holds nothing durable, decides no protocol rule and signs nothing:
  * it reads a request once, asks one service, and writes the answer in the dialect of the request.
  *
- *     HTTP ─> server/ (hooks, load, traces) ─> routes ─┬─> http/ (body) ─> dialects/ ─> endpoints/ ──> token, device
- *                                                      ├─> issuer/ (router, discovery, keys) ──> keys, directory
- *                                                      └─> pages/{sign-in/, approve/, logout/, account/} ──> authorize, device, directory
+ *     HTTP ─> server/ (hooks, load, body) ─> routes ─┬─> endpoints/ ──> token, device
+ *                                                    └─> pages/{sign-in/, approve/, logout/, account/} ──> authorize, device
+ *     all of them ─> http/ (caller, parameters, cookies), dialects/, issuer/ (router, keys) ──> keys, directory
  *     an answer goes back the same way: envelope or form dialect, or a page
  */
 export { buildGateway } from './wiring.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { contract } from './dialects/contract.ts';
 import { standard } from './dialects/standard.ts';
 import { collidesWithServedPath } from '@tessera/oauth';
-import { loadTemplates } from './pages/templates.ts';
+import { loadTemplates } from './pages/looks/templates.ts';
 import { routes } from './routes.ts';
 
 const document = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');

@@ -3,7 +3,12 @@ import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { backchannelAuthentication } from './endpoints/backchannel-endpoint.ts';
 import { backchannelDecision } from './endpoints/backchannel-decision.ts';
 import { deviceAuthorization } from './endpoints/device-authorization-endpoint.ts';
-import { jwks, oauthAuthorizationServer, openidConfiguration, relatedOrigins } from './issuer/discovery.ts';
+import {
+  jwks,
+  oauthAuthorizationServer,
+  openidConfiguration,
+  relatedOrigins,
+} from './endpoints/discovery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
@@ -13,12 +18,12 @@ import { token } from './endpoints/token.ts';
 import { userinfo } from './endpoints/userinfo.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Gateway } from './gateway.ts';
-import { showApprovals, submitApprovals } from './pages/approve/approvals-page.ts';
+import { resumeApprovals, showApprovals, submitApprovals } from './pages/approve/approvals-page.ts';
 import { authorize, authorizeByForm } from './pages/sign-in/authorization-endpoint.ts';
-import { showDevice, submitDevice } from './pages/approve/device-page.ts';
+import { resumeDevice, showDevice, submitDevice } from './pages/approve/device-page.ts';
 import type { PageHandler } from './pages/page-context.ts';
-import { showAccount, submitAccount } from './pages/account/account-page.ts';
-import { showOwnPassword, submitOwnPassword } from './pages/links/own-password-page.ts';
+import { resumeAccount, resumeLink, showAccount, submitAccount } from './pages/account/account-page.ts';
+import { resumeOwnPassword, showOwnPassword, submitOwnPassword } from './pages/links/own-password-page.ts';
 import { showPasswordLink, submitPasswordLink } from './pages/links/link-page.ts';
 import { confirmEmail, showEmailLink } from './pages/links/email-link-page.ts';
 import { register, showRegistration } from './pages/links/registration-page.ts';
@@ -26,7 +31,7 @@ import { showForgottenPassword, submitForgottenPassword } from './pages/links/fo
 import { afterProvider } from './pages/logout/after-provider.ts';
 import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
-import { answerFromProvider } from './pages/sign-in/provider-answer.ts';
+import { createAnswerFromProvider } from './pages/sign-in/provider-answer.ts';
 
 /** Takes a body in the named dialects and answers JSON in the dialect of the request. */
 export interface BodyRoute {
@@ -66,6 +71,16 @@ const body = { kind: 'body', crossOrigin: false } as const;
 const read = { kind: 'read', method: 'GET', crossOrigin: true } as const;
 const page = { kind: 'page', method: 'GET', crossOrigin: false } as const;
 const post = { ...page, method: 'POST' } as const;
+
+const answerFromProvider = createAnswerFromProvider({
+  going: {
+    account: resumeAccount,
+    device: resumeDevice,
+    approvals: resumeApprovals,
+    password: resumeOwnPassword,
+  },
+  link: resumeLink,
+});
 
 const at = endpointPaths;
 

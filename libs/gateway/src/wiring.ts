@@ -7,7 +7,7 @@ import { rootCall, type BuiltService, notUnderstood } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { collidesWithServedPath, sentJwk, signingAlgorithmNames } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
-import { antiForgery } from './pages/anti-forgery.ts';
+import { antiForgery } from './http/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './issuer/delivery-modes.ts';
@@ -18,7 +18,7 @@ import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadLanguages } from '@tessera/languages';
 import { createTenantLooks } from './pages/looks/tenant-looks.ts';
-import { loadTemplates } from './pages/templates.ts';
+import { loadTemplates } from './pages/looks/templates.ts';
 import { boundedPeers } from './server/bounded-calls.ts';
 import { createServer, type ServerOptions } from './server/http-server.ts';
 

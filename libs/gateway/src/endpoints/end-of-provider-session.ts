@@ -1,6 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import { noteSessionEnd } from '../pages/session.ts';
-import { waitForOthers } from '../server/waiting-for-others.ts';
+import { waitForOthers } from '../http/waiting-for-others.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**

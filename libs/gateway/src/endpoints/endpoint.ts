@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Incoming } from '../server/incoming.ts';
+import type { Incoming } from '../http/incoming.ts';
 import type { RequestParameters } from '../dialects/request-parameters.ts';
 
 /** A request to a body endpoint, read once and the same in both dialects. */

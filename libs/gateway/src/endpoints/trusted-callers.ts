@@ -1,5 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { coverInternet, isEverything } from '../server/caller-address.ts';
+import { coverInternet, isEverything } from '../http/caller-address.ts';
 import type { GatewayConfig } from '../config.ts';
 import { sentCredentials, hasSecret, type SentCredentials } from './sent-credentials.ts';
 import type { EndpointRequest } from './endpoint.ts';

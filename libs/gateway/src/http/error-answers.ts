@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorReason, type Logger, type RepeatedWarnings } from '@tessera/telemetry';
 import { OAuthError, waitingPhase, type ErrorCode } from '@tessera/oauth';
 import { refusedByPeer } from '@tessera/rpc';
-import { overloaded } from '../server/load-shedding.ts';
 
 /** Codes for the log and the status alone; clients get the registered code that covers them. */
 const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
@@ -12,6 +11,13 @@ const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
   payload_too_large: 'invalid_request',
   unsupported_media_type: 'invalid_request',
 };
+
+/** For a request that the load shedding refuses. Made once: an error with a stack for each would cost as much as some answers. */
+export const overloaded = new OAuthError(
+  'temporarily_unavailable',
+  'The service is overloaded. Try again in a moment.',
+  { retryAfterSeconds: 2 },
+);
 
 /** Where failures of requests are logged. */
 export interface FailureLog {

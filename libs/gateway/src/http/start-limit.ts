@@ -1,6 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { addressKey } from '@tessera/stores';
-import type { Gateway } from '../gateway.ts';
+import { addressKey, type Limiter } from '@tessera/stores';
 
 /**
  * Counts a request that stores state for an unauthenticated caller. Throws `rate_limited` when one address starts too many in a
@@ -9,7 +8,13 @@ import type { Gateway } from '../gateway.ts';
 export async function countStart(
   what: 'authorization' | 'device_authorization' | 'backchannel_authentication',
   ipAddress: string,
-  { limiter, config }: Pick<Gateway, 'limiter' | 'config'>,
+  {
+    limiter,
+    config,
+  }: {
+    readonly limiter: Limiter;
+    readonly config: { readonly TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: number };
+  },
 ): Promise<void> {
   const rule = { name: what, limit: config.TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS, windowSeconds: 60 };
   const { allowed, retryAfterSeconds } = await limiter.consume(rule, addressKey(ipAddress));

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { userAgentHash } from '../server/incoming.ts';
+import { userAgentHash } from '../http/incoming.ts';
 import { readCookie } from '../http/cookies.ts';
 
 /** In characters. */

@@ -7,7 +7,7 @@ import { launchChromium } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageTemplates, samplePage } from '../testing/sample-pages.ts';
 import { styleSheet } from './looks/style-sheet.ts';
-import { loadTemplates } from './templates.ts';
+import { loadTemplates } from './looks/templates.ts';
 
 type Browser = Awaited<ReturnType<typeof launchChromium>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;

@@ -6,8 +6,8 @@ import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
 import { rawQuery } from '../http/query.ts';
 import { developerHint } from './developer-hint.ts';
-import { looksLinks } from './looks/looks-files.ts';
-import { whosePage } from './looks/whose-page.ts';
+import { looksLinks } from './looks-files.ts';
+import { whosePage } from './whose-page.ts';
 
 /** A page, and the message that a JSON client gets instead. */
 export interface Page {

@@ -2,7 +2,7 @@ import { rootCall, whereOffered } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import type { Gateway } from '../gateway.ts';
 import { writeCookie } from '../http/cookies.ts';
-import type { Incoming } from '../server/incoming.ts';
+import type { Incoming } from '../http/incoming.ts';
 import type { PageContext } from './page-context.ts';
 
 /** Gives the browser its new session and makes it known, after the end of a previous person's session has been recorded. */

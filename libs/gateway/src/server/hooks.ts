@@ -5,7 +5,7 @@ import { count } from '../http/body.ts';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders, crossOriginHeaders } from '../http/headers.ts';
 import { isLogged } from './access-log.ts';
-import { readIncoming, type IncomingRules } from './incoming.ts';
+import { readIncoming, type IncomingRules } from '../http/incoming.ts';
 import { bindCalls, cancelCalls } from './bounded-calls.ts';
 import { clientLeft, watchRequestEnds } from './request-ends.ts';
 import { measureRequest } from './request-metrics.ts';

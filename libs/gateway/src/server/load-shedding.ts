@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { OAuthError } from '@tessera/oauth';
+import type { OAuthError } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
+import { overloaded } from '../http/error-answers.ts';
 import { createLoopGauge } from './event-loop-load.ts';
 
 /** Requests in progress while the event loop is busy: more at once are answered no sooner, and hide clients that left. */
@@ -16,18 +17,10 @@ const weight = 0.02;
 const mostHeld = 4_096;
 /** How long a request waits for a place. A client that is refused sooner asks again sooner. */
 const patienceMs = 2_000;
-const retryAfterSeconds = 2;
 /** How often requests that wait are looked at while none is answered. */
 const checkMs = 100;
 /** Between two lines about it in the log. */
 const logIntervalMs = 10_000;
-
-/** Made once: an error with a stack for each would cost as much as some answers. */
-export const overloaded = new OAuthError(
-  'temporarily_unavailable',
-  'The service is overloaded. Try again in a moment.',
-  { retryAfterSeconds },
-);
 
 interface Waiting {
   readonly since: number;

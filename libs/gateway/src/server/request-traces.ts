@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isTracing, markFault, runInSpan, startRootSpan, type Span } from '@tessera/telemetry';
-import { traceContextOf, type IncomingRules } from './incoming.ts';
+import { traceContextOf, type IncomingRules } from '../http/incoming.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -4,7 +4,7 @@ import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
 import { rootCall } from '@tessera/rpc';
 import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
-import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';

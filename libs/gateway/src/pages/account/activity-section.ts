@@ -1,6 +1,6 @@
 import { browserName } from '@tessera/languages';
 import { timestampMs } from '@tessera/rpc';
-import { findApplication } from '../approve/request-description.ts';
+import { findApplication } from '../described-application.ts';
 import type { AccountSection } from './account-section.ts';
 
 /** What the page says of an event of the audit trail, and of its factor if it has one. */

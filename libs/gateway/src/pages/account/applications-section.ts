@@ -2,8 +2,8 @@ import { AccountProblem, type Account } from '@tessera/proto-gen/account';
 import type { Session } from '@tessera/proto-gen/authorize';
 import type { PersonGrant } from '@tessera/proto-gen/token';
 import { rootCall, timestampMs } from '@tessera/rpc';
-import { describeScope, findApplication } from '../approve/request-description.ts';
 import { browserContext } from '../browser-context.ts';
+import { describeScope, findApplication } from '../described-application.ts';
 import type { PageContext } from '../page-context.ts';
 import { resultOf, type AccountSection } from './account-section.ts';
 

@@ -2,7 +2,7 @@ import { AccountProblem } from '@tessera/proto-gen/account';
 import { rootCall, timestampMs } from '@tessera/rpc';
 import { browserContext } from '../browser-context.ts';
 import { giveSession } from '../session.ts';
-import { waitForOthers } from '../../server/waiting-for-others.ts';
+import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { resultOf, type AccountSection } from './account-section.ts';
 
 /** The providers that a person signs in with, and those that they may add. */

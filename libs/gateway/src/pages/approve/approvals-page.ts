@@ -12,7 +12,7 @@ import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
-import { sendTenantForm, tenantProblem } from './tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 
 /**
  * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so a person

@@ -21,7 +21,7 @@ import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
 import { continueSignIn, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
-import { isTenantId, sendTenantForm, tenantProblem } from './tenant-form.ts';
+import { isTenantId, sendTenantForm, tenantProblem } from '../tenant-form.ts';
 
 /**
  * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up once this

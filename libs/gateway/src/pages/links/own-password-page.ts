@@ -3,7 +3,7 @@ import { otherPaths } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { rootCall, notUnderstood } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
-import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';

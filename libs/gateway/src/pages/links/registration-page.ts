@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
 import { ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
-import { sendTenantForm, tenantProblem } from '../approve/tenant-form.ts';
+import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';

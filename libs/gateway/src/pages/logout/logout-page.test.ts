@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Code, ConnectError } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
-import { antiForgery } from '../anti-forgery.ts';
+import { antiForgery } from '../../http/anti-forgery.ts';
 import { openGateway, type Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';
 

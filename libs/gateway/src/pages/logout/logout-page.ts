@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { waitForOthers } from '../../server/waiting-for-others.ts';
+import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { testRuntime } from '@tessera/test-kit';
-import { antiForgery } from '../anti-forgery.ts';
+import { antiForgery } from '../../http/anti-forgery.ts';
 import { purpose } from '../form.ts';
 import { openGateway, type Behaviours } from '../../testing/fake-services.ts';
 

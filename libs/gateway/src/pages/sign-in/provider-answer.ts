@@ -1,45 +1,44 @@
+import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { AnswerFromProviderResponse } from '@tessera/proto-gen/authorize';
 import { rawQuery } from '../../http/query.ts';
 import { parseForm } from '../../http/parameters.ts';
-import { resumeAccount, resumeLink } from '../account/account-page.ts';
-import { resumeOwnPassword } from '../links/own-password-page.ts';
-import { resumeApprovals } from '../approve/approvals-page.ts';
-import { resumeDevice } from '../approve/device-page.ts';
-import { isTenantId } from '../approve/tenant-form.ts';
+import { isTenantId } from '../tenant-form.ts';
 import { browserContext } from '../browser-context.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendOver, signInAtLogin } from './login.ts';
-import { waitForOthers } from '../../server/waiting-for-others.ts';
+import { waitForOthers } from '../../http/waiting-for-others.ts';
 import type { ResumedPlace } from './resumed-place.ts';
 import { sendNext } from './sign-in.ts';
 
-/** Pages of ours that people go on to, by the field `going`. */
-const ownPlaces: Readonly<
-  Record<string, (context: PageContext, fields: ReadonlyMap<string, string>) => ResumedPlace>
-> = {
-  account: resumeAccount,
-  device: resumeDevice,
-  approvals: resumeApprovals,
-  password: resumeOwnPassword,
-};
+/** The pages of ours that people go on to. */
+export interface OwnPlaces {
+  /** After a sign-in, by the field `going`. */
+  readonly going: Readonly<
+    Record<string, (context: PageContext, fields: ReadonlyMap<string, string>) => ResumedPlace>
+  >;
+  /** After an answer to a link; `problem` is why nothing is linked, or empty. */
+  link(context: PageContext, fields: ReadonlyMap<string, string>, problem: string): FastifyReply;
+}
 
 /**
  * `GET /login/provider/:tenant/:provider`: what a provider answers (OIDC Core §3.1.2.5). The rules are those of `authorize`; an answer that this
  * browser did not ask for gets a page that says how to go on.
  */
-export const answerFromProvider: PageHandler = async (context) => {
-  const { tenant = '', provider = '' } = context.request.params as Record<string, string>;
-  if (!isTenantId(tenant) || !isTenantId(provider)) throw new OAuthError('not_found', 'Not found.');
-  const answer = await judged(context);
-  if (answer === undefined)
-    return sendOver(context, new OAuthError('invalid_request', unexpected), undefined);
-  const { linkProblem } = answer;
-  if (linkProblem !== undefined) return resumeLink(context, parseForm(answer.resume), linkProblem);
-  const { place, signedIn } = resumed(context, answer);
-  const sent = await sendNext(context, place, answer);
-  return sent === 'signed_in' ? signedIn() : sent;
-};
+export function createAnswerFromProvider(own: OwnPlaces): PageHandler {
+  return async (context) => {
+    const { tenant = '', provider = '' } = context.request.params as Record<string, string>;
+    if (!isTenantId(tenant) || !isTenantId(provider)) throw new OAuthError('not_found', 'Not found.');
+    const answer = await judged(context);
+    if (answer === undefined)
+      return sendOver(context, new OAuthError('invalid_request', unexpected), undefined);
+    const { linkProblem } = answer;
+    if (linkProblem !== undefined) return own.link(context, parseForm(answer.resume), linkProblem);
+    const { place, signedIn } = resumed(context, own, answer);
+    const sent = await sendNext(context, place, answer);
+    return sent === 'signed_in' ? signedIn() : sent;
+  };
+}
 
 /** Undefined if it belongs to no sign-in of this browser. */
 async function judged({
@@ -61,10 +60,14 @@ async function judged({
   }
 }
 
-function resumed(context: PageContext, { next, resume }: AnswerFromProviderResponse): ResumedPlace {
+function resumed(
+  context: PageContext,
+  { going }: OwnPlaces,
+  { next, resume }: AnswerFromProviderResponse,
+): ResumedPlace {
   const fields = parseForm(resume);
-  const own = ownPlaces[fields.get('going') ?? ''];
-  if (own !== undefined) return own(context, fields);
+  const place = going[fields.get('going') ?? ''];
+  if (place !== undefined) return place(context, fields);
   const shown = next?.next;
   const isOfVisit = shown?.case === 'step' || shown?.case === 'tenantMismatch';
   const interactionId = isOfVisit ? shown.value.interaction?.interactionId : undefined;

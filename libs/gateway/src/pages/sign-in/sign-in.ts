@@ -5,7 +5,7 @@ import type { ContinueResponse, Interaction, OwnPage_Name, Step } from '@tessera
 import type { FormTarget } from '../../http/headers.ts';
 import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, purpose } from '../form.ts';
-import { waitForOthers } from '../../server/waiting-for-others.ts';
+import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../page.ts';

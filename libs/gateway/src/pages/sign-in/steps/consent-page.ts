@@ -1,4 +1,4 @@
-import { describeScope } from '../../approve/request-description.ts';
+import { describeScope } from '../../described-application.ts';
 import type { StepPage } from './step-page.ts';
 
 /** Whether a third-party application may have what it asks for. */

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { OAuthError, temporarilyUnavailable, waitingPhase } from '@tessera/oauth';
-import { NoPlaceError } from '@tessera/outbound';
+import { NoPlaceError, type Places } from '@tessera/outbound';
 import { rootCall, type CallOptions } from '@tessera/rpc';
 import { addressKey } from '@tessera/stores';
-import type { Gateway } from '../gateway.ts';
 
 /** Servers of others may be slow, and some are asked several times. */
 const longestMs = 15_000;
@@ -21,7 +20,7 @@ const tooMany = temporarilyUnavailable(undefined, 2).withRefusal({
  */
 export async function waitForOthers<T>(
   request: FastifyRequest,
-  { places }: Pick<Gateway, 'places'>,
+  { places }: { readonly places: Places },
   call: (options: CallOptions) => Promise<T>,
   limit: { readonly timeoutMs?: number } = { timeoutMs: longestMs },
 ): Promise<T> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Code, ConnectError } from '@tessera/rpc';
 import { testRuntime } from '@tessera/test-kit';
-import { openGateway, passwordStep } from '../../testing/fake-services.ts';
+import { openGateway, passwordStep } from '../testing/fake-services.ts';
 
 const looksOf = (code?: Code) => ({
   begin: () => passwordStep({}),

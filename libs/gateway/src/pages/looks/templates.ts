@@ -5,7 +5,7 @@ import { Eta } from 'eta';
 import { otherPaths } from '@tessera/oauth';
 import type { Language } from '@tessera/languages';
 
-const directory = fileURLToPath(new URL('../../views/', import.meta.url));
+const directory = fileURLToPath(new URL('../../../views/', import.meta.url));
 
 /** A file that pages refer to, with the address that names its content. */
 export interface Asset {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError, otherPaths } from '@tessera/oauth';
-import type { Gateway } from '../../gateway.ts';
-import { readQuery } from '../../http/query.ts';
-import { servesTenant } from '../signed-in-person.ts';
-import type { Looks } from './tenant-looks.ts';
+import type { Gateway } from '../gateway.ts';
+import { readQuery } from '../http/query.ts';
+import { servesTenant } from './signed-in-person.ts';
+import type { Looks } from './looks/tenant-looks.ts';
 
 const paths = {
   styleSheet: `${otherPaths.assets}/looks.css`,

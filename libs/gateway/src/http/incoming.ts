@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/telemetry';
 import { uuid } from '@tessera/kit';
+import type { Refusal } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './caller-address.ts';
 import { lastValue, unknownHost, type IssuerRule } from '../issuer/issuer-rule.ts';
@@ -21,6 +22,23 @@ export interface Incoming {
   issuer(): string;
   /** The caller in the messages to services. Throws like `issuer`. */
   caller(): { ipAddress: string; issuer: string; tenantId: string };
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before anything else looks at the request. */
+    incoming: Incoming;
+    /** Path of its route; undefined where there is none. Fastify puts its own together anew whenever it is asked. */
+    route: string | undefined;
+    /** Code of the error it was answered with, for the access log. */
+    failure: string | undefined;
+    /** What the log says of the client that was refused. */
+    refusal: Refusal | undefined;
+    /** Whether it was refused because of an overload, which is logged for many requests together. */
+    refused: boolean;
+    /** Gives its place back, because the request waits for a server of others from now on. */
+    yieldPlace: () => void;
+  }
 }
 
 export interface IncomingRules {

@@ -6,9 +6,9 @@ import { withSpelling } from '../dialects/other-spelling.ts';
 import { requestParameters } from '../dialects/request-parameters.ts';
 import type { Gateway } from '../gateway.ts';
 import { methodsFor, type BodyRoute } from '../routes.ts';
-import { sendJson } from './answers.ts';
-import { count, mediaType, readBody, type MediaType } from './body.ts';
-import { rawQuery } from './query.ts';
+import { sendJson } from '../http/answers.ts';
+import { count, mediaType, readBody, type MediaType } from '../http/body.ts';
+import { rawQuery } from '../http/query.ts';
 
 const mediaTypeOf: Readonly<Record<Dialect['name'], MediaType>> = { contract: 'json', standard: 'form' };
 

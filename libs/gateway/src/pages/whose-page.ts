@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
-import type { Gateway } from '../../gateway.ts';
-import { rawQuery } from '../../http/query.ts';
-import { browserContext } from '../browser-context.ts';
-import { servesTenant } from '../signed-in-person.ts';
+import type { Gateway } from '../gateway.ts';
+import { rawQuery } from '../http/query.ts';
+import { browserContext } from './browser-context.ts';
+import { servesTenant } from './signed-in-person.ts';
 
 /**
  * The tenant whose looks a page has: the one that the page names, else that of the issuer, of the client that the request names, or of the
