@@ -13,6 +13,7 @@ import { asOAuthError, type FailureLog } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { chooseRequestId, urlBelowIssuer, type IncomingRules } from '../http/incoming.ts';
 import { addLooksFiles } from '../pages/looks-files.ts';
+import { boundConnections, usualBounds, type ConnectionBounds } from './bounded-connections.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests, type Patience } from './hooks.ts';
 import { watchEventLoopLoad } from './event-loop-load.ts';
@@ -37,6 +38,8 @@ export interface ServerOptions {
   readonly extensions?: readonly ((app: FastifyInstance) => void)[] | undefined;
   /** Default: ten seconds for headers and fifteen for a request. */
   readonly patience?: Patience | undefined;
+  /** Default: 3,000 connections, 1,000 of one address. */
+  readonly connections?: ConnectionBounds | undefined;
 }
 
 /** Node's default interval is 30 s. */
@@ -60,6 +63,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, { load, gateway }),
   });
+  boundConnections(app.server, rules.proxies, options.connections ?? usualBounds);
   // Node would answer 417 itself, without our headers: `prepareRequests` does it.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.addHook('onClose', (_app, done) => {

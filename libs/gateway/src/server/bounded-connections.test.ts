@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { boundConnections, type ConnectionBounds } from './bounded-connections.ts';
+import { networks } from '../http/caller-address.ts';
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) cleanUp();
+});
+
+interface Stand {
+  readonly port: number;
+  /** Whole requests that wait for their answers. */
+  readonly waiting: (() => void)[];
+}
+
+/** A server that reads whole requests and answers those to `/` at once, the others when it is told. */
+async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []): Promise<Stand> {
+  const waiting: (() => void)[] = [];
+  const server: Server = createServer((request, response) => {
+    request.resume().once('end', () => {
+      if (request.url === '/') response.end('served');
+      else waiting.push(() => response.end('served'));
+    });
+  });
+  boundConnections(server, networks(proxies), bounds);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  cleanUps.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    waiting,
+  };
+}
+
+const head = 'POST / HTTP/1.1\r\nhost: a\r\nx-long: ';
+const body = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf';
+
+async function opened(port: number, sent: string, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  cleanUps.push(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  if (sent !== '') socket.write(sent);
+  socket.resume();
+  return socket;
+}
+
+const closed = async (socket: Socket): Promise<void> => {
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+};
+
+/** The body of an answer; empty if the connection was cut. */
+function asked(port: number, localAddress: string, path = '/'): Promise<string> {
+  return new Promise((resolve) => {
+    const sent = httpRequest({ port, host: '127.0.0.1', localAddress, path, agent: false }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      answer.once('end', () => resolve(text));
+    });
+    sent.once('error', () => resolve('')).end();
+  });
+}
+
+test.each([
+  ['heads', head],
+  ['bodies', body],
+  ['silence', ''],
+])('unfinished %s of one address end for a new connection of it, the oldest first', async (_what, sent) => {
+  const { port } = await stand({ inAll: 100, ofOneAddress: 3 });
+  const [oldest, ...others] = [
+    await opened(port, sent),
+    await opened(port, sent),
+    await opened(port, sent),
+  ] as const;
+  expect(await asked(port, '127.0.0.1')).toBe('served');
+  await closed(oldest);
+  expect(others.map((socket) => socket.closed)).toEqual([false, false]);
+});
+
+test('the address with most connections makes room when all places are taken', async () => {
+  const { port } = await stand({ inAll: 4, ofOneAddress: 3 });
+  const quiet = await opened(port, head, '127.0.0.2');
+  const flood = [await opened(port, head), await opened(port, head), await opened(port, head)] as const;
+  expect(await asked(port, '127.0.0.3')).toBe('served');
+  await closed(flood[0]);
+  expect(quiet.closed).toBe(false);
+});
+
+test('a whole request keeps its connection until it is answered; who comes then is cut', async () => {
+  const { port, waiting } = await stand({ inAll: 100, ofOneAddress: 2 });
+  const held = [asked(port, '127.0.0.1', '/held'), asked(port, '127.0.0.1', '/held')];
+  await expect.poll(() => waiting.length).toBe(2);
+  expect(await asked(port, '127.0.0.1')).toBe('');
+  expect(await asked(port, '127.0.0.2')).toBe('served');
+  for (const send of waiting) send();
+  expect(await Promise.all(held)).toEqual(['served', 'served']);
+  await expect.poll(async () => asked(port, '127.0.0.1')).toBe('served');
+});
+
+test('a trusted proxy has no bound of its own', async () => {
+  const { port } = await stand({ inAll: 100, ofOneAddress: 2 }, ['loopback']);
+  const sockets = [await opened(port, head), await opened(port, head), await opened(port, head)];
+  expect(await asked(port, '127.0.0.1')).toBe('served');
+  expect(sockets.some((socket) => socket.closed)).toBe(false);
+});

@@ -1,0 +1,81 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { addressKey } from '@tessera/stores';
+import type { Networks } from '../http/caller-address.ts';
+
+/** How many connections a process holds at once. What they send before it can be judged takes memory: 64 KiB of head or body each. */
+export interface ConnectionBounds {
+  readonly inAll: number;
+  /** From one address, or one /64 of IPv6; a trusted proxy speaks for many and has no bound of its own. */
+  readonly ofOneAddress: number;
+}
+
+export const usualBounds: ConnectionBounds = { inAll: 3_000, ofOneAddress: 1_000 };
+
+interface Connection {
+  readonly socket: Socket;
+  /** The request that came last, and its answer. */
+  last: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
+}
+
+/**
+ * Bounds the connections of a server. Where there are too many, the oldest one ends that has no whole request under way: of the
+ * same address, or of the address that has most of them, so that silence takes no place from another address.
+ */
+export function boundConnections(
+  server: Server,
+  proxies: Networks,
+  { inAll, ofOneAddress }: ConnectionBounds,
+): void {
+  const byAddress = new Map<string, Set<Connection>>();
+  const connections = new WeakMap<Socket, Connection>();
+  let open = 0;
+
+  function leave(address: string, connection: Connection): void {
+    const same = byAddress.get(address);
+    if (same?.delete(connection) !== true) return;
+    open -= 1;
+    if (same.size === 0) byAddress.delete(address);
+  }
+
+  function makeRoomIn(address: string): boolean {
+    for (const connection of byAddress.get(address) ?? []) {
+      if (isUnderWay(connection)) continue;
+      leave(address, connection);
+      connection.socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  function makeRoom(): boolean {
+    let most = '';
+    for (const [address, { size }] of byAddress) {
+      if (size > (byAddress.get(most)?.size ?? 0)) most = address;
+    }
+    return makeRoomIn(most);
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const peer = socket.remoteAddress ?? '';
+    const address = addressKey(peer);
+    const tooMany = !proxies.contains(peer) && (byAddress.get(address)?.size ?? 0) >= ofOneAddress;
+    if ((tooMany && !makeRoomIn(address)) || (open >= inAll && !makeRoom())) return void socket.destroy();
+    const connection: Connection = { socket, last: undefined };
+    connections.set(socket, connection);
+    const same = byAddress.get(address);
+    if (same === undefined) byAddress.set(address, new Set([connection]));
+    else same.add(connection);
+    open += 1;
+    socket.once('close', () => leave(address, connection));
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connections.get(request.socket);
+    if (connection !== undefined) connection.last = { request, response };
+  });
+}
+
+/** Its last request came whole, and its answer is not delivered yet. */
+function isUnderWay({ last }: Connection): boolean {
+  return last !== undefined && last.request.complete && !last.response.writableFinished;
+}
