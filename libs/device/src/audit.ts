@@ -3,7 +3,7 @@ import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit
 import type { Clock, Random } from '@tessera/kit';
 import { ClientRefusal } from '@tessera/directory-client';
 import type { OAuthError } from '@tessera/oauth';
-import type { Delivery } from './delivery/delivery-store.ts';
+import type { Delivery } from './store/delivery-store.ts';
 import { reference } from './digest.ts';
 import type { FailureRule } from './store/grant-store.ts';
 import type { Decision, GrantKind, GrantRequest, Owner, Trail } from './pending-grant.ts';

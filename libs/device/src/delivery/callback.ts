@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Message } from '@tessera/outbound';
 import type { Encryption } from './encryption.ts';
-import type { Delivery } from './delivery-store.ts';
+import type { Delivery } from '../store/delivery-store.ts';
 
 /** The values a client sent and received when it started a request. */
 const started = z.object({ authReqId: z.string(), notificationToken: z.string() });

@@ -8,7 +8,7 @@ import type { DeviceAudit } from '../audit.ts';
 import type { GrantStore } from '../store/grant-store.ts';
 import type { PromptMessage } from '../webhook/prompts.ts';
 import { callbackOf, type CallbackEncryption } from './callback.ts';
-import type { Delivery, DeliveryStore } from './delivery-store.ts';
+import type { Delivery, DeliveryStore } from '../store/delivery-store.ts';
 import type { Decision } from '../pending-grant.ts';
 
 const rules = { delays: [1, 4, 15, 60], mostAttempts: 10 };

@@ -1,7 +1,7 @@
 import type { Database } from '@tessera/stores';
 import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
-import { deliveryStoreContract } from '../delivery/delivery-store.contract.ts';
+import { deliveryStoreContract } from './delivery-store.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';
 
 let postgres: Promise<Database> | undefined;

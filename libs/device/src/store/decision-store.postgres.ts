@@ -1,6 +1,6 @@
 import { auditInsert } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
-import { shortestDeliverySeconds } from '../delivery/delivery-store.ts';
+import { shortestDeliverySeconds } from './delivery-store.ts';
 import type { Decision } from '../pending-grant.ts';
 import { grantColumns, grantOf, storedGrantOf, type GrantRow } from './stored-grant.ts';
 import type { Confirmation, DecisionStore, NewDecision, RecordedDecision } from './decision-store.ts';

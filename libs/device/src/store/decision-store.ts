@@ -1,5 +1,5 @@
 import type { AuditRow } from '@tessera/audit';
-import type { NewDelivery } from '../delivery/delivery-store.ts';
+import type { NewDelivery } from './delivery-store.ts';
 import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
 import type { Decision, GrantKind, GrantRequest } from '../pending-grant.ts';
 

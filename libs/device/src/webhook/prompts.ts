@@ -6,7 +6,7 @@ import type { CallOptions } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { ApprovalChannel } from '../approval/approval-channel.ts';
-import type { Delivery, DeliveryStore } from '../delivery/delivery-store.ts';
+import type { Delivery, DeliveryStore } from '../store/delivery-store.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
 import type { WebhookKeys } from './webhook-keys.ts';
 

@@ -13,7 +13,7 @@ import {
   startDevice,
   waitingFor,
   type World,
-} from '../testing/world.ts';
+} from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

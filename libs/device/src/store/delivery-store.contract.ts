@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Database } from '@tessera/stores';
-import { createDecisionStore } from '../store/decision-store.postgres.ts';
+import { createDecisionStore } from './decision-store.postgres.ts';
 import { newDecision, row } from '../testing/new-decision.ts';
 import { createDeliveryStore } from './delivery-store.postgres.ts';
 import type { Delivery } from './delivery-store.ts';
-import type { NewDecision } from '../store/decision-store.ts';
+import type { NewDecision } from './decision-store.ts';
 
 /** What every store of deliveries must do. */
 export function deliveryStoreContract(engine: string, open: () => Promise<Database>): void {

@@ -1,8 +1,8 @@
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
-import type { BackchannelAuthentications } from '../backchannel/backchannel-authentication.ts';
-import type { Approvals } from './approval.ts';
+import type { BackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
+import type { Approvals } from './approval/approval.ts';
 
 /** The calls of administrators. */
 export function approvalCalls({
