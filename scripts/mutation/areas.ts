@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** What a run covers, by the names in its table. The statements are in the files of the other areas and in those of `SQL`. */
 export const areas = {
-  grants: ['libs/token/src/grants/*.ts', 'libs/authorize/src/codes/codes.ts'],
+  grants: ['libs/token/src/grants/*.ts', 'libs/token/src/usable.ts', 'libs/authorize/src/codes/codes.ts'],
   'request pipeline': ['libs/token/src/pipeline/*.ts'],
   'refresh rotation': ['libs/token/src/refresh-token-format.ts', 'libs/token/src/store/*.ts'],
   'device and CIBA polling': [

@@ -10,7 +10,7 @@
  *                         │       └─> batched-signer ──> keys
  *     admin, operator ────┼─> impact/   what a change would end ──> own store/, authorize, device
  *                         ├─> revocation/   revoke, and the stream of revocations
- *     services, Envoy ────┴─> introspection/ ─> verification/   signature and claims ──> public keys
+ *     services, Envoy ────┴─> introspection/ ─> verification/   signature, claims, revocation ──> public keys
  *     logout/ ──> fetches notices from authorize, signs and sends them
  */
 export { buildToken, migrations } from './wiring.ts';

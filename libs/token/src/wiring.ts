@@ -22,7 +22,7 @@ import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { createFamilyCount } from './impact/count-families.ts';
 import { grantCalls } from './revocation/grant-calls.ts';
-import { createRevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
+import { createRevokedAccessTokens } from './verification/revoked-access-tokens.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceDeps } from './service.ts';
 import { startLogoutNotices } from './logout/notice-worker.ts';

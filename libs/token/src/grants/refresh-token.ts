@@ -1,7 +1,7 @@
 import type { Runtime } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
 import { oauthError } from '../audit.ts';
-import { mayUseRefreshTokens } from './usable.ts';
+import { mayUseRefreshTokens } from '../usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore, RotationError } from '../store/store.ts';
 import type { Exchange, Grant } from '../pipeline/grant-table.ts';

@@ -8,7 +8,7 @@ import {
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { ApplicationAfter, Ends } from '@tessera/proto-gen/impact';
 import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
-import { isOfIssuer, isUsable } from '../grants/usable.ts';
+import { isOfIssuer, isUsable } from '../usable.ts';
 import { firstFamily, type FoundFamily, type LiveScope, type RefreshStore } from '../store/store.ts';
 
 interface Deps {

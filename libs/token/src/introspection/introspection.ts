@@ -5,7 +5,7 @@ import { epochSeconds } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { acrOf, OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
-import { isUsable } from '../grants/usable.ts';
+import { isUsable } from '../usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';

@@ -4,7 +4,7 @@ import type { User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
 import { invalidClient } from '../authenticate-client.ts';
-import { acceptsSignIn, isOfIssuer } from '../grants/usable.ts';
+import { acceptsSignIn, isOfIssuer } from '../usable.ts';
 import type { Exchange } from './grant-table.ts';
 
 /**

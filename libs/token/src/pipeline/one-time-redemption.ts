@@ -3,10 +3,10 @@ import type { OAuthError } from '@tessera/oauth';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
 import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
-import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
+import type { RevokedAccessTokens } from '../verification/revoked-access-tokens.ts';
 import type { NewFamily, RedemptionKind, RedemptionStore, Replay } from '../store/store.ts';
 import type { Exchange, IssuedToken, Redemption } from './grant-table.ts';
-import { mayUseRefreshTokens } from '../grants/usable.ts';
+import { mayUseRefreshTokens } from '../usable.ts';
 
 /** Shared by the grants with a one-time value: code, device code, auth_req_id. */
 export interface OneTimeDeps {

@@ -14,7 +14,7 @@ import {
   type Client,
   type Handlers,
 } from '@tessera/rpc';
-import { isOfIssuer, isUsable } from '../grants/usable.ts';
+import { isOfIssuer, isUsable } from '../usable.ts';
 import { firstFamily, type FoundFamily, type LiveScope, type RefreshStore } from '../store/store.ts';
 import { sanitizedReason } from './revoke-grant.ts';
 

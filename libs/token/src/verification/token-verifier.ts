@@ -14,7 +14,7 @@ import {
 } from '@tessera/oauth';
 import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { z } from 'zod';
-import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
+import type { RevokedAccessTokens } from './revoked-access-tokens.ts';
 import type { VerificationKeys } from './verification-keys.ts';
 
 /**
