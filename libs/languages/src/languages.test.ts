@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadLanguages } from './languages.ts';
+import { checkMessages, loadLanguages, readMessages } from './languages.ts';
 
 describe('a language', () => {
   const german = loadLanguages().of('de');
@@ -30,6 +30,25 @@ describe('a language', () => {
     expect(german.html('to continue to <b>{name}</b>', { name: '<i>"&' })).toBe(
       'und weiter zu <strong>&#60;i&#62;&#34;&#38;</strong>',
     );
+  });
+});
+
+describe('the languages that are built in', () => {
+  const folder = new URL('../messages/', import.meta.url).pathname;
+  const english = readMessages(folder, 'en');
+
+  it.each(readdirSync(folder).map((file) => file.replace('.json', '')))(
+    '%s has no sentence that cannot be shown, and none that English lacks',
+    (tag) => {
+      const messages = readMessages(folder, tag);
+      expect(Object.keys(messages).filter((key) => !Object.hasOwn(english, key))).toEqual([]);
+      for (const key of Object.keys(english)) checkMessages(tag, { [key]: messages[key] ?? key }, english);
+    },
+  );
+
+  it('are refused with a value or markup that the English sentence lacks', () => {
+    for (const text of ['{other}', '<i>x</i>', '{name'])
+      expect(() => checkMessages('de', { '{name}': text }, { '{name}': '' })).toThrow('cannot be used');
   });
 });
 

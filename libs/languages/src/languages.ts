@@ -47,11 +47,12 @@ type Messages = Readonly<Record<string, string>>;
 export function loadLanguages(folder?: string): Languages {
   const known = readMessages(builtIn, english);
   const languages = new Map<string, Language>();
-  for (const tag of new Set([english, ...tagsIn(builtIn), ...(folder === undefined ? [] : tagsIn(folder))])) {
-    const messages = {
-      ...(tagsIn(builtIn).includes(tag) ? readMessages(builtIn, tag) : {}),
-      ...(folder !== undefined && tagsIn(folder).includes(tag) ? readMessages(folder, tag) : {}),
-    };
+  const ofUs = tagsIn(builtIn);
+  const ofOperator = folder === undefined ? [] : tagsIn(folder);
+  for (const tag of new Set([english, ...ofUs, ...ofOperator])) {
+    const replaced = folder !== undefined && ofOperator.includes(tag) ? readMessages(folder, tag) : {};
+    checkMessages(tag, replaced, known);
+    const messages = { ...(ofUs.includes(tag) ? readMessages(builtIn, tag) : {}), ...replaced };
     languages.set(tag, languageOf(tag, messages, known));
   }
   const of = (tag: string): Language => {
@@ -108,18 +109,34 @@ export function readMessages(folder: string, tag: string): Messages {
   return content as Messages;
 }
 
-function languageOf(tag: string, messages: Messages, known: Messages): Language {
-  const formats = new Map<string, IntlMessageFormat>();
+/**
+ * Tries the texts of a language with values for each name that the English sentence has; those of sentences that nobody knows are never shown.
+ * @throws Error that names the file and the sentence that cannot be used
+ */
+export function checkMessages(tag: string, messages: Messages, known: Messages): void {
   for (const key of Object.keys(known)) {
-    const text = messages[key] ?? key;
+    const text = messages[key];
+    if (text === undefined) continue;
     try {
-      formats.set(key, formatOf(text, messages[key] === undefined ? english : tag));
-      // Throws for a value that the English sentence lacks.
-      formats.get(key)?.format(probesFor(key));
+      formatOf(text, tag).format(probesFor(key));
     } catch (error) {
       throw new Error(`${tag}.json: "${text}" cannot be used: ${(error as Error).message}`, { cause: error });
     }
   }
+}
+
+function languageOf(tag: string, messages: Messages, known: Messages): Language {
+  const parsed = new Map<string, IntlMessageFormat>();
+  // To parse all of them at the start would take a twentieth of it, and a process shows few.
+  const formats = {
+    get(key: string): IntlMessageFormat | undefined {
+      const before = parsed.get(key);
+      if (before !== undefined || !Object.hasOwn(known, key)) return before;
+      const format = formatOf(messages[key] ?? key, messages[key] === undefined ? english : tag);
+      parsed.set(key, format);
+      return format;
+    },
+  };
   /** Services put numbers into their sentences. */
   function numbered(text: string): string | undefined {
     const [number, another] = text.match(/\d+/g) ?? [];
