@@ -21,6 +21,8 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
+  'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts
+    stored-message.ts client/channel credentials.ts access client hosts hosts/in-process hosts/grpc hosts/connect index.ts`,
   'libs/stores': `database.ts tls-errors.ts purge.ts feed redis limits store-errors.ts migrations traced-stores.ts
     retry.ts statement-time.ts when-available.ts postgres index.ts`,
   'libs/telemetry': `log metrics traces index.ts`,
@@ -34,6 +36,5 @@ export const unordered: readonly string[] = [
   'libs/directory',
   'libs/introspection-client',
   'libs/oauth',
-  'libs/rpc',
   'libs/test-kit',
 ];

@@ -4,7 +4,7 @@ import type { Secret } from '@tessera/kit';
 
 import type { CallerName } from './call.ts';
 import type { CertificateFiles } from './client/channel/certificates.ts';
-import type { Prover } from './access/token-proof.ts';
+import type { Prover } from './token-proof.ts';
 
 /** PEM files of one identity and of the authorities it trusts. They are read again when they change. */
 export interface CertificateFilePaths extends CertificateFiles {

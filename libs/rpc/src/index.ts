@@ -32,7 +32,7 @@ export type {
   CallOptions,
   Client,
 } from './call.ts';
-export { createChallenge, createProver, nonceHeader, proofPath, type Proof } from './access/token-proof.ts';
+export { createChallenge, createProver, nonceHeader, proofPath, type Proof } from './token-proof.ts';
 export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
 export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts';
 export { certifiedName } from './access/caller-of-certificate.ts';

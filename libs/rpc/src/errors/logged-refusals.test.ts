@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../call.ts';
-import { ServedCall } from '../hosts/served-call.ts';
+import { ServedCall } from '../served-call.ts';
 import { refuseFor } from './refusal.ts';
 
 /** What is logged of a call of a principal that a handler refuses, some times. */

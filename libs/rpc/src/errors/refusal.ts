@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { errorReason, limitRepeats, withoutTokens } from '@tessera/telemetry';
 import type { Principal } from '../call.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
-import type { ServedCall } from '../hosts/served-call.ts';
+import type { ServedCall } from '../served-call.ts';
 import { notOffered } from './other-version.ts';
 
 /** An error that callers may see, without anything private. */

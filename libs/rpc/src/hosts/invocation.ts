@@ -6,7 +6,7 @@ import { tenantCheck } from '../access/check-caller.ts';
 import { traceServed } from '../call-traces.ts';
 import type { CallerName, Route } from '../call.ts';
 import type { Refuse } from '../errors/refusal.ts';
-import type { ServedCall } from './served-call.ts';
+import type { ServedCall } from '../served-call.ts';
 import type { Initializer } from '../typed-client.ts';
 
 type UnaryHandler = (request: Message, call: ServedCall) => Promise<Initializer> | Initializer;

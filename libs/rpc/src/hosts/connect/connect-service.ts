@@ -16,7 +16,7 @@ import { traceOriginOf } from '../../call-traces.ts';
 import type { Route } from '../../call.ts';
 import { refuseFor, type PublicError } from '../../errors/refusal.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
-import { ServedCall } from '../served-call.ts';
+import { ServedCall } from '../../served-call.ts';
 import { toConnectError } from './connect-error.ts';
 
 /** The caller that passed the check. Handlers trust this alone, not what the call says about itself. */

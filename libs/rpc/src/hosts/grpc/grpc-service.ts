@@ -21,7 +21,7 @@ import { decodeMessage, encodeMessage } from '../../client/channel/grpc-client.t
 import { toStatus } from '../../errors/error-status.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
 import { refuseFor, type PublicError, type Refuse } from '../../errors/refusal.ts';
-import { ServedCall } from '../served-call.ts';
+import { ServedCall } from '../../served-call.ts';
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 type StreamCall = ServerWritableStream<Buffer, Buffer>;

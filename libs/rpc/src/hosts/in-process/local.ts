@@ -8,7 +8,7 @@ import { deadlineOf, headersOf, isBounded, requestIdOf, watchEnd } from '../../c
 import type { BuiltService, CallerName, Route } from '../../call.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
 import { refuseFor, seenByCaller } from '../../errors/refusal.ts';
-import { ServedCall } from '../served-call.ts';
+import { ServedCall } from '../../served-call.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from '../../typed-client.ts';
 
 /** Clients of services in this process. */

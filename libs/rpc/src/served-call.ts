@@ -1,10 +1,10 @@
 import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { readActor } from '../actor.ts';
-import { cancelled, hopMs, minimumMs, rootCall } from '../call-options.ts';
-import type { Actor, CallContext, CallerName, Principal } from '../call.ts';
+import { readActor } from './actor.ts';
+import { cancelled, hopMs, minimumMs, rootCall } from './call-options.ts';
+import type { Actor, CallContext, CallerName, Principal } from './call.ts';
 import { systemClock, systemRandom, ulid, unlessAborted, type CallTime } from '@tessera/kit';
-import type { TraceOrigin } from '../call-traces.ts';
+import type { TraceOrigin } from './call-traces.ts';
 
 /** What is known about a call when it arrives. */
 export interface ArrivedCall {
