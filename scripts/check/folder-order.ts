@@ -19,6 +19,8 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/gateway': `issuer dialects http config.ts pages/looks gateway.ts pages pages/sign-in/steps pages/sign-in
     pages/approve pages/links pages/account pages/logout endpoints routes.ts server wiring.ts index.ts`,
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
+  'libs/oauth': `errors.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
+    metadata.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
   'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts
@@ -35,6 +37,5 @@ export const unordered: readonly string[] = [
   'apps/cli',
   'libs/directory',
   'libs/introspection-client',
-  'libs/oauth',
   'libs/test-kit',
 ];

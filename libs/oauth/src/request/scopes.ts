@@ -1,13 +1,5 @@
 import { OAuthError, receivedText, receivedUri } from '../errors.ts';
-
-/** Scopes that release claims about a user (OIDC Core §5.4): those of the contract, and `address`. */
-export const identityScopes: ReadonlySet<string> = new Set([
-  'openid',
-  'profile',
-  'email',
-  'phone',
-  'address',
-]);
+import { identityScopes } from '../token/user-claims.ts';
 
 /** Scopes that exist in every tenant and belong to no API resource. */
 export const builtInScopes: ReadonlySet<string> = new Set([...identityScopes, 'offline_access']);

@@ -1,5 +1,4 @@
 import { OAuthError } from '../errors.ts';
-import { identityScopes } from '../request/scopes.ts';
 
 /** A JSON value of a claim. */
 export type ClaimValue = string | number | boolean | null | ClaimValue[] | ClaimObject;
@@ -9,6 +8,9 @@ export interface ClaimObject {
 
 /** The scopes that release claims in addition to `sub`. */
 export const scopesWithClaims = ['profile', 'email', 'phone', 'address'] as const;
+
+/** Scopes that release claims about a user (OIDC Core §5.4): those of the contract, and `address`. */
+export const identityScopes: ReadonlySet<string> = new Set(['openid', ...scopesWithClaims]);
 
 /** The standard claims that each scope releases (OIDC Core §5.4). */
 const claimsOfScope: Readonly<Partial<Record<string, readonly string[]>>> = {
