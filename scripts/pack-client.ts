@@ -53,7 +53,7 @@ const clients = {
     readme: 'libs/admin-client/README.md',
     files: { 'reference.md': 'libs/admin-client/reference.md' },
     copies: {
-      'access-token-source.ts': 'libs/introspection-client/src/server/access-token-source.ts',
+      'access-token-source.ts': 'libs/introspection-client/src/access-token-source.ts',
       'messages/error-details.ts': 'libs/proto-gen/src/google/rpc/error_details_pb.ts',
     },
     messages: administration,

@@ -9,8 +9,8 @@
  *     revocations/ watch <── WatchRevocations ─> ended   what must be asked again or refused
  */
 export { createIntrospector } from './introspector.ts';
-export { clientCredentials } from './server/access-token-source.ts';
-export type { AccessTokenSource, ClientCredentialsOptions } from './server/access-token-source.ts';
+export { clientCredentials } from './access-token-source.ts';
+export type { AccessTokenSource, ClientCredentialsOptions } from './access-token-source.ts';
 export { IntrospectionError } from './introspection-error.ts';
 export type { ErrorCode } from './introspection-error.ts';
 export { createGuard } from './guard.ts';

@@ -1,4 +1,4 @@
-import type { AccessTokenSource } from './server/access-token-source.ts';
+import type { AccessTokenSource } from './access-token-source.ts';
 
 /** Claims of an active token (RFC 7662 §2.2). Times are seconds since the Unix epoch. */
 export interface ActiveToken {
