@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { provideTools } from '../deploy/helm/tools.ts';
-import { provideStores } from '../libs/test-kit/src/provision/provide-stores.ts';
+import { provideStores } from '../libs/test-kit/src/provide-stores.ts';
 
 const root = dirname(import.meta.dirname);
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { provideStores } from '../libs/test-kit/src/provision/provide-stores.ts';
+import { provideStores } from '../libs/test-kit/src/provide-stores.ts';
 import { filesOfAreas, testsOf } from './mutation/areas.ts';
 import { findMutants } from './mutation/find-mutants.ts';
 import { keyOf, type Mutant } from './mutation/mutant.ts';

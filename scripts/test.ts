@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ProvisionError } from '../libs/test-kit/src/provision/executable.ts';
-import { provideStores, type Stores } from '../libs/test-kit/src/provision/provide-stores.ts';
+import { provideStores, type Stores } from '../libs/test-kit/src/provide-stores.ts';
 
 const root = dirname(import.meta.dirname);
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');

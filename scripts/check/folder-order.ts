@@ -30,13 +30,11 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/stores': `database.ts tls-errors.ts purge.ts feed redis limits store-errors.ts migrations traced-stores.ts
     retry.ts statement-time.ts when-available.ts postgres index.ts`,
   'libs/telemetry': `log metrics traces index.ts`,
+  'libs/test-kit': `cleanup.ts each-file.ts eventually.ts fakes certificates network provision provision/postgres provision/redis
+    browser stores.ts provide-stores.ts provision.ts index.ts`,
   'libs/token': `audit.ts requested-issuer.ts refresh-token-format.ts store usable.ts authenticate-client.ts verification
     introspection revocation pipeline grants impact logout user-info.ts config.ts service.ts wiring.ts index.ts`,
 };
 
 /** Packages whose folders still form a circle. It only gets shorter. */
-export const unordered: readonly string[] = [
-  'apps/cli',
-  'libs/directory',
-  'libs/test-kit',
-];
+export const unordered: readonly string[] = ['apps/cli', 'libs/directory'];

@@ -1,8 +1,8 @@
-import { loggingStatements, startPostgres, type PostgresStore } from './postgres/start-postgres.ts';
-import { dropEmbeddedTemplates } from './embedded-database.ts';
-import { startRedis } from './redis/start-redis.ts';
-import { databasePrefix, dropTestDatabases } from './server.ts';
-import type { Store } from './held-process.ts';
+import { loggingStatements, startPostgres, type PostgresStore } from './provision/postgres/start-postgres.ts';
+import { dropEmbeddedTemplates } from './provision/embedded-database.ts';
+import { startRedis } from './provision/redis/start-redis.ts';
+import { databasePrefix, dropTestDatabases } from './provision/server.ts';
+import type { Store } from './provision/held-process.ts';
 
 export interface Stores {
   readonly postgres: Store & Partial<PostgresStore>;
