@@ -6,6 +6,6 @@
  *     admin, operator ─> key-calls ─> key-rings                            ├─> held-keys   in memory ─> key-wrapper   encrypts private keys
  *     repeat ─> issuer-keys   follows the rotations of other processes     └─> store ──> Postgres
  */
-export { buildKeys, migrations, type KeysOptions } from './wiring.ts';
+export { buildKeys, migrations, requireKeyEncryptionKey, type KeysOptions } from './wiring.ts';
 export { keysConfig, keysSecret } from './config.ts';
 export type { KeysConfig } from './config.ts';

@@ -9,6 +9,7 @@ import { KeysService as AdministrationService } from '@tessera/proto-gen/admin-k
 import { KeysService } from '@tessera/proto-gen/keys';
 import { keyCalls } from './key-calls.ts';
 import type { KeysConfig } from './config.ts';
+import { createHeldKeys } from './rings/held-keys.ts';
 import { createIssuerKeys, type IssuerKeys } from './rings/issuer-keys.ts';
 import { createKeyRings } from './rings/key-rings.ts';
 import { aesKeyWrapper, tenantKeyWrapper } from './rings/key-wrapper.ts';
@@ -102,6 +103,20 @@ export function buildKeys(
     },
   };
   return refuseWhileClockIsWrong(built, runtime);
+}
+
+/**
+ * Reads the stored keys of the shared issuer as a process does, and stores nothing. Rejects if they were wrapped under another
+ * key-encryption key; passes if there are none yet.
+ */
+export async function requireKeyEncryptionKey(
+  config: KeysConfig,
+  { database, ...runtime }: Pick<Runtime, 'database' | 'clock' | 'log' | 'random'>,
+): Promise<void> {
+  const retention = config.TESSERA_KEYS_RETENTION;
+  const wrapper = aesKeyWrapper(config.TESSERA_KEYS_KEK, runtime.random);
+  const held = createHeldKeys({ wrapper, leastLead: 0, retention, runtime });
+  await held.adopt(await postgresKeyStore({ database, runtime, retention }).load());
 }
 
 function exportAges(keys: IssuerKeys): () => void {

@@ -1,21 +1,52 @@
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { openDatabase } from '@tessera/stores';
+import { newDatabaseUrl, testRuntime } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
+import { settings } from '../settings.ts';
 import { examine } from './doctor.ts';
 
-it('reports a wrong clock and its fix (F14)', async () => {
+const wrongKek = { TESSERA_KEYS_KEK: Buffer.alloc(32, 2).toString('base64') };
+
+/** What `tessera doctor` prints about a process. */
+async function examined(
+  process: string,
+  environment: Readonly<Record<string, string>>,
+  now = () => Date.now(),
+): Promise<string> {
   let said = '';
-  const terminal = {
-    environment: { DATABASE_URL: await newDatabaseUrl() },
-    out: () => undefined,
-    say: (text: string) => void (said += text),
-    input: async () => '',
-    fetch,
-    sleep: async () => undefined,
-    now: () => Date.now() - 60_400,
-  };
-  await expect(examine('standalone', terminal)).rejects.toThrow('checks failed.');
-  expect(said).toContain(
+  const say = (text: string) => void (said += text);
+  const io = { out: say, say, input: async () => '', fetch, sleep: async () => undefined };
+  await expect(examine(process, { environment, now, ...io })).rejects.toThrow('checks failed.');
+  return said;
+}
+
+it('reports a wrong clock and its fix (F14)', async () => {
+  const environment = { DATABASE_URL: await newDatabaseUrl() };
+  expect(await examined('standalone', environment, () => Date.now() - 60_400)).toContain(
     "BAD   clock of the database: The clock of this machine is 60 s behind the database's. " +
       'Synchronise the clocks of both with NTP.\n',
   );
 });
+
+it.each(['keys', 'standalone'])(
+  'reports a key-encryption key that cannot decrypt the stored signing keys, and stores none (%s)',
+  async (process) => {
+    const url = await newDatabaseUrl(keysMigrations);
+    const environment = { DATABASE_URL: url, ...wrongKek };
+    expect(await examined(process, environment)).toContain('good  TESSERA_KEYS_KEK\n');
+    await generateKeys(url);
+    expect(await examined(process, environment)).toContain(
+      'BAD   TESSERA_KEYS_KEK: The signing key was wrapped under another key-encryption key than TESSERA_KEYS_KEK.\n',
+    );
+  },
+);
+
+/** As the first process of the keys service does. */
+async function generateKeys(url: string): Promise<void> {
+  const database = await openDatabase({ url });
+  const config = settings(keysConfig, { TESSERA_KEYS_KEK: Buffer.alloc(32, 1).toString('base64') });
+  const keys = buildKeys(config, {}, testRuntime({ database }));
+  await keys.ready();
+  await keys.close();
+  await database.close();
+}

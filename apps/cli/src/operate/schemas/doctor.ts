@@ -1,5 +1,6 @@
 import { findRefusedHashes } from '@tessera/directory';
-import type { Secret } from '@tessera/kit';
+import { systemClock, systemRandom, type Secret } from '@tessera/kit';
+import { keysConfig, requireKeyEncryptionKey } from '@tessera/keys';
 import {
   migrate,
   openRedis,
@@ -9,7 +10,9 @@ import {
   type Migrations,
   type RedisHandle,
 } from '@tessera/stores';
+import type { z } from 'zod';
 import {
+  ConfigError,
   databaseOptions,
   processConfig,
   redisOptions,
@@ -84,6 +87,7 @@ async function lookAtDatabase(
       if (!isThere) continue;
       const isAllowed = await look(`rights in the schema ${schema}`, async () => tryRights(database, schema));
       if (isAllowed && schema === 'directory') await lookAtHashes(look, database, terminal);
+      if (isAllowed && schema === 'keys') await lookAtKek(look, database, terminal);
     }
   });
 }
@@ -100,6 +104,27 @@ async function lookAtHashes(look: Look, database: Database, terminal: Terminal):
     );
   });
 }
+
+/** Whether the stored signing keys can be decrypted. A missing or malformed setting is already a problem of the settings. */
+async function lookAtKek(look: Look, database: Database, terminal: Terminal): Promise<void> {
+  const config = settingsIfValid(keysConfig, terminal);
+  if (config === undefined) return;
+  const runtime = { database, clock: systemClock, random: systemRandom, log: silentLog };
+  await look('TESSERA_KEYS_KEK', () => requireKeyEncryptionKey(config, runtime));
+}
+
+/** Undefined if a process could not start with them. */
+function settingsIfValid<S extends z.ZodObject>(config: S, terminal: Terminal): z.infer<S> | undefined {
+  try {
+    return settings(config, terminal.environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+/** For checks whose result says what they would log. */
+const silentLog = terminalLog({ say: () => undefined });
 
 async function lookAtRedis(
   look: Look,
