@@ -39,8 +39,13 @@ describe('a realm', () => {
       ]);
     expect(both(users).records.users).toMatchObject([{ username: 'ada' }]);
     expect(() => both({ ...users, realm: 'other' })).toThrow('The files are of several realms.');
-    for (const text of ['{"secret', '[]', '{"realm": 7}'])
-      expect(() => importedRealm([{ name: 'x.json', text }])).toThrow(CommandError);
+    const noExport = 'x.json is no export of a realm of Keycloak';
+    for (const [text, message] of [
+      ['{"secret', 'x.json is not JSON, so it is no export of a realm of Keycloak.'],
+      ['[]', `${noExport}.`],
+      ['{"realm": 7}', `${noExport} (realm).`],
+    ] as const)
+      expect(() => importedRealm([{ name: 'x.json', text }])).toThrow(new CommandError(message));
     expect(() => importedRealm([{ name: 'x', text: '{"realm":"r"}' }])).toThrow('No file has the clients');
   });
 
@@ -102,6 +107,13 @@ describe('roles', () => {
     ]);
   });
 
+  it('that are composed of built-in roles promise none of them', () => {
+    const boss = { name: 'boss', composites: { realm: ['clerk', 'tessera.administrator'] } };
+    const auditor = { name: 'auditor', composites: { realm: ['tessera.auditor'] } };
+    const { leftOut } = moved({ roles: { realm: [{ name: 'clerk' }, boss, auditor] } });
+    expect(leftOut).toEqual(['composition of role boss: people who have it get clerk one by one']);
+  });
+
   it('of a service account are left out with it', () => {
     const robot = { username: 'service-account-web', serviceAccountClientId: 'web', realmRoles: ['clerk'] };
     const { records, leftOut } = moved({ ...realm, groups: [], users: [robot] });
@@ -111,6 +123,13 @@ describe('roles', () => {
 });
 
 describe('people', () => {
+  it('of a user federation are named, as they sign in by another way here', () => {
+    const { leftOut } = moved({ users: [{ username: 'ada', federationLink: 'a5f1-ldap' }] });
+    expect(leftOut).toContain(
+      'user federation of user ada: has no counterpart; they sign in with a password of their own',
+    );
+  });
+
   it('keep their names, addresses, attributes and identifier', () => {
     const { records } = moved({
       users: [

@@ -55,6 +55,8 @@ function personOf(user: User, roles: readonly string[], report: Report): Entry {
   const person = `user ${username}`;
   for (const { identityProvider } of user.federatedIdentities)
     report(`sign-in by ${identityProvider} of ${person}: has no counterpart`);
+  if (user.federationLink !== '')
+    report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
   for (const action of user.requiredActions) report(`${action} of ${person}: has no counterpart`);
   return Object.fromEntries(
     Object.entries({

@@ -50,6 +50,8 @@ const user = z.object({
   attributes: lists,
   credentials: z.array(credential).default([]),
   federatedIdentities: z.array(z.object({ identityProvider: z.string() })).default([]),
+  // Present if a federation has the person, such as the identifier of an LDAP server.
+  federationLink: z.string().default(''),
   requiredActions: names,
   realmRoles: names,
   clientRoles: namesByClient,
@@ -146,10 +148,11 @@ export const ownScopes: ReadonlySet<string> = new Set([
 /** Reads the files of one export: one with everything, or that of the realm and those of its users. Throws CommandError. */
 export function readRealm(files: readonly { readonly name: string; readonly text: string }[]): Realm {
   const read = files.map(({ name, text }) => {
-    const parsed = realm.safeParse(jsonOf(text));
+    const parsed = realm.safeParse(jsonOf(name, text));
     if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    throw new CommandError(`${name} is no export of a realm of Keycloak (${issue?.path.join('.') ?? ''}).`);
+    const path = parsed.error.issues[0]?.path.join('.') ?? '';
+    const where = path === '' ? '' : ` (${path})`;
+    throw new CommandError(`${name} is no export of a realm of Keycloak${where}.`);
   });
   const whole = read.find(({ clients }) => clients.length > 0);
   if (whole === undefined) throw new CommandError('No file has the clients of the realm.');
@@ -158,11 +161,11 @@ export function readRealm(files: readonly { readonly name: string; readonly text
   return { ...whole, users: read.flatMap(({ users }) => users) };
 }
 
-/** Undefined for what is not JSON: the message of the parser repeats a part of the text. */
-function jsonOf(text: string): unknown {
+/** Throws CommandError without the message of the parser, which repeats a part of the text. */
+function jsonOf(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    throw new CommandError(`${name} is not JSON, so it is no export of a realm of Keycloak.`);
   }
 }

@@ -1,3 +1,4 @@
+import { isBuiltIn } from '@tessera/oauth';
 import { ownClients, type Group, type Realm, type Report, type Role } from './realm.ts';
 
 interface Holder {
@@ -28,8 +29,10 @@ export function rolesOf({ realm, roles, groups, defaultRole }: Realm, report: Re
     composites.set(name, composed);
     if (isOwn) return;
     names.push(name);
-    if (composed.length > 0)
-      report(`composition of role ${name}: people who have it get ${composed.join(', ')} one by one`);
+    // Whether people get a built-in one has a line of its own.
+    const given = composed.filter((part) => !isBuiltIn.role(part));
+    if (given.length > 0)
+      report(`composition of role ${name}: people who have it get ${given.join(', ')} one by one`);
   };
   for (const role of roles.realm) add(role.name, own.has(role.name), role);
   for (const [client, list] of Object.entries(roles.client))
