@@ -1,6 +1,7 @@
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { temporarilyUnavailable, type OAuthError } from '@tessera/oauth';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import type { CallContext, Client } from '@tessera/rpc';
+import { Code, type CallContext, type Client } from '@tessera/rpc';
 import { expect, it } from 'vitest';
 import { forwarding } from './forward.ts';
 
@@ -43,4 +44,20 @@ it('a change that its owner did not answer may have been made, and the answer sa
     'The service is temporarily unavailable. It is not known whether this was done.',
     notDone,
   ]);
+});
+
+it('what is for no single tenant is refused to the administrator of one, by what was asked', async () => {
+  const unused = async () => Promise.reject(new Error('asked'));
+  const owner = Object.fromEntries(TenantsService.methods.map(({ localName }) => [localName, unused]));
+  const { handlers } = forwarding(TenantsService, owner as unknown as Client<typeof TenantsService>, {
+    bearer: unused,
+    attributesInClaims: unused,
+  });
+  const principal = { kind: 'user', id: 'usr_gus', tenantId: 'globex' };
+  const list = handlers['list'] as (request: object, call: CallContext) => Promise<unknown>;
+  await expect(list({}, { ...context, principal } as CallContext)).rejects.toMatchObject({
+    code: Code.PermissionDenied,
+    rawMessage:
+      'Listing organizations is for operators: use an access token of the operator tenant (TESSERA_OPERATOR_TENANT).',
+  });
 });

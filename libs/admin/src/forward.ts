@@ -2,8 +2,6 @@ import type { Message } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { outcomeUnknown } from '@tessera/oauth';
 import {
-  Code,
-  ConnectError,
   declaredAccess,
   isUnanswered,
   onBehalfOf,
@@ -14,9 +12,9 @@ import {
   type Client,
   type DescMethod,
   type DescService,
-  type Principal,
   type Route,
 } from '@tessera/rpc';
+import { requiringEveryTenant } from './access/for-operators.ts';
 import { carrying, requiringAll, type Guarded } from './access/who-may-give.ts';
 import { requestCheck } from './rules/request-rules.ts';
 import { refuseNul } from './rules/whole-texts.ts';
@@ -75,10 +73,11 @@ function sayingUnknown(method: DescMethod, send: Send & SendStream): Send & Send
 
 function streamOf(method: DescMethod, send: SendStream) {
   const refuse = requiringAll(method);
+  const requireEveryTenant = requiringEveryTenant(method);
   return (request: Fields, context: CallContext): AsyncIterable<Fields> => {
     const { principal } = context;
     if (principal !== undefined && principal.kind !== 'certificate') {
-      requireEveryTenant(method, principal);
+      requireEveryTenant(principal);
       refuse(principal);
     }
     refuseNul(request);
@@ -89,6 +88,7 @@ function streamOf(method: DescMethod, send: SendStream) {
 function handlerOf(method: DescMethod, guarded: Guarded) {
   const { send } = guarded;
   const isOfOneTenant = declaredAccess(method).tenantField !== undefined;
+  const requireEveryTenant = isOfOneTenant ? undefined : requiringEveryTenant(method);
   const carry = carrying(method, guarded);
   const check = requestCheck(method);
   return async (request: Fields, context: CallContext): Promise<Fields> => {
@@ -96,19 +96,11 @@ function handlerOf(method: DescMethod, guarded: Guarded) {
     const call = () => onBehalfOf(context.onward(), actorOf(context));
     // Who proves itself by a certificate, or by the credential of the process, operates the installation.
     const administrator = principal?.kind === 'certificate' ? undefined : principal;
-    if (administrator !== undefined && !isOfOneTenant) requireEveryTenant(method, administrator);
+    if (administrator !== undefined) requireEveryTenant?.(administrator);
     refuseNul(request);
     await check?.(request as Message & Fields);
     return administrator === undefined ? send(request, call()) : carry(request, administrator, call);
   };
-}
-
-function requireEveryTenant(method: DescMethod, principal: Principal): void {
-  if (principal.everyTenant === true) return;
-  throw new ConnectError(
-    `${method.parent.typeName}/${method.name} is for the whole installation: use an access token of the operator tenant (TESSERA_OPERATOR_TENANT)`,
-    Code.PermissionDenied,
-  );
 }
 
 function actorOf({ principal, caller }: CallContext): Actor {

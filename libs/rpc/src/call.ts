@@ -52,8 +52,8 @@ export interface BearerIdentity {
   readonly principal: Principal;
   /** Those of the token that were looked at: they open the methods that are declared for them. */
   readonly scopes: readonly string[];
-  /** A sentence for who lacks a scope, on how to come by it. */
-  readonly remedy?: string;
+  /** A sentence for who lacks all of these scopes, on how to come by one. */
+  readonly remedy?: (scopes: readonly string[]) => string;
 }
 
 /**

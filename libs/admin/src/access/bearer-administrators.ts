@@ -1,5 +1,5 @@
 import { isActive, mayUse } from '@tessera/directory-client';
-import { adminAudience, adminRoles, adminScopes, OAuthError } from '@tessera/oauth';
+import { adminAudience, adminRoles, adminScopes, commandLineClientId, OAuthError } from '@tessera/oauth';
 import type { Application, DirectoryService, Tenant } from '@tessera/proto-gen/directory';
 import { TokenKind, type IntrospectionService, type IntrospectResponse } from '@tessera/proto-gen/token';
 import { Code, ConnectError, type AuthenticateBearer, type CallOptions, type Client } from '@tessera/rpc';
@@ -39,10 +39,9 @@ export function administratorAuthentication({
     const reach =
       tenantId === config.TESSERA_OPERATOR_TENANT ? { tenantId, everyTenant: true } : { tenantId };
     const identity = { id: token.sub, expiresAt: Number(token.exp), ...reach };
-    const remedy = `The application ${application.clientId} must have it, and the token be asked for with it`;
     if (token.sub === application.clientId && !token.sub.startsWith(idsOfPeople)) {
       const principal = { kind: 'client', ...identity, scopes: granted } as const;
-      return { caller: 'admin', principal, scopes: granted, remedy: `${remedy}.` };
+      return { caller: 'admin', principal, scopes: granted, remedy: () => `${remedyOf(application)}.` };
     }
     const roles = await presentRoles(directory, token, application, call);
     const scopes = granted.filter((name) => roles.some((role) => adminRoles.get(role)?.has(name) === true));
@@ -50,9 +49,23 @@ export function administratorAuthentication({
       caller: 'admin',
       principal: { kind: 'user', ...identity, scopes },
       scopes,
-      remedy: `${remedy}; a person also needs a role that has it: ${[...adminRoles.keys()].join(', ')}.`,
+      remedy: (lacking) => remedyOfPerson(lacking, application, tenant),
     };
   };
+}
+
+function remedyOf({ clientId }: Application): string {
+  return `The application ${clientId} must have it, and the token be asked for with it`;
+}
+
+/** The command line has every scope and asks for all of them, so only a role can be missing. */
+function remedyOfPerson(lacking: readonly string[], application: Application, { tenantId }: Tenant): string {
+  const roles = [...adminRoles].flatMap(([role, has]) =>
+    lacking.some((name) => has.has(name)) ? [role] : [],
+  );
+  const need = `needs a role that has it: ${roles.join(', ')}.`;
+  const isCommandLine = [commandLineClientId(), commandLineClientId(tenantId)].includes(application.clientId);
+  return isCommandLine ? `A person ${need}` : `${remedyOf(application)}; a person also ${need}`;
 }
 
 /** What no client ID begins with, whatever the directory says. */

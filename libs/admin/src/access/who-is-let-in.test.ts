@@ -107,10 +107,21 @@ it('lets a person in with the scopes of the token, and asks for the records that
     expiresAt: 1_900,
     scopes: [read],
   });
-  expect(remedy).toMatch(
-    /^The application console must have it, and the token be asked for with it; a person also needs a role that has it: tessera\.administrator/,
+  expect(remedy?.(['admin.users.write'])).toBe(
+    'The application console must have it, and the token be asked for with it; ' +
+      'a person also needs a role that has it: tessera.administrator, tessera.helpdesk.',
   );
   expect(asked).toEqual([{ clientId: 'console' }, { tenantId: 'ops', userId: 'usr_root' }]);
+});
+
+it('tells a person at the command line the roles that have the scope, as nothing else can be missing', async () => {
+  const { remedy } = await letIn({
+    token: { clientId: 'tessera.cli' },
+    application: { clientId: 'tessera.cli' },
+  });
+  expect(remedy?.(['admin.applications.write'])).toBe(
+    'A person needs a role that has it: tessera.administrator.',
+  );
 });
 
 it('lets a client in with its own scopes, and reaches every tenant from the operator tenant alone', async () => {
@@ -122,7 +133,7 @@ it('lets a client in with its own scopes, and reaches every tenant from the oper
     expiresAt: 1_900,
     scopes: [read],
   });
-  expect(remedy).toBe('The application console must have it, and the token be asked for with it.');
+  expect(remedy?.([write])).toBe('The application console must have it, and the token be asked for with it.');
 });
 
 it.each([

@@ -12,7 +12,7 @@ export interface AuthenticatedCaller {
   readonly bySharedToken?: boolean;
   /** What its access token grants; absent for a caller that proved itself otherwise. */
   readonly scopes?: readonly string[];
-  readonly remedy?: string;
+  readonly remedy?: (scopes: readonly string[]) => string;
 }
 
 /** Who may call a method. */
@@ -69,7 +69,10 @@ export function checkCaller(
 
 function insufficientScope({ scopes }: Access, { remedy }: AuthenticatedCaller): OAuthError {
   const message = `The access token does not have the scope ${scopes.join(' or ')}.`;
-  return new OAuthError('insufficient_scope', remedy === undefined ? message : `${message} ${remedy}`);
+  return new OAuthError(
+    'insufficient_scope',
+    remedy === undefined ? message : `${message} ${remedy(scopes)}`,
+  );
 }
 
 /** Refuses a request for a tenant that the access token of its caller does not reach. */
