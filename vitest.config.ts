@@ -1,9 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/test/sequencer.ts';
-import { setUps } from './scripts/test/set-ups.ts';
+import { gatedSetUps, setUps } from './scripts/test/set-ups.ts';
 
-const outside = ['**/node_modules/**'];
+/** `npm run test:all` runs what `npm test` leaves out; CONTRIBUTING.md says what and why. */
+const everything = process.env['TESSERA_TEST_ALL'] !== undefined;
+
+/** Files that only `npm run test:all` runs. */
+const outside = ['**/node_modules/**', ...(everything ? [] : ['**/*.thorough.test.ts'])];
 
 /** Files whose modules must be evaluated anew: they count what the process has counted, or set what a library reads once. */
 const needsItsOwn = '**/*.isolated.test.ts';
@@ -73,12 +77,14 @@ export default defineConfig({
           maxWorkers: workers,
         },
       },
-      ...setUps.flatMap((name) =>
-        [
-          { ...endToEnd, name, include: ['tools/e2e/src/suite/**/*.test.ts'] },
-          { ...alone, name: `${name} alone`, include: [`tools/e2e/src/suite/${needsTheMachine}`] },
-        ].map((test) => ({ extends: true as const, test: { ...test, env: { TESSERA_E2E_SETUP: name } } })),
-      ),
+      ...setUps
+        .filter((name) => everything || gatedSetUps.includes(name))
+        .flatMap((name) =>
+          [
+            { ...endToEnd, name, include: ['tools/e2e/src/suite/**/*.test.ts'] },
+            { ...alone, name: `${name} alone`, include: [`tools/e2e/src/suite/${needsTheMachine}`] },
+          ].map((test) => ({ extends: true as const, test: { ...test, env: { TESSERA_E2E_SETUP: name } } })),
+        ),
       {
         extends: true,
         test: { ...endToEnd, name: 'single', include: ['tools/e2e/src/single/**/*.test.ts'] },

@@ -53,7 +53,7 @@ export class LongestFirst extends BaseSequencer {
 }
 
 function rank({ moduleId, project }: TestSpecification): number {
-  const name = basename(moduleId, '.test.ts');
+  const name = basename(moduleId, '.test.ts').replace('.thorough', '');
   const at = longest.indexOf(name);
   if (at < 0) return longest.length;
   if (!suites.includes(name)) return at;

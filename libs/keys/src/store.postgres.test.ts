@@ -1,6 +1,6 @@
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { beforeAll } from 'vitest';
 import { migrations } from './wiring.ts';
 import { keyStoreContract, retention } from './store.contract.ts';
@@ -12,7 +12,7 @@ let embedded: Database;
 
 beforeAll(async () => {
   postgres = await testDatabase(migrations);
-  embedded = await testEmbeddedDatabase(migrations);
+  if (runsEverything) embedded = await testEmbeddedDatabase(migrations);
 });
 
 async function sharedStoreOn(database: Database) {
@@ -24,9 +24,11 @@ async function tenantStoreOn(database: Database) {
 }
 
 keyStoreContract('Postgres', () => sharedStoreOn(postgres));
-keyStoreContract('embedded PGlite', () => sharedStoreOn(embedded));
+if (runsEverything) keyStoreContract('embedded PGlite', () => sharedStoreOn(embedded));
 keyStoreContract('Postgres, for a tenant', () => tenantStoreOn(postgres), 'tenant_signing_key');
-keyStoreContract('embedded PGlite, for a tenant', () => tenantStoreOn(embedded), 'tenant_signing_key');
+if (runsEverything)
+  keyStoreContract('embedded PGlite, for a tenant', () => tenantStoreOn(embedded), 'tenant_signing_key');
 keyStoreContract('Postgres, for ES256', () => sharedStoreOn(postgres), 'algorithm_signing_key');
 keyStoreContract('Postgres, for ES256 of a tenant', () => tenantStoreOn(postgres), 'algorithm_signing_key');
-keyStoreContract('embedded PGlite, for ES256', () => sharedStoreOn(embedded), 'algorithm_signing_key');
+if (runsEverything)
+  keyStoreContract('embedded PGlite, for ES256', () => sharedStoreOn(embedded), 'algorithm_signing_key');

@@ -11,7 +11,9 @@ import { atEndOfFile } from './cleanup.ts';
 import { copyEmbeddedDatabase } from './provision/embedded-database.ts';
 import { createDatabase } from './provision/postgres/create-database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
-import { requiredUrl } from './provision/urls.ts';
+import { requiredUrl, runsEverything } from './provision/urls.ts';
+
+export { runsEverything };
 
 /** Address of the Postgres server the tests run on; its own database stays empty. */
 export const postgresUrl = (): string => requiredUrl('TESSERA_TEST_DATABASE_URL');

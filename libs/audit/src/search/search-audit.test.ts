@@ -2,7 +2,7 @@ import { systemRandom } from '@tessera/kit';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { local, rootCall, type Route } from '@tessera/rpc';
 import { openDatabase, type OpenedDatabase } from '@tessera/stores';
-import { atEndOfFile, newDatabaseUrl, testEmbeddedDatabase } from '@tessera/test-kit';
+import { atEndOfFile, newDatabaseUrl, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auditInsert, auditRecords } from '../audit-insert.ts';
 import { auditRow, type AuditEvent } from '../audit-row.ts';
@@ -61,7 +61,9 @@ const engines: readonly [string, () => Promise<OpenedDatabase>][] = [
       return database;
     },
   ],
-  ['embedded PGlite', async () => testEmbeddedDatabase()],
+  ...(runsEverything
+    ? [['embedded PGlite', async () => testEmbeddedDatabase()] as [string, () => Promise<OpenedDatabase>]]
+    : []),
 ];
 
 describe.each(engines)('a search of the audit trail on %s', (_engine, open) => {

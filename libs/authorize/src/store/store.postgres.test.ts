@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { knownBrowserContract } from './known-browsers.contract.ts';
 import { liveSessionsContract } from './live-sessions.contract.ts';
@@ -15,8 +15,10 @@ knownBrowserContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 logoutNoticeContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 
 let embedded: Promise<Database> | undefined;
-sessionStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
-liveSessionsContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
-sessionEndContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
-knownBrowserContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
-logoutNoticeContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+if (runsEverything) {
+  sessionStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+  liveSessionsContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+  sessionEndContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+  knownBrowserContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+  logoutNoticeContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+}

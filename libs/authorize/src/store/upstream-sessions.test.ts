@@ -1,6 +1,6 @@
 import { systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { migrations } from '../wiring.ts';
 import { ending, opened } from './session-store.contract.ts';
@@ -8,7 +8,7 @@ import { createSessionStore } from './store.postgres.ts';
 import { createUpstreamSessions, type EndedUpstream } from './upstream-sessions.postgres.ts';
 
 upstreamContract('postgres', async () => testDatabase(migrations));
-upstreamContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) upstreamContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** The sessions that providers made, on any engine. */
 function upstreamContract(engine: string, open: () => Promise<Database>): void {

@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { deliveryStoreContract } from './delivery-store.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';
@@ -8,7 +8,7 @@ let postgres: Promise<Database> | undefined;
 decisionStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 
 let embedded: Promise<Database> | undefined;
-decisionStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+if (runsEverything) decisionStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
 
 deliveryStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
-deliveryStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));
+if (runsEverything) deliveryStoreContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)));

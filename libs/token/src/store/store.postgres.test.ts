@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { storeContract } from './store.contract.ts';
 
@@ -7,4 +7,4 @@ let postgres: Promise<Database> | undefined;
 storeContract('Postgres', () => (postgres ??= testDatabase(migrations)), 150);
 
 let embedded: Promise<Database> | undefined;
-storeContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)), 40);
+if (runsEverything) storeContract('PGlite', () => (embedded ??= testEmbeddedDatabase(migrations)), 40);
