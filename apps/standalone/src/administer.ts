@@ -6,6 +6,7 @@ import { createProver, type BuiltService, type RpcCredentials } from '@tessera/r
 type Config = AdminConfig & RpcConfig & ProcessConfig;
 
 interface Surroundings extends Pick<Runtime, 'log'> {
+  readonly issuer: string;
   readonly lifecycle: Pick<Lifecycle, 'onDrain' | 'onClose'>;
 }
 
@@ -18,7 +19,7 @@ export async function administer(
   admin: BuiltService,
   besides: readonly BuiltService[],
   config: Config,
-  { lifecycle, log }: Surroundings,
+  { issuer, lifecycle, log }: Surroundings,
 ): Promise<void> {
   const options = { besides, log, drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000 };
   if (config.DATABASE_URL !== undefined || config.TESSERA_RPC_AUTH === 'mtls') {
@@ -42,5 +43,6 @@ export async function administer(
   lifecycle.onDrain(() => server.drain());
   const here = { '0.0.0.0': '127.0.0.1', '::': '::1' }[server.host] ?? server.host;
   const host = here.includes(':') ? `[${here}]` : here;
-  lifecycle.onClose(await announceAdministration(directory, { target: `${host}:${server.port}`, token }));
+  const target = `${host}:${server.port}`;
+  lifecycle.onClose(await announceAdministration(directory, { target, token, issuer }));
 }

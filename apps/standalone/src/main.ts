@@ -88,7 +88,7 @@ await runProcess({
       drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
     });
     if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
-    await administer(admin, [directory, keys], config, { lifecycle, log });
+    await administer(admin, [directory, keys], config, { issuer, lifecycle, log });
     if (isDemo) await welcome(issuer, services, async () => firstAdministratorLink(operator, issuer, call()));
   },
 });

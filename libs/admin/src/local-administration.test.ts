@@ -12,7 +12,8 @@ describe('the file that tells the command line where a process with embedded sto
   });
   afterAll(() => rm(directory, { recursive: true }));
 
-  const announce = (target: string) => announceAdministration(directory, { target, token: new Secret('t0') });
+  const announce = (target: string) =>
+    announceAdministration(directory, { target, token: new Secret('t0'), issuer: 'http://localhost:8090' });
   const path = () => join(directory, 'administration.json');
 
   it('is for its user alone, and is gone when the process ends', async () => {
@@ -20,7 +21,11 @@ describe('the file that tells the command line where a process with embedded sto
     const withdraw = await announce('127.0.0.1:1');
     expect((await stat(path())).mode & 0o777).toBe(0o600);
     const found = await findAdministration(directory);
-    expect([found?.target, found?.token.reveal()]).toEqual(['127.0.0.1:1', 't0']);
+    expect([found?.target, found?.token.reveal(), found?.issuer]).toEqual([
+      '127.0.0.1:1',
+      't0',
+      'http://localhost:8090',
+    ]);
     await withdraw();
     expect(await readdir(directory)).toEqual([]);
   });

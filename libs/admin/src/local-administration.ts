@@ -12,6 +12,8 @@ const contents = z.strictObject({
   /** `host:port` of the administration listener. */
   target: z.string().min(1),
   token: z.string().min(1),
+  /** Where people sign in; version 0.1 does not write it (compatibility until 0.3). */
+  issuer: z.string().min(1).optional(),
 });
 
 export interface LocalAdministration {
@@ -19,6 +21,8 @@ export interface LocalAdministration {
   readonly target: string;
   /** Authenticates the caller `operator`. */
   readonly token: Secret;
+  /** Where people sign in. */
+  readonly issuer?: string | undefined;
 }
 
 const pathIn = (dataDirectory: string) => join(dataDirectory, 'administration.json');
@@ -26,10 +30,10 @@ const pathIn = (dataDirectory: string) => join(dataDirectory, 'administration.js
 /** Writes the file (mode 0600); the returned function removes it, unless a later process has replaced it. */
 export async function announceAdministration(
   dataDirectory: string,
-  { target, token }: LocalAdministration,
+  { target, token, issuer }: LocalAdministration,
 ): Promise<() => Promise<void>> {
   const path = pathIn(dataDirectory);
-  const text = `${JSON.stringify({ target, token: token.reveal() })}\n`;
+  const text = `${JSON.stringify({ target, token: token.reveal(), issuer })}\n`;
   await mkdir(dataDirectory, { recursive: true });
   const draft = `${path}.${uuid()}`;
   await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
@@ -50,12 +54,12 @@ export async function findAdministration(dataDirectory: string): Promise<LocalAd
   const { success, data } = contents.safeParse(parsed(text));
   if (!success)
     throw new Error(`${path} is not what a running process writes. Remove it and start the process again.`);
-  const { target, token } = data;
+  const { target, token, issuer } = data;
   if (!loopback.test(target))
     throw new Error(
       `${path} does not name an address of this machine. Set TESSERA_ADMIN_HOST to 127.0.0.1 and start the process again, or use tessera login.`,
     );
-  return { target, token: new Secret(token) };
+  return { target, token: new Secret(token), issuer };
 }
 
 /** By number: a name may lead to two processes. */

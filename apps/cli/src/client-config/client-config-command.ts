@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { issuerOf } from '../flow/flow-options.ts';
+import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { environmentHelp, nonEmpty } from '../options.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { stacks } from './stacks.ts';
@@ -47,7 +47,7 @@ ${stacks.map(({ id, title }) => `  ${id.padEnd(24)}${title}`).join('\n')}`,
         tenants,
         clientId,
         stack,
-        issuer: urlOf(options, context),
+        issuer: await urlOf(options, context),
         audience: options.resource,
       });
       context.out(text);
@@ -56,8 +56,8 @@ ${stacks.map(({ id, title }) => `  ${id.padEnd(24)}${title}`).join('\n')}`,
 }
 
 /** Throws CommandError if it is no URL. */
-function urlOf(options: Options, context: CommandContext): string {
-  const given = issuerOf(options, context);
+async function urlOf(options: Options, context: CommandContext): Promise<string> {
+  const given = await issuerOf(options, context);
   if (/^https?:$/.test(URL.parse(given)?.protocol ?? '')) return given;
   throw new CommandError(
     'The issuer must be a URL such as https://id.example.com. Correct --issuer or TESSERA_ISSUER.',

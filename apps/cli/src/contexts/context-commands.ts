@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { nonEmpty } from '../options.ts';
+import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
+import { environmentHelp, nonEmpty } from '../options.ts';
 import { outputOption, type Format } from '../records/print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { ContextSettings } from './edit-contexts.ts';
@@ -69,7 +70,11 @@ function withSettings(command: Command): Command {
       'where administration is served (default: of npm start, or http://127.0.0.1:9002)',
       nonEmpty,
     )
-    .option('--issuer <url>', 'where administrators sign in', nonEmpty)
+    .option(
+      '--issuer <url>',
+      `where administrators sign in ${environmentHelp(issuerVariable)} (${issuerDefault})`,
+      nonEmpty,
+    )
     .option(
       '--tenant <id>',
       'the tenant that has this issuer of its own; default: the operator tenant',

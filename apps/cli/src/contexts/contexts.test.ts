@@ -43,6 +43,7 @@ interface Sent {
 async function world(
   tokens: readonly object[],
   certificate?: { readonly key: Buffer; readonly cert: Buffer },
+  isKnown = true,
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-contexts-'));
   onTestFinished(async () => rm(folder, { recursive: true }));
@@ -54,12 +55,17 @@ async function world(
       const nonce = new Headers(init?.headers).get(nonceHeader) ?? '';
       return Response.json(administration.prove(nonce, Number(port)));
     }
-    if (pathname.includes('/.well-known/')) return Response.json(metadata);
+    if (pathname.includes('/.well-known/'))
+      return Response.json({
+        ...metadata,
+        issuer: metadata.issuer + pathname.replace(/^\/\.well-known\/[^/]*/, ''),
+      });
     sent.push({
       path: pathname,
       form: Object.fromEntries(new URLSearchParams(init?.body instanceof URLSearchParams ? init.body : '')),
     });
-    if (pathname === '/device_authorization') return Response.json(device);
+    if (pathname === '/device_authorization')
+      return isKnown ? Response.json(device) : Response.json({ error: 'invalid_client' }, { status: 401 });
     if (pathname === '/revoke') return new Response();
     const reply = replies.shift() ?? { error: 'invalid_grant' };
     return Response.json(reply, { status: 'error' in reply ? 400 : 200 });
@@ -147,6 +153,17 @@ describe('tessera login', () => {
     await login(' --tenant acme');
     expect(sent[0]?.form).toMatchObject({ client_id: 'tessera.cli.acme' });
     expect((await run('context list')).said).toContain('id.example.com-acme');
+  });
+
+  it.each([
+    ['/t/initech', 'If this is the issuer of the tenant initech, add --tenant initech.'],
+    ['', 'If this is the issuer of one tenant, name that with --tenant.'],
+  ])('says at the issuer %s of a tenant that its name is needed', async (path, hint) => {
+    const { run } = await world([], undefined, false);
+    expect(await run(`login --no-qr --issuer ${issuer}${path}`)).toEqual({
+      code: 1,
+      said: `invalid_client ${hint}\n`,
+    });
   });
 
   it('is renewed when the access token has expired', async () => {

@@ -1,15 +1,13 @@
-import { findAdministration } from '@tessera/admin';
 import { adminAudience, adminScopes } from '@tessera/oauth';
 import { tokenRevocation } from 'openid-client';
+import { issuerOf, processAtHand } from '../at-hand/issuer-at-hand.ts';
 import { deviceTokens } from '../flow/device.ts';
-import { issuerOf } from '../flow/flow-options.ts';
-import { discover, requestError } from '../oauth/oauth-client.ts';
+import { discover, requestError, RequestError } from '../oauth/oauth-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { commandLine, loginOf } from './access-token.ts';
 import { chosenContext, namedContext } from './chosen-context.ts';
 import { changeContexts, readContexts, type Context } from './context-file.ts';
 import { checkedContext, checkedName, defaultApi, type ContextSettings } from './edit-contexts.ts';
-import { proveAdministration } from './prove-administration.ts';
 
 export interface LoginOptions extends ContextSettings {
   readonly qr: boolean;
@@ -24,13 +22,30 @@ const scope = ['offline_access', ...adminScopes.keys()].join(' ');
 export async function logIn({ qr, ...given }: LoginOptions, terminal: Terminal): Promise<void> {
   const { name, settings } = await contextFor(given, terminal);
   const request = { scope, resource: adminAudience, qr };
-  const tokens = await deviceTokens(settings.issuer, commandLine(settings), request, terminal);
+  const tokens = await deviceTokens(settings.issuer, commandLine(settings), request, terminal).catch(
+    (error: unknown) => {
+      throw isUnknownHere(error, settings) ? new CommandError(`${error.message} ${hintOf(settings)}`) : error;
+    },
+  );
   const login = loginOf(tokens, terminal);
   await changeContexts(terminal, ({ contexts }) => ({
     current: name,
     contexts: { ...contexts, [name]: { ...settings, login } },
   }));
   terminal.say(`Logged in to ${settings.issuer}. Commands use the context ${name}, at ${settings.api}.\n`);
+}
+
+/** Whether the issuer does not know the command line of the operator tenant, as that of another tenant does not. */
+function isUnknownHere(error: unknown, { tenant }: Context): error is RequestError {
+  return error instanceof RequestError && error.code === 'invalid_client' && tenant === undefined;
+}
+
+/** The tenant is in the path of an issuer at a shared host. */
+function hintOf({ issuer }: Context): string {
+  const [, tenant] = /^\/t\/([a-z\d-]+)\/?$/.exec(new URL(issuer).pathname) ?? [];
+  return tenant === undefined
+    ? 'If this is the issuer of one tenant, name that with --tenant.'
+    : `If this is the issuer of the tenant ${tenant}, add --tenant ${tenant}.`;
 }
 
 /** Revokes the login of the context and forgets it. Throws CommandError if there is none. */
@@ -69,7 +84,7 @@ async function contextFor(
   const isNew = given.issuer !== undefined || given.tenant !== undefined;
   const named = namedContext(terminal) ?? (isNew ? undefined : current);
   const present = named === undefined ? undefined : contexts[named];
-  const issuer = given.issuer ?? present?.issuer ?? issuerOf({}, terminal);
+  const issuer = given.issuer ?? present?.issuer ?? (await issuerOf({}, terminal));
   const { login: _former, ...kept } = present ?? {};
   const settings = checkedContext({ api: await apiAtHand(terminal), ...kept, ...given, issuer });
   return { name: checkedName(named ?? nameOf(settings)), settings };
@@ -81,17 +96,8 @@ function nameOf({ issuer, tenant }: Pick<Context, 'issuer' | 'tenant'>): string 
   return tenant === undefined ? host : `${host}-${tenant}`;
 }
 
-/**
- * Of the process whose data directory is at hand, if it is on this machine, else where a port is forwarded to. Anybody may have made the
- * folder that the command runs in, and the login goes there.
- */
+/** Of the process whose data directory is at hand, else where a port is forwarded to. */
 async function apiAtHand(terminal: Terminal): Promise<string> {
-  try {
-    const found = await findAdministration(terminal.environment['TESSERA_DATA_DIR'] || '.tessera');
-    if (found === undefined) return defaultApi;
-    await proveAdministration(found, terminal);
-    return `http://${found.target}`;
-  } catch {
-    return defaultApi;
-  }
+  const found = await processAtHand(terminal);
+  return found === undefined ? defaultApi : `http://${found.target}`;
 }

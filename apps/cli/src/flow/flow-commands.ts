@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { nonEmpty, port } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { runCibaFlow, type CibaOptions } from './ciba.ts';
 import { runDeviceFlow, type DeviceOptions } from './device.ts';
-import { addFlowOptions, issuerOf, requiredClient } from './flow-options.ts';
+import { addFlowOptions, requiredClient } from './flow-options.ts';
 
 /** The flows that need no browser on this machine. */
 export function addFlowCommands(program: Command, context: CommandContext): void {
@@ -13,7 +14,7 @@ export function addFlowCommands(program: Command, context: CommandContext): void
     .option('--no-qr', 'do not show a QR code')
     .action(async (options: DeviceOptions, command: Command) => {
       const client = requiredClient(options, command, context);
-      await runDeviceFlow(issuerOf(options, context), client, options, context);
+      await runDeviceFlow(await issuerOf(options, context), client, options, context);
     });
   addFlowOptions(flow.command('ciba'))
     .description('get tokens by CIBA: ask a person who is elsewhere, wait for the approval')
@@ -31,6 +32,6 @@ export function addFlowCommands(program: Command, context: CommandContext): void
     )
     .action(async (options: CibaOptions, command: Command) => {
       const client = requiredClient(options, command, context);
-      await runCibaFlow(issuerOf(options, context), client, options, context);
+      await runCibaFlow(await issuerOf(options, context), client, options, context);
     });
 }

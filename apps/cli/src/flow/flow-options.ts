@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
+import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
 import type { OAuthClient } from '../oauth/oauth-client.ts';
 import { environmentHelp, orEnvironment } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
 
 const variables = {
-  issuer: 'TESSERA_ISSUER',
   clientId: 'TESSERA_CLIENT_ID',
   clientSecret: 'TESSERA_CLIENT_SECRET',
 } as const;
-
-/** Of `npm start`, unless TESSERA_HTTP_PORT says otherwise. */
-const defaultPort = '8080';
-const defaultIssuer = `http://localhost:${defaultPort}`;
 
 /** The deployment and the client that a command acts as. */
 export interface ClientOptions {
@@ -30,7 +26,7 @@ export function addClientOptions(command: Command): Command {
   return command
     .option(
       '--issuer <url>',
-      `issuer of the deployment ${environmentHelp(variables.issuer)} (default: ${defaultIssuer})`,
+      `issuer of the deployment ${environmentHelp(issuerVariable)} (${issuerDefault})`,
     )
     .option('--client-id <id>', `application to act as ${environmentHelp(variables.clientId)}`)
     .option(
@@ -43,12 +39,6 @@ export function addFlowOptions(command: Command): Command {
   return addClientOptions(command)
     .option('--scope <scopes>', 'space-delimited scopes', 'openid')
     .option('--resource <audience>', 'audience of the API that the token is for');
-}
-
-/** Where people sign in: the one source of it for every command. */
-export function issuerOf({ issuer }: ClientOptions, terminal: Terminal): string {
-  const given = orEnvironment(issuer, variables.issuer, terminal);
-  return given || `http://localhost:${terminal.environment['TESSERA_HTTP_PORT'] || defaultPort}`;
 }
 
 /** The client to act as; undefined when no client ID is given. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/flow-options.ts';
+import { issuerOf } from '../at-hand/issuer-at-hand.ts';
+import { addClientOptions, clientOf, type ClientOptions } from '../flow/flow-options.ts';
 import { allowAdministrationOption, nonEmpty } from '../options.ts';
 import { outputOption, type Format } from '../records/print-records.ts';
 import { addSecrets } from './secret-commands.ts';
@@ -45,7 +46,7 @@ With --isolation it creates two tenants with names that begin with smoke-, tries
 as clients and people of the other, and deletes both. It reaches the directory as tessera user create does.`,
     )
     .action(async (options: ClientOptions & { address?: string; wait?: string; isolation: boolean }) => {
-      const issuer = issuerOf(options, context);
+      const issuer = await issuerOf(options, context);
       const address = options.address ?? issuer;
       const waitMs = await millisecondsOf(options.wait);
       await smoke({ issuer, address, client: clientOf(options, context), waitMs }, context);

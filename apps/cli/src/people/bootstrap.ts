@@ -1,4 +1,5 @@
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { withService } from '../operate/records/with-service.ts';
 import type { Terminal } from '../terminal.ts';
 import { shownLink } from './password-link.ts';
@@ -17,7 +18,7 @@ export async function bootstrap({ issuer, ...person }: BootstrapOptions, termina
     timeoutMs: 10_000,
     run: async (clientOf, call) => clientOf(DirectoryAdminService).createFirstAdministrator(person, call),
   });
-  const { link, expireTime } = shownLink(made, { ...(issuer !== undefined && { issuer }) }, terminal);
+  const { link, expireTime } = shownLink(made, await issuerOf({ issuer }, terminal));
   terminal.out(`${link}\n`);
   terminal.say(
     `With it, once and until ${expireTime}, ${made.username} of the tenant ${made.tenantId} sets a password.\n`,

@@ -3,6 +3,7 @@ import { uuid } from '@tessera/kit';
 import { UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
 import type { CreatePasswordLinkResponse } from '@tessera/proto-gen/admin-users';
 import { Code, ConnectError } from '@tessera/rpc';
+import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { withService } from '../operate/records/with-service.ts';
 import { contentOf } from '../records/record-options.ts';
 import { printed, type Format } from '../records/print-records.ts';
@@ -55,11 +56,12 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
         : inTurn(guests, (guest) => invited(callees, tenant, guest, { validateOnly, mail }));
     },
   });
+  const issuer = await issuerOf(options, terminal);
   const links = invitations.flatMap((invitation) => {
     if ('problem' in invitation) return [];
     const { guest, userId, made } = invitation;
     const { username, email } = guest;
-    return [{ username, email, userId, ...(!mail && shownLink(made, options, terminal)) }];
+    return [{ username, email, userId, ...(!mail && shownLink(made, issuer)) }];
   });
   if (validateOnly) return terminal.say(`${guests.length} people can be invited. Nothing was changed.\n`);
   const shown = mail ? columns.slice(0, 2) : columns;

@@ -1,7 +1,6 @@
 import { DirectoryService, type User } from '@tessera/proto-gen/directory';
 import { UsersService, type CreatePasswordLinkResponse } from '@tessera/proto-gen/admin-users';
 import type { CallOptions } from '@tessera/rpc';
-import { issuerOf } from '../flow/flow-options.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
@@ -69,10 +68,9 @@ export async function withPerson<T>(
 /** The link as people open it, and when it expires. */
 export function shownLink(
   { uri, expireTime }: Pick<CreatePasswordLinkResponse, 'uri' | 'expireTime'>,
-  options: { readonly issuer?: string },
-  terminal: Terminal,
+  issuer: string,
 ): { readonly link: string; readonly expireTime: string } {
-  const base = URL.parse(issuerOf(options, terminal));
+  const base = URL.parse(issuer);
   if (base === null) throw new CommandError('--issuer is not an address.', 2);
   return {
     link: new URL(uri, base).href,

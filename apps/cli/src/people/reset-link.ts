@@ -1,3 +1,4 @@
+import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { printed, type Format } from '../records/print-records.ts';
 import type { Terminal } from '../terminal.ts';
 import { newPasswordLink, shownLink, withPerson, type PersonOptions } from './password-link.ts';
@@ -21,7 +22,7 @@ export async function resetLink(options: ResetOptions, terminal: Terminal): Prom
     }),
   );
   if (mail) return terminal.say(`A link is on its way to ${called}.\n`);
-  const link = { userId: made.userId, ...shownLink(made.link, options, terminal) };
+  const link = { userId: made.userId, ...shownLink(made.link, await issuerOf(options, terminal)) };
   terminal.out(printed(link, options.output, Object.keys(link)));
   terminal.say('Give the link to this person alone; it is not shown again.\n');
 }

@@ -19,7 +19,7 @@ import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/ke
 import { migrations as tokenMigrations } from '@tessera/token';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
 import { readContexts } from '../../contexts/context-file.ts';
-import { proveAdministration } from '../../contexts/prove-administration.ts';
+import { proveAdministration } from '../../at-hand/prove-administration.ts';
 import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
