@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { nonEmpty, wholeNumber } from '../options.ts';
-import { outputOption } from '../records/print-records.ts';
+import { outputOption } from '../print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { SearchOptions } from './search-audit-trail.ts';
 

@@ -2,7 +2,7 @@ import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { AuditEventSchema, AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
 import { withAdministration } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface SearchOptions {

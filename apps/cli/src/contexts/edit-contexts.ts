@@ -1,5 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { changeContexts, localContext, readContexts, type Context } from './context-file.ts';
 

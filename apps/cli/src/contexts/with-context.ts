@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Code, ConnectError, type CallOptions, type RemoteService } from '@tessera/rpc';
-import { connectClients } from '../operate/records/connect-clients.ts';
+import { connectClients } from './connect-clients.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { accessToken, endLogin } from './access-token.ts';
 import type { NamedContext } from './chosen-context.ts';

@@ -72,7 +72,7 @@ passwordHash: argon2, PBKDF2 or scrypt as PHC string, or bcrypt; the first sign-
     )
     .action(async (file: string, { owner, ...options }: Options) => {
       const [people, { importRecords, ownerOf }] = await Promise.all([
-        import('./people-file.ts'),
+        import('./files/people-file.ts'),
         import('./import-records.ts'),
       ]);
       const { users, leftOut } = people[reader](await contentOf(file, context));

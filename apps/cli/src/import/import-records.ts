@@ -9,9 +9,9 @@ import { ConfigError, isGiven } from '@tessera/process';
 import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
 import { applyState, diffState, type Allowed } from '../operate/records/declare-state.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
-import { withoutOwnNames } from '../operate/settings.ts';
+import { withoutOwnNames } from '../settings.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import type { Imported, ImportedRecords } from './imported.ts';
+import type { Imported, ImportedRecords } from './files/imported.ts';
 import { leaveOut, leaveOutBuiltIn, leaveOutShared } from './leave-out.ts';
 
 export interface ImportOptions extends Allowed {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportedRecords } from './imported.ts';
+import type { ImportedRecords } from './files/imported.ts';
 import { leaveOut, leaveOutShared } from './leave-out.ts';
 
 function records(): ImportedRecords {

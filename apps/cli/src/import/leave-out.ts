@@ -1,5 +1,5 @@
 import { isBuiltIn } from '@tessera/oauth';
-import type { Entry, ImportedRecords } from './imported.ts';
+import type { Entry, ImportedRecords } from './files/imported.ts';
 
 /** A mistake in the declared state: `key` such as `tenants[0].users[1].email`, empty for the document as a whole. */
 interface Mistake {

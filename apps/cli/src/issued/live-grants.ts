@@ -1,7 +1,7 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { GrantSchema, GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { personOf, type PersonOptions } from './person-options.ts';
 

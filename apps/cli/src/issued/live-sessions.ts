@@ -1,7 +1,7 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { SessionSchema, SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
 import { personOf, requiredPerson, type PersonOptions } from './person-options.ts';
 

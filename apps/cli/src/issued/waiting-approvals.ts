@@ -1,7 +1,7 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { ApprovalSchema, ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
 import { requiredPerson, type PersonOptions } from './person-options.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { addClientOptions, clientOf, type ClientOptions } from '../flow/flow-options.ts';
 import { allowAdministrationOption, nonEmpty } from '../options.ts';
-import { outputOption, type Format } from '../records/print-records.ts';
+import { outputOption, type Format } from '../print-records.ts';
 import { addSecrets } from './secret-commands.ts';
 import type { Allowed, Declaring } from './records/declare-state.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
@@ -174,7 +174,7 @@ function addProcessChecks(program: Command, context: CommandContext): void {
     .description('check whether a process can start with this environment')
     .option(processFlag, processHelp, nonEmpty, 'standalone')
     .action(async ({ process }: { process: string }) => {
-      const { configurationProblems, secretsToBeMade } = await import('./settings.ts');
+      const { configurationProblems, secretsToBeMade } = await import('../settings.ts');
       const problems = configurationProblems(process, context.environment);
       if (problems.length > 0) throw new CommandError(problems.join('\n'));
       context.say(`${process} can start with this configuration.\n`);

@@ -6,7 +6,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { withService } from '../operate/records/with-service.ts';
 import { contentOf } from '../records/record-options.ts';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { newPasswordLink, shownLink, userCalled, type Callees } from './password-link.ts';
 import { comparedName, peopleIn, type ListedPerson } from './guest-list.ts';

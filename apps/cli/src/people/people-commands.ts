@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { environmentHelp, nonEmpty } from '../options.ts';
-import { formats, outputOption } from '../records/print-records.ts';
+import { formats, outputOption } from '../print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';

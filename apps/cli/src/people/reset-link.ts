@@ -1,5 +1,5 @@
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
-import { printed, type Format } from '../records/print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
 import { newPasswordLink, shownLink, withPerson, type PersonOptions } from './password-link.ts';
 

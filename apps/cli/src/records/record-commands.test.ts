@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { file, pepper, printed as printedBy, serving, tessera } from '../testing/run-command.ts';
 import { methodOf, nouns, settable, verbs } from './nouns.ts';
-import { printed } from './print-records.ts';
+import { printed } from '../print-records.ts';
 
 const state = `tenants:
   - id: acme

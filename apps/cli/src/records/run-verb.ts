@@ -10,7 +10,7 @@ import { counted, impactLines } from '../operate/records/show-impact.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
-import { printed, type Format } from './print-records.ts';
+import { printed, type Format } from '../print-records.ts';
 import { givenBy, recordIn, recordOptions } from './record-options.ts';
 
 /** What commander made of the options; which of them are there depends on the verb. */

@@ -1,6 +1,6 @@
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { schemas } from '../operate/settings.ts';
+import { schemas } from '../settings.ts';
 import { file, rows, secrets, tessera } from '../testing/run-command.ts';
 
 const state = (status: string) => `tenants:

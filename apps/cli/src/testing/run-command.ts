@@ -7,7 +7,7 @@ import { openDatabase } from '@tessera/stores';
 import { serve } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
 import { atEndOfFile, silentLog } from '@tessera/test-kit';
-import { settings } from '../operate/settings.ts';
+import { settings } from '../settings.ts';
 import { run } from '../run.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -1,5 +1,5 @@
 import { builtInScopes, isLoopbackRedirect } from '@tessera/oauth';
-import type { Entry } from '../imported.ts';
+import type { Entry } from '../files/imported.ts';
 import { claimsOf } from './claims.ts';
 import { ownClients, type Client, type Realm, type Report } from './realm.ts';
 

@@ -1,4 +1,4 @@
-import type { Entry } from '../imported.ts';
+import type { Entry } from '../files/imported.ts';
 import { ownScopes, type Realm, type Report } from './realm.ts';
 
 /** A client scope with an audience is a scope of the API resource that has this audience. */

@@ -1,4 +1,4 @@
-import type { Entry } from '../imported.ts';
+import type { Entry } from '../files/imported.ts';
 import { idAttribute } from './people.ts';
 import { ownScopes, type Client, type Mapper, type Realm, type Report } from './realm.ts';
 import { audienceMapper } from './audience-scopes.ts';

@@ -1,4 +1,4 @@
-import { slug, type Imported } from '../imported.ts';
+import { slug, type Imported } from '../files/imported.ts';
 import { applicationsOf } from './applications.ts';
 import { peopleOf } from './people.ts';
 import { readRealm } from './realm.ts';

@@ -1,4 +1,4 @@
-import type { Entry } from '../imported.ts';
+import type { Entry } from '../files/imported.ts';
 import { passwordHashOf } from './password-hash.ts';
 import type { Realm, Report, User } from './realm.ts';
 import type { Roles } from './roles.ts';

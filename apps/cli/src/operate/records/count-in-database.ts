@@ -5,7 +5,7 @@ import { DirectoryService } from '@tessera/proto-gen/directory';
 import { TokenService, type CountEndedRequest } from '@tessera/proto-gen/token';
 import { local, type BuiltService, type CallContext } from '@tessera/rpc';
 import { countEnded, createFamilyCount, createPostgresStores, type Counters } from '@tessera/token';
-import { settings, type Environment } from '../settings.ts';
+import { settings, type Environment } from '../../settings.ts';
 
 /**
  * Counts in the database what a change would end, as `token` does. Waiting approvals are not counted.

@@ -16,7 +16,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { counted, impactLines } from './show-impact.ts';
 import { withService } from './with-service.ts';
-import { withoutOwnNames } from '../settings.ts';
+import { withoutOwnNames } from '../../settings.ts';
 
 /** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;

@@ -1,7 +1,7 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { KeysService, SigningKeySchema } from '@tessera/proto-gen/admin-keys';
 import { ConnectError } from '@tessera/rpc';
-import { printed, type Format } from '../../records/print-records.ts';
+import { printed, type Format } from '../../print-records.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService } from './with-service.ts';
 

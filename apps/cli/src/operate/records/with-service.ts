@@ -23,7 +23,7 @@ import { proveAdministration } from '../../at-hand/prove-administration.ts';
 import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
-import { settings, type Environment } from '../settings.ts';
+import { settings, type Environment } from '../../settings.ts';
 import { configureCounting } from './count-in-database.ts';
 
 /** Makes a client of what the service offers. */
@@ -159,7 +159,7 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
       `The process of the data directory ${directory} does not answer: ${error instanceof Error ? error.message : 'unknown'} ${remedy}`,
     );
   });
-  const { connectClients } = await import('./connect-clients.ts');
+  const { connectClients } = await import('../../contexts/connect-clients.ts');
   const reached = async (clientOf: ClientOf, call: CallOptions): Promise<T> => {
     try {
       return await work.run(clientOf, call);

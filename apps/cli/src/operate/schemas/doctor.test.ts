@@ -2,7 +2,7 @@ import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/ke
 import { openDatabase } from '@tessera/stores';
 import { newDatabaseUrl, testRuntime } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
-import { settings } from '../settings.ts';
+import { settings } from '../../settings.ts';
 import { examine } from './doctor.ts';
 
 const wrongKek = { TESSERA_KEYS_KEK: Buffer.alloc(32, 2).toString('base64') };

@@ -21,7 +21,7 @@ import {
 } from '@tessera/process';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, reasonOf, terminalLog, withDatabase } from './with-database.ts';
-import { configurationProblems, processes, settings } from '../settings.ts';
+import { configurationProblems, processes, settings } from '../../settings.ts';
 
 interface Finding {
   readonly what: string;

@@ -2,7 +2,7 @@ import { ConfigError, databaseOptions, processConfig } from '@tessera/process';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
 import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import { settings } from '../settings.ts';
+import { settings } from '../../settings.ts';
 
 /** How long a command waits for an unavailable store or service. */
 export const patienceMs = 120_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CommandError } from '../terminal.ts';
+import { CommandError } from '../../terminal.ts';
 import { peopleInCsv, peopleInJson } from './people-file.ts';
 
 describe('people in CSV', () => {

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { declaredUserKeys } from '@tessera/directory';
-import { CommandError } from '../terminal.ts';
+import { CommandError } from '../../terminal.ts';
 import type { Entry } from './imported.ts';
 
 /** People as a file has them, and a line for each key of theirs that is left out. */
