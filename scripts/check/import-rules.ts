@@ -33,6 +33,17 @@ const telemetry = ['telemetry', 'telemetry/*'];
 const processes = ['kit', 'telemetry', 'rpc', 'stores', 'audit', 'process', ...messages, ...tests];
 export const services = ['admin', 'authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
 
+const ofServices = ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', ...processes];
+const testsOfServices = ['oauth', 'directory-client', 'directory-client/testing', 'languages', ...processes];
+const handed = {
+  randomness: 'Randomness comes from kit.random.',
+  outside: 'Only libs/outbound fetches from addresses that others chose.',
+};
+/** What the room of people may import of that of records, in the same process and schema. */
+const records = ['directory', 'directory/ground', 'directory/records'];
+/** The rooms of a process, in addition to the service that it is called after. */
+const rooms: Readonly<Record<string, readonly string[]>> = { directory: ['people'] };
+
 export const importRules: readonly ImportRule[] = [
   {
     folders: ['libs/oauth'],
@@ -63,11 +74,18 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: [...services, 'directory-client'].map((name) => `libs/${name}`),
-    may: ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', ...processes],
+    may: ofServices,
     message: 'Services import oauth, directory-client and the plumbing, never one another: ask by RPC.',
-    randomness: 'Randomness comes from kit.random.',
-    outside: 'Only libs/outbound fetches from addresses that others chose.',
-    tests: ['oauth', 'directory-client', 'directory-client/testing', 'languages', ...processes],
+    ...handed,
+    tests: testsOfServices,
+  },
+  {
+    folders: ['libs/people'],
+    may: [...records, ...ofServices],
+    message:
+      'libs/people is a room of the process directory: it imports the room of records, its ground, and what services import.',
+    ...handed,
+    tests: [...records, ...testsOfServices],
   },
   {
     folders: ['libs/rpc/src/access'],
@@ -96,18 +114,18 @@ export const importRules: readonly ImportRule[] = [
   },
   ...services.map((service) => ({
     folders: [`apps/${service}`],
-    may: [service, ...processes],
+    may: [service, ...(rooms[service] ?? []), ...processes],
     message:
       'A process imports its own service and the plumbing; only standalone and the command import several.',
   })),
   {
     folders: ['apps/standalone'],
-    may: [...services, ...processes, 'oauth'],
+    may: [...services, 'people', ...processes, 'oauth'],
     message: 'standalone imports services, the plumbing and the vocabulary of the protocol.',
   },
   {
     folders: ['apps/cli'],
-    may: [...services, ...processes, 'rpc/remote', 'oauth'],
+    may: [...services, 'people', ...processes, 'rpc/remote', 'oauth'],
     message: 'The command imports the services that it operates, and the plumbing.',
   },
   seesFromOutside('e2e', ['test-client', 'test-client/*', 'introspection-client', ...processes]),

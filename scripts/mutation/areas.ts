@@ -25,7 +25,7 @@ export const areas = {
   ],
   administration: ['libs/admin/src/access/*.ts'],
   SQL: [
-    'libs/{authorize,device,token,keys,directory}/src/**/*.postgres.ts',
+    'libs/{authorize,device,token,keys,directory,people}/src/**/*.postgres.ts',
     'libs/audit/src/audit-insert.ts',
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

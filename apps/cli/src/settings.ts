@@ -2,12 +2,8 @@ import type { z } from 'zod';
 import { adminConfig } from '@tessera/admin';
 import { authorizeConfig, migrations as authorizeMigrations } from '@tessera/authorize';
 import { deviceConfig, migrations as deviceMigrations } from '@tessera/device';
-import {
-  applyConfig,
-  directoryConfig,
-  directorySecret,
-  migrations as directoryMigrations,
-} from '@tessera/directory';
+import { applyConfig, directorySecret, migrations as directoryMigrations } from '@tessera/directory';
+import { directoryProcessConfig } from '@tessera/people';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig, keysSecret, migrations as keysMigrations } from '@tessera/keys';
 import {
@@ -67,7 +63,7 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
       introspectionListenerConfig,
       deviceConfig,
       keysConfig,
-      directoryConfig,
+      directoryProcessConfig,
       applyConfig,
     ),
     stores: [],
@@ -111,7 +107,7 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
     keys: [],
   },
   directory: {
-    config: combine(split, directoryConfig, applyConfig),
+    config: combine(split, directoryProcessConfig, applyConfig),
     stores: ['DATABASE_URL'],
     peers: [],
     schemas: [directoryMigrations],

@@ -7,19 +7,13 @@
 import { combine, runService } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
-import {
-  applyAtStart,
-  applyConfig,
-  bootstrapAtStart,
-  buildDirectory,
-  directoryConfig,
-  migrations,
-} from '@tessera/directory';
+import { applyAtStart, applyConfig, migrations } from '@tessera/directory';
+import { bootstrapAtStart, buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 
 await runService({
   name: 'directory',
-  config: combine(directoryConfig, applyConfig),
+  config: combine(directoryProcessConfig, applyConfig),
   environment: process.env,
   stores: { database: true, redis: false },
   migrations,

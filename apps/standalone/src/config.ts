@@ -1,7 +1,8 @@
 import { adminConfig } from '@tessera/admin';
 import { authorizeConfig } from '@tessera/authorize';
 import { deviceConfig } from '@tessera/device';
-import { applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
+import { applyConfig, directorySecret } from '@tessera/directory';
+import { directoryProcessConfig } from '@tessera/people';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig, keysSecret } from '@tessera/keys';
 import {
@@ -28,7 +29,7 @@ export const standaloneConfig = combine(
   rpcConfig,
   deviceConfig,
   keysConfig,
-  directoryConfig,
+  directoryProcessConfig,
   applyConfig,
   adminConfig,
 );

@@ -19,8 +19,11 @@ const names =
 const makesEvents =
   /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\binsertAuditRows\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
 
+/** Services with rooms in several packages. */
+const rooms: Readonly<Record<string, string>> = { directory: '{directory,people}' };
+
 function madeBy(service: string): string[] {
-  const files = globSync(`libs/${service}/src/**/*.ts`, {
+  const files = globSync(`libs/${rooms[service] ?? service}/src/**/*.ts`, {
     cwd: root,
     exclude: ['**/*.{test,contract}.ts', '**/{testing,contract}/**'],
   });

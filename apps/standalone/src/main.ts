@@ -7,7 +7,8 @@
  *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
  */
 import { fileURLToPath } from 'node:url';
-import { applyAtStart, bootstrapAtStart, isLoopback } from '@tessera/directory';
+import { applyAtStart, isLoopback } from '@tessera/directory';
+import { bootstrapAtStart } from '@tessera/people';
 import { insecureSettings } from '@tessera/gateway';
 import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';

@@ -5,7 +5,7 @@ import { applyDeclaredState, planDeclaredState, type ApplyDeps } from './apply/a
 import { administrationOf, AdministrationNotAllowedError } from './apply/administration-guard.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { OwnerConflictError } from './apply/owner-conflicts.ts';
-import type { PepperCheck } from './credentials/pepper-check.ts';
+import type { PepperCheck } from './secrets/pepper-check.ts';
 import { owner as ownerSchema } from './declared/owner.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
@@ -13,19 +13,19 @@ import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
 import { impactOf } from './apply/impact/impact.ts';
-import { createFirstAdministrator, type FirstAdministratorDeps } from './bootstrap/first-administrator.ts';
-import { linkMessage, type LinkCallsDeps } from './links/link-calls.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
+/** All calls but the one that makes the first administrator, which is not of this room. */
+export type RecordAdminCalls = Omit<Handlers<typeof DirectoryAdminService>, 'createFirstAdministrator'>;
+
 export function directoryAdminHandlers(
-  deps: ApplyDeps &
-    FirstAdministratorDeps & {
-      readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
-      readonly pepperCheck: PepperCheck;
-    } & Pick<LinkCallsDeps, 'linkBase'>,
-): Handlers<typeof DirectoryAdminService> {
+  deps: ApplyDeps & {
+    readonly directoryStore: Pick<DirectoryStore, 'listSecrets'>;
+    readonly pepperCheck: PepperCheck;
+  },
+): RecordAdminCalls {
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await deps.store.setStatus(target, event);
     if (result === 'unknown') throw notFound(`The ${target.kind}`);
@@ -107,11 +107,6 @@ export function directoryAdminHandlers(
       const found = await deps.directoryStore.listSecrets(clientId);
       if (found === undefined) throw notFound('The application');
       return { secrets: found.map(secretMessage) };
-    },
-
-    async createFirstAdministrator(person, context) {
-      const { link, ...made } = await createFirstAdministrator(deps, person, context);
-      return { ...made, ...(link && linkMessage(link, deps.linkBase)) };
     },
   };
 }

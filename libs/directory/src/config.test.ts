@@ -23,15 +23,6 @@ describe('the settings of the directory', () => {
     expect(() => load({})).toThrow(/TESSERA_DIRECTORY_PEPPER is missing/);
   });
 
-  it.each(['smtp://mail?requireTls=true', 'smtps://mail?tls.rejectUnauthorized=false', 'smtp://u:100%@mail'])(
-    'refuse the mail server %s: no options, and credentials that can be decoded',
-    (url) => {
-      expect(() =>
-        load({ TESSERA_DIRECTORY_PEPPER: pepper.toString('base64'), TESSERA_SMTP_URL: url }),
-      ).toThrow(/TESSERA_SMTP_URL: (the option requireTls|an option is not known|expected smtp:)/);
-    },
-  );
-
   it('hash on every core and leave one thread for other work', () => {
     const config = { TESSERA_DIRECTORY_HASH_CONCURRENCY: 0, UV_THREADPOOL_SIZE: 4 };
     expect(hashConcurrency(config, 1)).toBe(1);

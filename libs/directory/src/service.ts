@@ -1,13 +1,8 @@
-import type { ChangeFeed, Database } from '@tessera/stores';
+import type { ChangeFeed } from '@tessera/stores';
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import { commandLineApplication, type CommandLineLogin } from './applications/command-line.ts';
-import type { ChangePassword } from './credentials/change-password.ts';
-import type { ClientSecrets } from './credentials/client-secrets.ts';
-import { openedLinkCalls } from './links/link-calls.ts';
-import type { PasskeyLinks } from './links/passkey-links.ts';
-import type { PasswordLinks } from './links/password-links.ts';
-import { mailCalls, type MailCallsDeps } from './mail/mail-calls.ts';
+import type { ClientSecrets } from './secrets/client-secrets.ts';
 import {
   applicationMessage,
   changeKind,
@@ -18,39 +13,37 @@ import {
 } from './messages.ts';
 import { notFound } from './ground/refusals.ts';
 import { seconds } from './ground/seconds.ts';
-import type { PasswordSignIn } from './credentials/password-sign-in.ts';
-import type { PepperCheck } from './credentials/pepper-check.ts';
+import type { PepperCheck } from './secrets/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
-import { providerSignInCalls } from './providers/provider-sign-in-calls.ts';
-import type { ProviderSecrets } from './providers/provider-secrets.ts';
-import type { ProviderSignIn } from './providers/provider-sign-in.ts';
-import { secondFactorCalls } from './second-factors/second-factor-calls.ts';
-import type { SecondFactors } from './second-factors/second-factors.ts';
-import { passkeyCalls } from './passkeys/passkey-calls.ts';
-import type { Passkeys } from './passkeys/passkeys.ts';
-import type { SecretUses } from './credentials/secret-uses.ts';
+import type { SecretUses } from './secrets/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
-export interface DirectoryDeps extends MailCallsDeps {
+export interface DirectoryDeps {
   readonly store: DirectoryStore;
   readonly changes: ChangeStore;
   readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
   readonly pepperCheck: PepperCheck;
   readonly secretUses: SecretUses;
-  readonly signIns: PasswordSignIn;
-  readonly changePassword: ChangePassword;
-  readonly links: PasswordLinks;
-  readonly passkeyLinks: PasskeyLinks;
   /** Undefined if nobody may administer every tenant. */
   readonly operatorTenant: string | undefined;
   readonly commandLineLogin: CommandLineLogin;
-  readonly secondFactors: SecondFactors;
-  readonly passkeys: Passkeys;
-  readonly database: Database;
-  readonly providerSecrets: ProviderSecrets;
-  readonly providerSignIn: ProviderSignIn;
+  readonly sendsMail: boolean;
 }
+
+/** The calls that read records; those by which people prove who they are are not of this room. */
+export type RecordReads = Pick<
+  Handlers<typeof DirectoryService>,
+  | 'getApplication'
+  | 'verifyApplicationSecret'
+  | 'getTenant'
+  | 'getTenantLooks'
+  | 'listTenantIssuers'
+  | 'getUser'
+  | 'batchGetUsers'
+  | 'findUser'
+  | 'watchChanges'
+>;
 
 /** That one call reads. */
 const mostUsers = 1000;
@@ -58,9 +51,8 @@ const mostUsers = 1000;
 /** A position that cannot be resumed, so that the watch starts at the present. */
 const present = -1;
 
-export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof DirectoryService> {
-  const { store, changes, feed, secrets, pepperCheck, secretUses, signIns } = deps;
-  const sendsMail = deps.resetRequests !== undefined;
+export function directoryHandlers(deps: DirectoryDeps): RecordReads {
+  const { store, changes, feed, secrets, pepperCheck, secretUses, sendsMail } = deps;
 
   const findByIdentifier = async (tenantId: string, identifier: string) => {
     if (identifier.length > longestIdentifier) return undefined;
@@ -125,25 +117,6 @@ export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof Director
       if (found === undefined) throw notFound('The user');
       return { user: userMessage(found) };
     },
-
-    async verifyPassword({ tenantId, identifier, password, ipAddress }, { signal }) {
-      const signedIn = await signIns.signIn({ tenantId, identifier, password, ipAddress }, signal);
-      if (signedIn === undefined) return {};
-      return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
-    },
-
-    async replacePassword(change, { requestId, signal }) {
-      const changed = await deps.changePassword(change, { requestId, signal });
-      if (changed === 'wrong') return {};
-      if ('problem' in changed) return { passwordProblem: changed.problem };
-      return { user: userMessage(changed.found), signedInAtMs: BigInt(changed.signedInAt) };
-    },
-
-    ...mailCalls(deps),
-    ...openedLinkCalls(deps),
-    ...secondFactorCalls(deps.secondFactors),
-    ...passkeyCalls(deps.passkeys),
-    ...providerSignInCalls(deps),
 
     async *watchChanges({ afterSequence, since }, { signal }) {
       for await (const item of feed.watch(await startOf(afterSequence, since), signal)) {

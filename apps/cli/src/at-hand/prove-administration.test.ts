@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { announceAdministration } from '@tessera/admin';
-import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import { migrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { Secret, systemRandom } from '@tessera/kit';
 import { loadConfig } from '@tessera/process';
 import { createProver, nonceHeader, proofPath, serveConnect } from '@tessera/rpc';
@@ -24,7 +25,7 @@ async function dataOf(target: string): Promise<string> {
 
 /** A process with embedded stores. */
 async function startProcess(port = 0) {
-  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const built = buildDirectory(
     config,
     {},

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { migrations as directoryMigrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { loadConfig } from '@tessera/process';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, rows, serving, tessera } from '../testing/run-command.ts';
@@ -129,7 +130,7 @@ it('needs a tenant that exists and a file that can be read', async () => {
 });
 
 it('says what to do with more people than a call may carry', async () => {
-  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
   const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
   await tessera(`apply --file ${file(state)}`, environment);

@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import { migrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { loadConfig } from '@tessera/process';
 import { openDatabase, openRedis, probe } from '@tessera/stores';
 import { createServiceRoles } from '@tessera/test-kit/provision';
@@ -311,7 +312,7 @@ describe('tessera secret list', () => {
   });
 
   it('calls the given directory, as tessera apply does, without a database', async () => {
-    const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+    const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
     const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
     const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
     expect(await tessera(`apply -f ${file(of(`[{${value('new')}}]`))}`, environment)).toEqual({

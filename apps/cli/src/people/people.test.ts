@@ -1,4 +1,5 @@
-import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import { migrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { loadConfig } from '@tessera/process';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { local, rootCall, type BuiltService } from '@tessera/rpc';
@@ -14,7 +15,7 @@ const password = 'a passphrase of their own';
 let environment: Record<string, string>;
 let directory: BuiltService;
 beforeEach(async () => {
-  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
   directory = buildDirectory(config, {}, runtime);
   environment = await serving(directory, 'TESSERA_PEER_DIRECTORY');

@@ -1,4 +1,5 @@
-import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import { migrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { loadConfig } from '@tessera/process';
 import type { BuiltService } from '@tessera/rpc';
 import { methodName } from '@tessera/telemetry';
@@ -19,7 +20,7 @@ const state = `tenants:
 let environment: Record<string, string>;
 let directory: BuiltService;
 beforeEach(async () => {
-  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
   directory = buildDirectory(config, {}, runtime);
   environment = await serving(directory, 'TESSERA_PEER_DIRECTORY');

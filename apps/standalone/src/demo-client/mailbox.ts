@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { MailTransport } from '@tessera/directory';
+import type { MailTransport } from '@tessera/people';
 
 /** The mail of the demo, which leaves this process for a page of it alone. */
 export interface Mailbox {

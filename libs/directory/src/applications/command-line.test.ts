@@ -3,7 +3,7 @@ import { Code } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 import { migrations } from '../wiring.ts';
 
 let database: Database;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 /** A directory that may have an operator tenant, with three tenants. */
 async function started(settings: Readonly<Record<string, string>> = {}) {
-  const directory = startDirectory(database, settings);
+  const directory = startRecords(database, { settings });
   const document = `tenants:
   - { id: operators, name: Operators }
   - { id: acme, name: Acme, issuer: 'https://login.acme.example' }
@@ -70,7 +70,9 @@ describe('the command line as an application', () => {
   );
 
   it('has a setting that is refused where it is unknown', () => {
-    expect(() => startDirectory(database, { TESSERA_CLI_LOGIN: 'none' })).toThrow('TESSERA_CLI_LOGIN');
+    expect(() => startRecords(database, { settings: { TESSERA_CLI_LOGIN: 'none' } })).toThrow(
+      'TESSERA_CLI_LOGIN',
+    );
   });
 
   it.each([

@@ -1,7 +1,7 @@
-import type { ClientSecrets } from '../credentials/client-secrets.ts';
+import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import { desiredOf } from '../fields/field.ts';
 import { applicationFields, type ApplicationRecord, type DeclaredApplication } from './fields.ts';
-import type { SecretRecord } from './declared-secrets.ts';
+import type { SecretRecord } from '../secrets/declared-secrets.ts';
 
 /** The record that a declared application asks for, given the present one. */
 export function desiredApplication(

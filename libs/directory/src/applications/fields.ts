@@ -14,7 +14,7 @@ import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { statusSent } from '../fields/status.ts';
 import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
 import { claims, claimsSent } from './mapped-claims.ts';
-import { secrets, type SecretRecord } from './declared-secrets.ts';
+import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
 const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;

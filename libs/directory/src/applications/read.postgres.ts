@@ -3,7 +3,7 @@ import type { FoundApplication, FoundScope, FoundSecrets, ListedSecret, SecretUs
 import { tokenColumns } from '../resources/fields.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
-import { secretIdOf } from './declared-secrets.ts';
+import { secretIdOf } from '../secrets/declared-secrets.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 import { Code, ConnectError, invalidFields, type Handlers } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import type { ClientSecrets } from '../credentials/client-secrets.ts';
-import type { PepperCheck } from '../credentials/pepper-check.ts';
+import type { ClientSecrets } from '../secrets/client-secrets.ts';
+import type { PepperCheck } from '../secrets/pepper-check.ts';
 import { sentence } from '../declared/sentences.ts';
 import { apiOwner } from '../declared/owner.ts';
 import { notFound } from '../ground/refusals.ts';
@@ -10,7 +10,7 @@ import { seconds } from '../ground/seconds.ts';
 import { otherRequest, type RecordChanges } from '../records/change-records.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { ListedSecret } from '../store/store.ts';
-import { mostSecrets, secret, secretIdOf } from './declared-secrets.ts';
+import { mostSecrets, secret, secretIdOf } from '../secrets/declared-secrets.ts';
 import { listSecrets } from './read.postgres.ts';
 
 export interface SecretCallsDeps {

@@ -5,7 +5,7 @@ import { Code } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { silentLog, testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 import { migrations } from '../wiring.ts';
 import { applyAtStart } from './apply-at-start.ts';
 
@@ -23,7 +23,7 @@ const api = 'resources: [{ audience: "https://api.TENANT.example", name: API, sc
 
 /** A tenant that a file may declare again and again. */
 function declaring() {
-  const { admin } = startDirectory(database);
+  const { admin } = startRecords(database);
   const tenantId = `guarded${(count += 1)}`;
   const documentOf = (lines: readonly string[]) =>
     [`tenants:`, `  - id: ${tenantId}`, `    name: Acme`, ...lines.map((line) => `    ${line}`)]
@@ -135,7 +135,7 @@ describe('a file that gives powers over the administration is refused with a lis
   });
 
   it('at the start of a process, which serves the earlier state', async () => {
-    const { admin, as } = startDirectory(database);
+    const { admin, as } = startRecords(database);
     const directory = await mkdtemp(join(tmpdir(), 'tessera-guard-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const file = join(directory, 'state.yaml');

@@ -3,7 +3,7 @@ import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import type { ClientSecrets } from '../credentials/client-secrets.ts';
+import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { fileOwner } from '../declared/owner.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';

@@ -1,15 +1,14 @@
-import { createHash, createSecretKey } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '@tessera/process';
-import { Code, local, rootCall } from '@tessera/rpc';
-import { type Database } from '@tessera/stores';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
-import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { Code, rootCall } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { applyAtStart, buildDirectory, directoryConfig, migrations } from '../index.ts';
-import { ClientSecrets } from '../credentials/client-secrets.ts';
+import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { applyAtStart, migrations } from '../index.ts';
+import { startRecords } from '../testing/start-records.ts';
+import { ClientSecrets } from '../secrets/client-secrets.ts';
 import { HashQueue } from '../ground/hashing/hash-queue.ts';
 import { Passwords } from '../ground/passwords.ts';
 import { createProviderSecrets } from '../providers/provider-secrets.ts';
@@ -26,15 +25,7 @@ beforeAll(async () => {
 
 /** A directory process. */
 function start() {
-  const pepper = createHash('sha256').update('p').digest('base64');
-  const service = buildDirectory(
-    loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper }),
-    {},
-    runtime(),
-  );
-  onTestFinished(() => service.close());
-  const admin = local(DirectoryAdminService, service, 'operator');
-  const directory = local(DirectoryService, service, 'device');
+  const { admin, as } = startRecords(database);
   return {
     admin,
     apply: (document: string, allowDelete?: boolean) =>
@@ -43,7 +34,7 @@ function start() {
         call(),
       ),
     subjectOf: async (tenantId: string, identifier: string) =>
-      (await directory.findUser({ tenantId, identifier }, call())).user?.userId,
+      (await as('device').findUser({ tenantId, identifier }, call())).user?.userId,
   };
 }
 

@@ -1,5 +1,5 @@
 import { desiredApplication } from '../applications/desired.ts';
-import type { ClientSecrets } from '../credentials/client-secrets.ts';
+import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
 import { desiredProvider } from '../providers/desired.ts';

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import { testDatabase } from '@tessera/test-kit';
 import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 import { migrations } from '../wiring.ts';
 
 let database: Database;
@@ -20,7 +20,7 @@ interface Options {
 
 /** A directory, and a tenant whose identifier stands for `{id}` in documents. */
 function start() {
-  const { api, admin } = startDirectory(database);
+  const { api, admin } = startRecords(database);
   const tenantId = `t${(count += 1)}`;
   const text = (document: string) => document.replaceAll('{id}', tenantId);
   const apply = async (document: string, options: Options = {}) =>

@@ -188,7 +188,10 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
       await make(testTenant(tenantId, { ...people, users: [] }));
       await age(tenantId, 29);
       expect((await listDeleted(database, 'user', tenantId, everything)).records).toHaveLength(2);
-      await purgeDeleted(database, 1000);
+      const gone: unknown[] = [];
+      const purge = async () => purgeDeleted(database, 1000, async (_, people) => void gone.push(...people));
+      await purge();
+      expect(gone).not.toContainEqual({ tenantId, userId: 'usr_ada' });
       expect(await restore(tenantId, 'usr_bob')).toMatchObject({ record: { username: 'bob' } });
       await age(tenantId, 1);
       expect((await listDeleted(database, 'user', tenantId, everything)).records).toEqual([]);
@@ -197,7 +200,8 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
         code: Code.NotFound,
         rawMessage: 'The user, deleted within the last 30 days, is not known.',
       });
-      await purgeDeleted(database, 1000);
+      await purge();
+      expect(gone).toContainEqual({ tenantId, userId: 'usr_ada' });
       const { rows } = await query('SELECT FROM directory.deleted_record WHERE tenant_id = $1', tenantId);
       expect(rows).toEqual([]);
     });

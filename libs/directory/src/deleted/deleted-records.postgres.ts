@@ -1,8 +1,7 @@
-import { forgetIdentities } from '../providers/identities.postgres.ts';
-import { forgetFactors } from '../second-factors/second-factors.postgres.ts';
 import type { Queryable } from '@tessera/stores';
 import type { RecordKinds } from '../store/records.ts';
 import type { PageRequest } from '@tessera/rpc';
+import type { PersonId } from '../ground/person-id.ts';
 import type { DeletedPage, DeletedRecord, RestorableKind } from './deleted-record.ts';
 
 /** SQL: whether a deleted record can still be restored, or is to be purged. */
@@ -96,8 +95,15 @@ export async function deletedNames(
   return new Set(rows.map(({ name }) => name));
 }
 
+/** Removes what people who are gone for good had besides their records. */
+export type ForgetPeople = (queryable: Queryable, people: readonly PersonId[]) => Promise<void>;
+
 /** Forgets up to `limit` records that can no longer be restored; resolves with how many. */
-export async function purgeDeleted(queryable: Queryable, limit: number): Promise<number> {
+export async function purgeDeleted(
+  queryable: Queryable,
+  limit: number,
+  forgetPeople: ForgetPeople,
+): Promise<number> {
   const { rows: people } = await queryable.query<{ tenant_id: string; user_id: string }>({
     name: 'directory.people_gone_for_good',
     text: `SELECT tenant_id, id AS user_id FROM directory.deleted_record
@@ -105,8 +111,7 @@ export async function purgeDeleted(queryable: Queryable, limit: number): Promise
     values: [limit],
   });
   const gone = people.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id }));
-  await forgetFactors(queryable, gone);
-  await forgetIdentities(queryable, gone);
+  await forgetPeople(queryable, gone);
   const { rowCount } = await queryable.query({
     name: 'directory.purge_deleted_records',
     text: `DELETE FROM directory.deleted_record WHERE (tenant_id, kind, id) IN (

@@ -2,7 +2,7 @@ import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 import { migrations } from '../wiring.ts';
 
 let database: Database;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 /** A directory with a tenant of a file. */
 async function start() {
-  const { api, admin, as } = startDirectory(database);
+  const { api, admin, personWith } = startRecords(database);
   const tenantId = `t${(count += 1)}`;
   const documentOf = (users: string) => `
 tenants:
@@ -33,10 +33,7 @@ tenants:
     tenantId,
     ada: users[0]?.userId ?? '',
     declared,
-    signsIn: async (identifier: string, password: string) => {
-      const attempt = { tenantId, identifier, password, ipAddress: '127.0.0.1' };
-      return (await as('authorize').verifyPassword(attempt, call())).user?.userId;
-    },
+    personWith: async (identifier: string, password: string) => personWith(tenantId, identifier, password),
     events: async () => {
       const { rows } = await database.query<{ event: string }>({
         name: 'test.events',
@@ -60,7 +57,7 @@ async function refusal(work: Promise<unknown>): Promise<readonly string[]> {
 
 describe('a person who was deleted', () => {
   it('is listed and comes back with the same id and password, owner and fields, without roles that are gone', async () => {
-    const { api, tenantId, signsIn, events } = await start();
+    const { api, tenantId, personWith, events } = await start();
     const password = 'a passphrase that comes back';
     const given = {
       username: 'Eve',
@@ -75,7 +72,7 @@ describe('a person who was deleted', () => {
     const { etag: _, ...eve } = await api.users.create({ tenantId, user: given }, call());
     await api.users.delete({ tenantId, userId: eve.userId }, call());
     await api.roles.delete({ tenantId, name: 'boss' }, call());
-    expect(await signsIn('eve', password)).toBeUndefined();
+    expect(await personWith('eve', password)).toBeUndefined();
     const { users } = await api.users.listDeleted({ tenantId, search: 'EV' }, call());
     expect(users).toMatchObject([{ userId: eve.userId, username: 'Eve', deleteTime: expect.anything() }]);
     expect((await api.users.listDeleted({ tenantId, search: 'x' }, call())).users).toEqual([]);
@@ -96,7 +93,7 @@ describe('a person who was deleted', () => {
       updateTime: restored.updateTime,
     });
     expect(await api.users.get({ tenantId, userId }, call())).toEqual(restored);
-    expect(await signsIn('eve@acme.example', password)).toBe(userId);
+    expect(await personWith('eve@acme.example', password)).toBe(userId);
     expect(await refusal(api.users.undelete({ tenantId, userId }, call()))).toEqual(['AlreadyExists']);
     expect((await events()).slice(-3)).toEqual(['user.created', 'user.deleted', 'user.restored']);
   });

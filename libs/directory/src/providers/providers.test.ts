@@ -5,7 +5,7 @@ import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { migrations } from '../index.ts';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 
 let database: Database;
 
@@ -28,7 +28,7 @@ function tenant(id: string, providers: readonly object[], keys: object = {}): st
 }
 
 function start(settings: Readonly<Record<string, string>> = {}) {
-  const { admin, api } = startDirectory(database, settings);
+  const { admin, api } = startRecords(database, { settings });
   const of = (document: string) => ({ document, fileName: 'state.yaml' });
   return {
     api,

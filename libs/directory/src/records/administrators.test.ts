@@ -2,7 +2,7 @@ import { Code } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 import { migrations } from '../wiring.ts';
 
 let database: Database;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 /** A directory with a tenant that a file declares with these lines. */
 async function declared(...lines: string[]) {
-  const directory = startDirectory(database);
+  const directory = startRecords(database);
   const tenantId = `acme${(count += 1)}`;
   const document = [
     'tenants:',

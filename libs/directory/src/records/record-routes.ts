@@ -3,12 +3,11 @@ import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { UsersService } from '@tessera/proto-gen/admin-users';
 import { applicationCalls } from '../applications/application-calls.ts';
 import { resourceCalls } from '../resources/resource-calls.ts';
 import { roleCalls } from '../roles/role-calls.ts';
 import { tenantCalls } from '../tenants/tenant-calls.ts';
-import { userCalls } from '../users/user-calls.ts';
+import { userCalls, type UserCalls } from '../users/user-calls.ts';
 import { createRecordChanges } from './change-records.ts';
 
 type Deps = Parameters<typeof createRecordChanges>[0] &
@@ -19,14 +18,16 @@ type Deps = Parameters<typeof createRecordChanges>[0] &
     'records'
   >;
 
-/** The services of the records, one for each kind. */
-export function recordRoutes(given: Deps): Route[] {
+/** The services of the records, one for each kind; of that of people the calls which are about records. */
+export function recordRoutes(given: Deps): { readonly routes: Route[]; readonly users: UserCalls } {
   const deps = { ...given, records: createRecordChanges(given) };
-  return [
-    route(TenantsService, tenantCalls(deps)),
-    route(ResourcesService, resourceCalls(deps)),
-    route(RolesService, roleCalls(deps)),
-    route(UsersService, userCalls(deps)),
-    route(ApplicationsService, applicationCalls(deps)),
-  ];
+  return {
+    routes: [
+      route(TenantsService, tenantCalls(deps)),
+      route(ResourcesService, resourceCalls(deps)),
+      route(RolesService, roleCalls(deps)),
+      route(ApplicationsService, applicationCalls(deps)),
+    ],
+    users: userCalls(deps),
+  };
 }

@@ -9,7 +9,7 @@ import { applicationFields } from '../applications/fields.ts';
 import { resourceFields } from '../resources/fields.ts';
 import { tenantFields } from '../tenants/fields.ts';
 import { user } from '../users/fields.ts';
-import { call, startDirectory } from '../testing/start-directory.ts';
+import { call, startRecords } from '../testing/start-records.ts';
 
 /** Rows of the feed and of the audit trail, which every change has and a refused one has not. */
 async function traces(database: Database, tenantId: string): Promise<string[]> {
@@ -45,7 +45,7 @@ export function recordsContract(engine: string, open: () => Promise<Database>): 
 
   /** A directory with a tenant of a file: role clerk, resource with scope read, person ada, application web. */
   async function tenant() {
-    const directory = startDirectory(database);
+    const directory = startRecords(database);
     const tenantId = `${engine}${(count += 1)}`;
     const document = `
 tenants:
@@ -63,7 +63,7 @@ tenants:
 
   describe(`people, one by one, on ${engine}`, () => {
     it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
-      const { api, as, tenantId, seen } = await tenant();
+      const { api, personWith, tenantId, seen } = await tenant();
       const before = (await seen()).length;
       const password = 'correct horse battery';
       const created = await api.users.create(
@@ -99,8 +99,7 @@ tenants:
       expect(created.createTime).toBeDefined();
       const { userId } = created;
       expect(await api.users.get({ tenantId, userId }, call())).toEqual(created);
-      const signedIn = { tenantId, identifier: 'eve', password };
-      expect((await as('authorize').verifyPassword(signedIn, call())).user?.userId).toBe(userId);
+      expect(await personWith(tenantId, 'eve', password)).toBe(userId);
       const updated = await api.users.update(
         {
           tenantId,
@@ -848,7 +847,7 @@ tenants:
 
   describe(`tenants, one by one, on ${engine}`, () => {
     it('are created, read, listed, changed and, if they are empty, deleted', async () => {
-      const { api } = startDirectory(database);
+      const { api } = startRecords(database);
       const tenantId = `${engine}-new`;
       const created = await api.tenants.create(
         { tenantId, tenant: { name: 'New' }, requestId: 'once' },
@@ -884,7 +883,7 @@ tenants:
     });
 
     it('made again under an identifier get back nothing that was issued before', async () => {
-      const { api, as } = startDirectory(database);
+      const { api, as } = startRecords(database);
       const tenantId = `${engine}-again`;
       await api.tenants.create({ tenantId, tenant: { name: 'New' } }, call());
       await api.tenants.delete({ tenantId }, call());
@@ -894,7 +893,7 @@ tenants:
     });
 
     it('keep every rule of the declared state; the fields that break one are named', async () => {
-      const { api } = startDirectory(database);
+      const { api } = startRecords(database);
       const { tenantId: other } = await tenant();
       const createTenant = (tenantId: string, fields: object) =>
         refusal(api.tenants.create({ tenantId, tenant: { name: 'New', ...fields } }, call()));

@@ -1,5 +1,6 @@
 import type { Queryable } from '@tessera/stores';
 import { sqlState } from '@tessera/telemetry';
+import type { PersonId } from '../ground/person-id.ts';
 import {
   deleteApplications,
   putApplications,
@@ -12,7 +13,6 @@ import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { appendChanges } from '../ground/append-changes.postgres.ts';
-import type { ChangeRuntime } from '../mail/announce.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { Command, Write } from '../ground/command.ts';
 import type { DecidedChange } from './store.ts';
@@ -39,8 +39,13 @@ export async function againIfTakenMeanwhile<T>(attempt: () => Promise<T>): Promi
 /** SQLSTATE: another transaction committed the same key, such as a client ID. */
 const uniqueViolation = '23505';
 
+/** Tells a person that somebody else set their password, in the transaction of the change. */
+export type AnnouncePasswordSet = (tx: Queryable, person: PersonId, change: 'password-set') => Promise<void>;
+
 /** What a plan is carried out with; without `announce` nobody is told of a new password. */
-export type PlanRuntime = AuditRuntime & Partial<Pick<ChangeRuntime, 'announce'>>;
+export interface PlanRuntime extends AuditRuntime {
+  readonly announce?: AnnouncePasswordSet;
+}
 
 /** Runs the commands of a plan, tells people of passwords that others set, and appends its audit rows and, last, its changes. */
 export async function carryOut(

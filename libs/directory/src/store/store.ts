@@ -2,7 +2,7 @@ import type { AuditEvent } from '@tessera/audit';
 import type { FeedStore, Queryable } from '@tessera/stores';
 import type { TenantPlan } from '../apply/plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { SecretRecord } from '../applications/declared-secrets.ts';
+import type { SecretRecord } from '../secrets/declared-secrets.ts';
 import type { RecordOf } from '../fields/field.ts';
 import type { tokenFields } from '../resources/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';

@@ -3,15 +3,11 @@ import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../ground/password-policy.ts';
 import type { Passwords } from '../ground/passwords.ts';
-import type { Unlock } from '../credentials/unlock.postgres.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from '../deleted/deleted-user-calls.ts';
-import { linkCalls, type LinkCallsDeps } from '../links/link-calls.ts';
 import { notFound } from '../ground/refusals.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
-import { factorResetCalls } from '../second-factors/second-factor-calls.ts';
-import type { SecondFactors } from '../second-factors/second-factors.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from './desired.ts';
@@ -19,14 +15,20 @@ import { user } from './fields.ts';
 import { normalizeIdentifier } from './identifiers.ts';
 import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
 
-export interface UserCallsDeps extends RecordCallsDeps, LinkCallsDeps {
+export interface UserCallsDeps extends RecordCallsDeps {
   readonly passwords: Passwords;
   /** In characters. */
   readonly passwordMinLength: number;
   readonly newUserId: () => string;
-  readonly secondFactors: SecondFactors;
-  readonly unlock: Unlock;
+  /** Throws FailedPrecondition if no link can be mailed to somebody with this e-mail address. */
+  readonly requireMail: (email: string) => void;
 }
+
+/** The calls on people that are about their records; how they sign in is not of this room. */
+export type UserCalls = Pick<
+  Handlers<typeof UsersService>,
+  'get' | 'list' | 'create' | 'update' | 'delete' | 'listDeleted' | 'undelete'
+>;
 
 /** In place of the hash of a password that is only validated: another one than the person has, as its salt would make it. */
 const notHashed = '';
@@ -38,10 +40,8 @@ export function userCalls({
   passwords,
   passwordMinLength,
   newUserId,
-  secondFactors,
-  unlock,
-  ...linkDeps
-}: UserCallsDeps): Handlers<typeof UsersService> {
+  requireMail,
+}: UserCallsDeps): UserCalls {
   /** The hash of a password that is given; before the transaction, which must be short. */
   async function hashOf(
     given: Entry,
@@ -71,7 +71,7 @@ export function userCalls({
     async create({ user: given, newPerson, mailable, ...request }, context) {
       const entry = userForm.entryOf(given);
       const declared = userForm.parse(user, entry);
-      if (mailable) linkDeps.links.requireMail(declared.email ?? '');
+      if (mailable) requireMail(declared.email ?? '');
       const hashed = await hashOf(entry, request.validateOnly, context.signal);
       const id = newUserId();
       const created = await records.create(
@@ -123,9 +123,6 @@ export function userCalls({
       return impact === undefined ? {} : { impact };
     },
 
-    unlock,
-    ...linkCalls(linkDeps),
-    ...factorResetCalls(secondFactors),
     ...deletedUserCalls({ database, records }),
   };
 }

@@ -1,5 +1,5 @@
 import { authorizeConfig, createSessionCount, createSessionStore } from '@tessera/authorize';
-import { buildDirectory, directoryConfig } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import type { Runtime } from '@tessera/process';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { TokenService, type CountEndedRequest } from '@tessera/proto-gen/token';
@@ -12,7 +12,7 @@ import { settings, type Environment } from '../../settings.ts';
  * @throws ConfigError
  */
 export function configureCounting(environment: Environment): (runtime: Runtime) => BuiltService {
-  const config = settings(directoryConfig, environment);
+  const config = settings(directoryProcessConfig, environment);
   const { TESSERA_SESSION_IDLE_TTL: idleSeconds } = settings(
     authorizeConfig.pick({ TESSERA_SESSION_IDLE_TTL: true }),
     environment,

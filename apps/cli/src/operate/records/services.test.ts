@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { migrations as directoryMigrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { loadConfig } from '@tessera/process';
 import { local, rootCall, type BuiltService } from '@tessera/rpc';
@@ -34,7 +35,7 @@ async function publishedBy(built: BuiltService, algorithm = 'RS256'): Promise<st
 }
 
 async function directory(): Promise<BuiltService> {
-  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
   return buildDirectory(config, {}, runtime);
 }

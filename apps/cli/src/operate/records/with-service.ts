@@ -14,7 +14,8 @@ import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
 import { migrations as authorizeMigrations } from '@tessera/authorize';
-import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { migrations as directoryMigrations } from '@tessera/directory';
+import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { migrations as tokenMigrations } from '@tessera/token';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
@@ -53,7 +54,7 @@ const services = {
     peer: 'TESSERA_PEER_DIRECTORY',
     migrations: [directoryMigrations],
     configured(environment) {
-      const config = settings(directoryConfig, environment);
+      const config = settings(directoryProcessConfig, environment);
       return (runtime) => buildDirectory(config, {}, runtime);
     },
     readyFirst: false,

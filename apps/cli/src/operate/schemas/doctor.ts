@@ -1,6 +1,6 @@
-import { findRefusedHashes } from '@tessera/directory';
 import { systemClock, systemRandom, type Secret } from '@tessera/kit';
 import { keysConfig, requireKeyEncryptionKey } from '@tessera/keys';
+import { findRefusedHashes } from '@tessera/people';
 import {
   migrate,
   openRedis,

@@ -1,7 +1,7 @@
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startDirectory } from '../../testing/start-directory.ts';
+import { call, startRecords } from '../../testing/start-records.ts';
 import { migrations } from '../../wiring.ts';
 
 let database: Database;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 /** That it is right is shown on random states by apps/standalone, where everybody is who has something that ends. */
 describe('the impact of a plan', () => {
   it('names a hundred people and counts all', async () => {
-    const { admin } = startDirectory(database);
+    const { admin } = startRecords(database);
     const numbers = Array.from({ length: 105 }, (_, at) => String(at).padStart(3, '0'));
     const documented = (status: string) => ({
       document: JSON.stringify({
@@ -32,7 +32,7 @@ describe('the impact of a plan', () => {
   });
 
   it('is the same for one record, asked for when it is only validated', async () => {
-    const { admin, api } = startDirectory(database);
+    const { admin, api } = startRecords(database);
     const document = JSON.stringify({
       tenants: [{ id: 'one', name: 'One', users: [{ username: 'ada' }, { username: 'bob' }] }],
     });

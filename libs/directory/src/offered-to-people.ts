@@ -1,0 +1,25 @@
+/** What the room of people needs of records: reads, plans of one record, and the transaction that carries one out. */
+export { changesOf, type TenantPlan } from './apply/plan.ts';
+export { eventsOf } from './apply/plan-events.ts';
+export { apiOwner } from './declared/owner.ts';
+export { deletedNames, purgeDeleted } from './deleted/deleted-records.postgres.ts';
+export { userMessage } from './messages.ts';
+export type { ProviderRecord } from './providers/fields.ts';
+export type { ProviderSecrets } from './providers/provider-secrets.ts';
+export { lockProvider, readProviders } from './providers/read.postgres.ts';
+export { planRecord } from './records/plan-record.ts';
+export { readRoles } from './roles/read.postgres.ts';
+export { createAdminStore } from './store/admin-store.postgres.ts';
+export { createChangeRecord, type ChangeRecord } from './store/change-record.postgres.ts';
+export { lockRecord } from './store/read-records.postgres.ts';
+export { createDirectoryStore } from './store/store.postgres.ts';
+export type { AdminStore, DirectoryStore, FoundUser, RecordTransaction } from './store/store.ts';
+export { tenantId, type TenantRecord } from './tenants/fields.ts';
+export { noLooks } from './tenants/looks.ts';
+export { findTenant } from './tenants/read.postgres.ts';
+export { attributes } from './users/attributes.ts';
+export { desiredUser } from './users/desired.ts';
+export { user, type DeclaredUser, type UserRecord } from './users/fields.ts';
+export { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
+export { findUserByIdentifier, takenIdentifiers } from './users/read.postgres.ts';
+export { checkAmongOthers, userForm } from './users/user-form.ts';

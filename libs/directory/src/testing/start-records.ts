@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { loadConfig } from '@tessera/process';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import {
+  local,
+  rootCall,
+  route,
+  type BuiltService,
+  type CallerName,
+  type DescService,
+  type Handlers,
+  type Route,
+} from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { silentLog, testRuntime } from '@tessera/test-kit';
+import { onTestFinished } from 'vitest';
+import { directoryConfig } from '../config.ts';
+import { signInSource } from '../ground/hashing/sign-in-source.ts';
+import { openDirectory } from '../wiring.ts';
+
+export const call = () => rootCall('a-request', 60_000);
+
+/** A room of people in which nobody gets mail, or has anything to sign in with. */
+const nobody = {
+  sendsMail: false,
+  requireMail: () => undefined,
+  announce: async () => undefined,
+  forgetPeople: async () => undefined,
+};
+
+interface Given {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Called with every error that is logged. */
+  readonly onError?: (line: string) => void;
+}
+
+/** The services of a directory process with the calls of records alone, on a migrated database. */
+export function buildRecords(database: Database, { settings = {}, onError }: Given = {}) {
+  const pepper = createHash('sha256').update('p').digest('base64');
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper, ...settings });
+  const log = Object.assign(silentLog(), onError && { error: (_: object, line: string) => onError(line) });
+  const runtime = testRuntime({ database, log });
+  const { calls, passwords, routes, ...room } = openDirectory(config, runtime, nobody);
+  const service: BuiltService = {
+    name: 'directory',
+    routes: [
+      routeOf(DirectoryService, calls.directory),
+      routeOf(DirectoryAdminService, calls.admin),
+      routeOf(UsersService, calls.users),
+      ...routes,
+    ],
+    ready: () => room.ready(),
+    close: () => room.close(),
+  };
+  return {
+    service,
+    runtime,
+    /** Whose identifier and password these are. */
+    async personWith(tenantId: string, identifier: string, password: string): Promise<string | undefined> {
+      const found = await room.store.findUserByIdentifier(tenantId, identifier);
+      const source = signInSource(tenantId, identifier, '192.0.2.1');
+      const matches = await passwords.verify(password, found?.user.passwordHash, { source });
+      return matches ? found?.user.userId : undefined;
+    },
+  };
+}
+
+/** A service whose other calls, those of people, fail. */
+function routeOf<S extends DescService>(service: S, calls: Partial<Handlers<S>>): Route {
+  const others = service.methods.map(({ localName }) => [
+    localName,
+    () => {
+      throw new Error(`${localName} is a call of people.`);
+    },
+  ]);
+  return route(service, { ...Object.fromEntries(others), ...calls } as Handlers<S>);
+}
+
+/** As `buildRecords`, with its clients, until the test ends. */
+export function startRecords(database: Database, given: Given = {}) {
+  const { service, runtime, personWith } = buildRecords(database, given);
+  onTestFinished(() => service.close());
+  const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
+  return {
+    personWith,
+    close: () => service.close(),
+    admin: operator(DirectoryAdminService),
+    api: {
+      tenants: operator(TenantsService),
+      resources: operator(ResourcesService),
+      roles: operator(RolesService),
+      users: operator(UsersService),
+      applications: operator(ApplicationsService),
+    },
+    as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
+  };
+}

@@ -1,0 +1,140 @@
+import { maySignIn } from '../change/may-sign-in.ts';
+import type { Announce } from '../mail/announce.ts';
+import type { Outbox } from '../mail/outbox.ts';
+import { Code, ConnectError, invalidFields } from '@tessera/rpc';
+import type { Database, Queryable } from '@tessera/stores';
+import { notFound, type PersonId, insertAuditRows, type AuditRuntime } from '@tessera/directory/ground';
+import {
+  changesOf,
+  eventsOf,
+  apiOwner,
+  planRecord,
+  type ChangeRecord,
+  type DirectoryStore,
+  type RecordTransaction,
+  user,
+  type UserRecord,
+  normalizeIdentifier,
+  takenIdentifiers,
+} from '@tessera/directory/records';
+import { findEmailLink, purgeEmailLinks, putEmailLink, takeEmailLink } from './email-links.postgres.ts';
+
+export interface EmailChangesDeps {
+  readonly database: Database;
+  readonly store: Pick<DirectoryStore, 'findUser'>;
+  readonly changeRecord: ChangeRecord;
+  readonly outbox: Outbox;
+  readonly announce: Announce;
+  readonly runtime: AuditRuntime;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+/** Where a person is, and the request. */
+interface Origin {
+  readonly ipAddress: string;
+  readonly requestId: string;
+}
+
+/** Addresses that people confirm by a link that is mailed there. */
+export interface EmailChanges {
+  /**
+   * Mails a link to an address that the person says is theirs. The answer, and its time, are the same if somebody else has it; it is the same
+   * if the address gets too much mail, or the person asks for too much. Throws InvalidArgument for what is no address, NotFound for a person who may not sign in, FailedPrecondition for one whom a file declares.
+   */
+  propose(person: PersonId & Origin & { readonly email: string; readonly language: string }): Promise<void>;
+  /** The address that a link confirms for the person who is signed in. Throws NotFound for every other link. */
+  find(person: PersonId & { readonly link: string }): Promise<string>;
+  /** Makes it the person's address, verified, once. Throws NotFound as `find`, and if somebody else has it meanwhile. */
+  confirm(person: PersonId & Origin & { readonly link: string }): Promise<void>;
+  /** Removes up to `limit` expired links. Returns how many it removed. */
+  purge(limit: number): Promise<number>;
+}
+
+const linkSeconds = 24 * 3600;
+
+export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
+  const { database, store, changeRecord, outbox, announce, runtime, onChange } = deps;
+
+  /** The person, who stays as they are until the commit. */
+  async function changeable({ tenant, find }: RecordTransaction, { userId }: PersonId): Promise<UserRecord> {
+    const found = await find('user', userId);
+    if (found?.record.status !== 'active' || tenant?.status !== 'active') throw notFound('The user');
+    if (found.record.owner !== apiOwner)
+      throw new ConnectError('The address is declared in a file.', Code.FailedPrecondition);
+    return found.record;
+  }
+
+  return {
+    async propose({ tenantId, userId, email: typed, language, ipAddress, requestId }) {
+      const email = typed.trim();
+      if (!user.shape.email.safeParse(email).success)
+        throw invalidFields([{ field: 'email', description: 'must be an e-mail address' }]);
+      if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
+      await changeRecord(tenantId, 'together', async (around) => {
+        await changeable(around, { tenantId, userId });
+        const { tx } = around;
+        const event = {
+          event: 'user.email.proposed',
+          outcome: 'success',
+          tenantId,
+          subject: userId,
+        } as const;
+        const actor = { type: 'user', id: userId } as const;
+        await insertAuditRows(tx, [{ ...event, actor, ipAddress, requestId }], runtime);
+        // Who asks learns neither how much mail the address gets nor, as that is looked at when the mail is sent, whether somebody has it.
+        if (!(await outbox.count(tx, tenantId, userId))) return;
+        if (!(await outbox.count(tx, tenantId, email))) return;
+        const mailId = outbox.newId();
+        const link = outbox.linkOf(mailId, 'te_');
+        await putEmailLink(tx, { tenantId, userId }, { link, email, lifetimeSeconds: linkSeconds });
+        const content = { to: email, language: language.slice(0, 35) };
+        const kept = { tenantId, userId, kind: 'verification', content } as const;
+        await outbox.add(tx, { ...kept, lifetimeSeconds: linkSeconds }, mailId);
+      });
+    },
+
+    async find({ link, ...person }) {
+      if (`${person.tenantId}${person.userId}`.includes('\0')) throw notFound('The link');
+      const [email, found] = await Promise.all([
+        findEmailLink(database, person, link),
+        store.findUser(person.tenantId, person.userId),
+      ]);
+      if (email === undefined || found === undefined || !maySignIn(found)) throw notFound('The link');
+      return email;
+    },
+
+    async confirm({ tenantId, userId, link, ipAddress, requestId }) {
+      if (`${tenantId}${userId}`.includes('\0')) throw notFound('The link');
+      await changeRecord(tenantId, 'together', async (around) => {
+        const { tx } = around;
+        const before = await changeable(around, { tenantId, userId });
+        const email = await takeEmailLink(tx, { tenantId, userId }, link);
+        if (email === undefined || (await isTaken(tx, { tenantId, userId }, email)))
+          throw notFound('The link');
+        const standardClaims = { ...before.standardClaims, emailVerified: true };
+        const after = { ...before, email, username: usernameAfter(before, email), standardClaims };
+        const plan = planRecord(around.tenant, 'user', before, after);
+        const base = { actor: { type: 'user', id: userId }, requestId, ipAddress } as const;
+        if (normalizeIdentifier(before.email) !== normalizeIdentifier(email))
+          await announce(tx, { tenantId, userId }, 'email-changed', { to: before.email });
+        await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
+      });
+      onChange();
+    },
+
+    purge: async (limit) => purgeEmailLinks(database, limit),
+  };
+}
+
+/** People who registered have their address as user name: it must not stay taken when it is no longer theirs. */
+function usernameAfter({ username, email: former }: UserRecord, email: string): string {
+  const follows =
+    normalizeIdentifier(username) === normalizeIdentifier(former) &&
+    user.shape.username.safeParse(email).success;
+  return follows ? email : username;
+}
+
+async function isTaken(tx: Queryable, person: PersonId, email: string): Promise<boolean> {
+  return (await takenIdentifiers(tx, person, [normalizeIdentifier(email)])).length > 0;
+}

@@ -1,0 +1,79 @@
+import { eventBase, type AuditEvent } from '@tessera/audit';
+import type { UsersService } from '@tessera/proto-gen/admin-users';
+import type { Handlers } from '@tessera/rpc';
+import type { Database, Queryable } from '@tessera/stores';
+import {
+  appendChanges,
+  insertAuditRows,
+  lockTenant,
+  type PersonId,
+  notFound,
+  personValidFrom,
+} from '@tessera/directory/ground';
+import { lockRecord } from '@tessera/directory/records';
+import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
+
+/** The call of an administrator that removes the app, the codes and the passkeys of a person, and ends what was issued before. */
+export function factorResetCalls({
+  database,
+  onChange,
+  ...runtime
+}: ChangeRuntime & {
+  readonly database: Database;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}): Pick<Handlers<typeof UsersService>, 'resetSecondFactors'> {
+  return {
+    async resetSecondFactors({ tenantId, userId, validateOnly }, context) {
+      const person = { tenantId, userId };
+      if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
+      const removed = await database.transaction(async (tx) => {
+        await lockTenant(tx, tenantId, 'together');
+        if ((await lockRecord(tx, 'user', tenantId, userId)) === undefined) throw notFound('The user');
+        return validateOnly
+          ? factorsOfUser(tx, person)
+          : removeFactors(tx, runtime, person, eventBase(context));
+      });
+      if (!validateOnly) onChange();
+      return { removed };
+    },
+  };
+}
+
+/**
+ * Removes all second factors of a person, and ends what was issued to them before. Call it with the lock on the row of the person. Returns
+ * which they had; if none, nothing has ended.
+ */
+async function removeFactors(
+  tx: Queryable,
+  runtime: ChangeRuntime,
+  person: PersonId,
+  origin: Pick<AuditEvent, 'actor' | 'requestId'>,
+): Promise<string[]> {
+  const { tenantId, userId } = person;
+  const removed = await factorsOfUser(tx, person);
+  if (removed.length === 0) return removed;
+  await forgetFactors(tx, [person]);
+  await tx.query({
+    name: 'directory.end_sign_ins',
+    text: `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
+            WHERE tenant_id = $1 AND user_id = $2`,
+    values: [tenantId, userId],
+  });
+  const event = {
+    ...origin,
+    event: 'auth.factor.removed',
+    outcome: 'success',
+    tenantId,
+    subject: userId,
+  } as const;
+  await insertAuditRows(
+    tx,
+    removed.map((factor) => ({ ...event, details: { factor } })),
+    runtime,
+  );
+  await runtime.announce(tx, person, 'factors-removed');
+  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
+  return removed;
+}

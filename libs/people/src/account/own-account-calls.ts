@@ -1,0 +1,64 @@
+import type { PersonService } from '@tessera/proto-gen/person';
+import type { Handlers } from '@tessera/rpc';
+import type { Clock } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import type { ChangeRecord } from '@tessera/directory/records';
+import type { Announce } from '../mail/announce.ts';
+import type { Outbox } from '../mail/outbox.ts';
+import { announceSignIn } from './announce-sign-in.ts';
+import { announceWrongCodes } from './announce-wrong-codes.ts';
+import { closeOwnAccount } from './close-account.ts';
+import { changeOwnName } from './own-name.ts';
+
+export interface OwnAccountCallsDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly announce: Announce;
+  readonly changeRecord: ChangeRecord;
+  /** Undefined if no mail is sent. */
+  readonly outbox: Outbox | undefined;
+  /** Called after each commit that others must hear of. */
+  readonly onChange: () => void;
+}
+
+/** What people change of their accounts, and what they are told of them. */
+export function ownAccountCalls({
+  database,
+  clock,
+  announce,
+  changeRecord,
+  outbox,
+  onChange,
+}: OwnAccountCallsDeps): Pick<
+  Handlers<typeof PersonService>,
+  'changeOwnName' | 'closeOwnAccount' | 'announceSignIn' | 'announceWrongCodes'
+> {
+  return {
+    async changeOwnName({ tenantId, userId, name, ipAddress }, { requestId }) {
+      const changed = await changeOwnName(changeRecord, { tenantId, userId }, { name, ipAddress, requestId });
+      if (changed !== 'changed') return { refusal: changed };
+      onChange();
+      return {};
+    },
+
+    async closeOwnAccount({ tenantId, userId, ipAddress }, { requestId }) {
+      const deps = { changeRecord, announce };
+      const closed = await closeOwnAccount(deps, { tenantId, userId }, { ipAddress, requestId });
+      if (closed !== 'closed') return { refusal: closed };
+      onChange();
+      return {};
+    },
+
+    async announceSignIn({ tenantId, userId, ...signIn }) {
+      if (!`${tenantId}${userId}`.includes('\0') && outbox !== undefined)
+        await announceSignIn({ database, outbox, clock }, { tenantId, userId }, signIn);
+      return {};
+    },
+
+    async announceWrongCodes({ tenantId, userId }) {
+      if (!`${tenantId}${userId}`.includes('\0') && outbox !== undefined)
+        await announceWrongCodes({ database, outbox }, { tenantId, userId });
+      return {};
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { personEvents } from '@tessera/audit';
+import type { PersonService } from '@tessera/proto-gen/person';
+import { timestampFromMs, type Handlers } from '@tessera/rpc';
+import type { Random } from '@tessera/kit';
+import { notFound } from '@tessera/directory/ground';
+import { apiOwner } from '@tessera/directory/records';
+import { isSubject } from '../identity/identities.postgres.ts';
+import { linkProvider, unlinkProvider } from '../identity/linked-providers.postgres.ts';
+import { ownAccountCalls, type OwnAccountCallsDeps } from './own-account-calls.ts';
+import { credentialsOf, renamePasskey } from './own-credentials.postgres.ts';
+import { removeFactor } from './remove-factor.postgres.ts';
+
+export interface PersonCallsDeps extends OwnAccountCallsDeps {
+  readonly random: Random;
+}
+
+/** In characters. */
+const longestName = 64;
+
+const mostEvents = 100;
+
+const shown = {
+  schema: 'directory',
+  events: [
+    'auth.credential.changed',
+    'auth.factor.added',
+    'auth.factor.removed',
+    'auth.recovery_codes.replaced',
+    'auth.recovery_code.used',
+    'auth.provider.linked',
+    'auth.provider.unlinked',
+  ],
+} as const;
+
+/** What people see and change of themselves. */
+export function personCalls(deps: PersonCallsDeps): Handlers<typeof PersonService> {
+  const { database, onChange, ...runtime } = deps;
+  return {
+    ...ownAccountCalls(deps),
+
+    async getCredentials({ tenantId, userId }) {
+      const isPossible = !`${tenantId}${userId}`.includes('\0');
+      const found = isPossible ? await credentialsOf(database, { tenantId, userId }) : undefined;
+      if (found === undefined) throw notFound('The user');
+      const { passkeys, hasTotp, recoveryCodes, providers, name, email, emailVerified, owner } = found;
+      return {
+        hasTotp,
+        recoveryCodes,
+        name,
+        email,
+        emailVerified,
+        declared: owner !== apiOwner,
+        passkeys: passkeys.map(({ credentialId, name, createdAt, lastUsedAt, synced }) => ({
+          credentialId,
+          name,
+          synced,
+          createTime: timestampFromMs(createdAt),
+          ...(lastUsedAt !== null && { lastUseTime: timestampFromMs(lastUsedAt) }),
+        })),
+        providers: providers.map(({ linkedAt, ...provider }) => ({
+          ...provider,
+          ...(linkedAt !== null && { linkTime: timestampFromMs(linkedAt) }),
+        })),
+      };
+    },
+
+    async listOwnEvents({ tenantId, userId, limit }) {
+      if (`${tenantId}${userId}`.includes('\0')) return {};
+      const whose = { tenantId, userId, limit: Math.max(0, Math.min(limit, mostEvents)) };
+      const found = await personEvents(database, shown, whose);
+      return {
+        events: found.map(({ time, event, details, ipAddress = '' }) => ({
+          time: timestampFromMs(Date.parse(time)),
+          event,
+          factor: details?.['factor'] ?? '',
+          ipAddress,
+        })),
+      };
+    },
+
+    async renameOwnPasskey({ tenantId, userId, credentialId, name, ipAddress }, { requestId }) {
+      const texts = [tenantId, userId, credentialId, name];
+      if (name === '' || name.length > longestName || texts.join('').includes('\0')) return { found: false };
+      const person = { tenantId, userId };
+      const renamed = { credentialId, name, ipAddress, requestId };
+      return { found: await renamePasskey(database, runtime, person, renamed) };
+    },
+
+    async removeOwnFactor({ tenantId, userId, credentialId, ipAddress }, { requestId }) {
+      if (`${tenantId}${userId}${credentialId}`.includes('\0')) return { refusal: 'unknown' };
+      const person = { tenantId, userId };
+      const removed = await removeFactor(database, runtime, person, { credentialId, ipAddress, requestId });
+      if (typeof removed === 'string') return { refusal: removed };
+      onChange();
+      return { signedInAtMs: BigInt(removed.validFrom) * 1000n };
+    },
+
+    async linkOwnProvider({ tenantId, userId, ipAddress, ...proved }, { requestId }) {
+      const { provider, issuer, subject } = proved;
+      if (!isSubject(subject) || [tenantId, userId, provider, issuer].join('').includes('\0'))
+        return { refusal: 'provider' };
+      const identity = { tenantId, provider, issuer, subject };
+      const linked = { identity, ipAddress, requestId };
+      const refusal = await linkProvider(database, runtime, { tenantId, userId }, linked);
+      if (refusal === undefined) onChange();
+      return { refusal: refusal ?? '' };
+    },
+
+    async unlinkOwnProvider({ tenantId, userId, provider, ipAddress }, { requestId }) {
+      if ([tenantId, userId, provider].join('').includes('\0')) return { refusal: 'unknown' };
+      const unlinked = { provider, ipAddress, requestId };
+      const removed = await unlinkProvider(database, runtime, { tenantId, userId }, unlinked);
+      if (typeof removed === 'string') return { refusal: removed };
+      onChange();
+      return { signedInAtMs: BigInt(removed.validFrom) * 1000n };
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { Database, Queryable } from '@tessera/stores';
+import { type PersonId, insertAuditRows, lockTenant } from '@tessera/directory/ground';
+import { eventOf, lockActive, type Origin, endOwnSignIns } from '../change/own-change.postgres.ts';
+import { factorsOfUser } from '../change/factors.postgres.ts';
+import { forgetRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
+
+/**
+ * Removes a passkey of a person, or their authenticator app (`credentialId` ''), and ends what was issued to them before: whoever has the
+ * lost device may be signed in with it. `unknown` if they have no such factor or are not active, `last` for the only way in which they can
+ * sign in. Returns from when sign-ins count, in seconds since the Unix epoch.
+ */
+export async function removeFactor(
+  database: Database,
+  runtime: ChangeRuntime,
+  person: PersonId,
+  { credentialId, ...origin }: Origin & { readonly credentialId: string },
+): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, person.tenantId, 'together');
+    if (!(await lockActive(tx, person))) return 'unknown';
+    if (credentialId !== '' && !(await hasOtherWay(tx, person, credentialId))) return 'last';
+    if (!(await deleteFactor(tx, person, credentialId))) return 'unknown';
+    if ((await factorsOfUser(tx, person)).length === 0) await forgetRecoveryCodes(tx, person);
+    const factor = credentialId === '' ? 'totp' : 'passkey';
+    await insertAuditRows(tx, [eventOf(person, origin, 'auth.factor.removed', { factor })], runtime);
+    await runtime.announce(tx, person, `${factor}-removed`);
+    return { validFrom: await endOwnSignIns(tx, person) };
+  });
+}
+
+/** Whether a person can sign in without a passkey: with a password, another passkey, or a provider. */
+async function hasOtherWay(
+  tx: Queryable,
+  { tenantId, userId }: PersonId,
+  credentialId: string,
+): Promise<boolean> {
+  const { rows } = await tx.query({
+    name: 'directory.other_way_in',
+    text: `SELECT u.user_id FROM directory.user_account u
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND (u.password_hash IS NOT NULL
+              OR EXISTS (SELECT FROM directory.passkey p
+                          WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.credential_id <> $3)
+              OR NOT EXISTS (SELECT FROM directory.passkey p
+                              WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.credential_id = $3)
+              OR EXISTS (SELECT FROM directory.provider_identity i JOIN directory.provider v
+                           ON v.tenant_id = i.tenant_id AND v.name = i.provider AND v.issuer = i.issuer
+                          WHERE i.tenant_id = $1 AND i.user_id = $2))`,
+    values: [tenantId, userId, credentialId],
+  });
+  return rows.length > 0;
+}
+
+async function deleteFactor(
+  tx: Queryable,
+  { tenantId, userId }: PersonId,
+  credentialId: string,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    credentialId === ''
+      ? {
+          name: 'directory.remove_totp',
+          text: 'DELETE FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
+          values: [tenantId, userId],
+        }
+      : {
+          name: 'directory.remove_passkey',
+          text: 'DELETE FROM directory.passkey WHERE tenant_id = $1 AND user_id = $2 AND credential_id = $3',
+          values: [tenantId, userId, credentialId],
+        },
+  );
+  return rowCount === 1;
+}

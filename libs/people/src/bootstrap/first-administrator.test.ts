@@ -1,0 +1,7 @@
+import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { migrations } from '@tessera/directory';
+import { firstAdministratorContract } from './first-administrator.contract.ts';
+
+firstAdministratorContract('Postgres', async () => testDatabase(migrations));
+
+firstAdministratorContract('embedded PGlite', async () => testEmbeddedDatabase(migrations));

@@ -1,0 +1,71 @@
+import type { Database, Queryable } from '@tessera/stores';
+import {
+  noteAdministered,
+  appendChanges,
+  type PersonId,
+  insertAuditRows,
+  type AuditRuntime,
+  personValidFrom,
+  lockTenant,
+} from '@tessera/directory/ground';
+import { type EnrolledPasskey, addFirstPasskey } from '../passkey/passkeys.postgres.ts';
+import { eventOf, type Origin } from '../change/own-change.postgres.ts';
+import { linked, usable, type PresentedLink } from './password-links.postgres.ts';
+
+/** SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. */
+const invites = `${usable} AND l.purpose = 'invitation' AND u.password_hash IS NULL
+  AND NOT EXISTS (SELECT FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id)
+  AND NOT EXISTS (SELECT FROM directory.provider_identity i WHERE i.tenant_id = u.tenant_id AND i.user_id = u.user_id)`;
+
+/** Undefined for any other link. */
+export async function findInvited(
+  database: Queryable,
+  { digest, tenantId }: PresentedLink,
+): Promise<(PersonId & { readonly username: string }) | undefined> {
+  const { rows } = await database.query<{ tenant_id: string; user_id: string; username: string }>({
+    name: 'directory.find_invited',
+    text: `SELECT l.tenant_id, l.user_id, u.username FROM ${linked} WHERE ${invites}`,
+    values: [digest, tenantId],
+  });
+  const [row] = rows;
+  return row && { tenantId: row.tenant_id, userId: row.user_id, username: row.username };
+}
+
+/**
+ * Uses up an invitation and enrols the first passkey of its person, in one commit. False if another call was faster, or the link is no longer
+ * valid.
+ */
+export async function redeemInvitation(
+  database: Database,
+  runtime: AuditRuntime,
+  { digest, tenantId: at }: PresentedLink,
+  person: PersonId,
+  made: Origin & { readonly passkey: EnrolledPasskey },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, tenantId, 'together');
+    // The row of the person is locked first, as by every other change of the person. Other links of theirs end.
+    const { rowCount } = await tx.query({
+      name: 'directory.redeem_invitation',
+      text: `WITH person AS (
+               SELECT u.tenant_id, u.user_id FROM ${linked} WHERE ${invites} FOR UPDATE OF u
+             ), used AS (
+               DELETE FROM directory.password_link l USING person
+                WHERE l.digest = $1 AND l.tenant_id = person.tenant_id AND l.user_id = person.user_id
+               RETURNING l.tenant_id, l.user_id
+             )
+             UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
+               FROM used WHERE u.tenant_id = used.tenant_id AND u.user_id = used.user_id`,
+      values: [digest, at],
+    });
+    if (rowCount !== 1) return false;
+    const { passkey, ...origin } = made;
+    const event = eventOf(person, origin, 'auth.link.used', { purpose: 'invitation' });
+    await insertAuditRows(tx, [event], runtime);
+    await addFirstPasskey(tx, runtime, person, { passkey, ...origin });
+    await noteAdministered(tx, tenantId);
+    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
+    return true;
+  });
+}

@@ -1,0 +1,81 @@
+import { createSecretKey } from 'node:crypto';
+import { counting, testDatabase } from '@tessera/test-kit';
+import { systemClock, systemRandom } from '@tessera/kit';
+import { describe, expect, it } from 'vitest';
+import { createChangeRecord } from '@tessera/directory/records';
+import { call, startDirectory } from '../testing/start-directory.ts';
+import { createRegistration, type RegistrationDeps } from '../registration/registration.ts';
+import { migrations } from '@tessera/directory';
+import { createEmailChanges, type EmailChangesDeps } from '../account/email-changes.ts';
+import { createOutbox } from './outbox.ts';
+import { createResetRequests, type ResetRequestsDeps } from '../links/reset-requests.ts';
+
+const tries = 300;
+
+/** What people ask for, without a worker that looks at it. */
+async function world() {
+  const database = counting(await testDatabase(migrations));
+  const { api } = startDirectory(database);
+  const tenantId = 'acme';
+  await api.tenants.create({ tenantId, tenant: { tenantId, name: 'Acme', registration: 'open' } }, call());
+  const user = { username: 'known', email: 'known@people.example', password: 'a long password' };
+  await api.users.create({ tenantId, user }, call());
+  const { userId } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
+  const runtime = { clock: systemClock, random: systemRandom };
+  const outbox = createOutbox({
+    pepper: createSecretKey(Buffer.alloc(32, 1)),
+    random: systemRandom,
+    mailsPerHour: 1_000_000,
+  });
+  const changeRecord = createChangeRecord(database, runtime);
+  const common = { database, outbox, changeRecord, runtime, delaySeconds: 60, ...runtime };
+  const resets = createResetRequests(common as unknown as ResetRequestsDeps);
+  const registration = createRegistration(common as unknown as RegistrationDeps);
+  const emailChanges = createEmailChanges(common as unknown as EmailChangesDeps);
+  const about = { tenantId, issuerTenantId: '', language: 'en', ipAddress: '192.0.2.1', requestId: 'r' };
+  return {
+    database,
+    reset: async (name: string) => resets.keep({ ...about, identifier: `${name}@people.example` }),
+    register: async (name: string) =>
+      registration.keep({ ...about, email: `${name}@people.example`, interactionId: '' }),
+    /** Somebody who says that the address is theirs. */
+    propose: async (name: string) =>
+      emailChanges.propose({ ...about, userId, email: `${name}@people.example` }),
+  };
+}
+
+describe.each(['reset', 'register', 'propose'] as const)('a request to %s', (what) => {
+  it('takes the same statements for known and unknown addresses', async () => {
+    const of = await world();
+    const statements = async (name: string) => {
+      of.database.reset();
+      await of[what](name);
+      return [...of.database.names];
+    };
+    const known = await statements('known');
+    expect(known).toContain('directory.put_mail');
+    expect(await statements('nobod')).toEqual(known);
+    const lookedUp = what === 'propose' ? 'identifier' : 'user';
+    expect(known.filter((name) => name.includes(lookedUp))).toEqual([]);
+  });
+
+  it(`takes as long for known as for unknown addresses, in ${tries} tries each`, async () => {
+    const of = await world();
+    const timed = async (name: string) => {
+      const start = performance.now();
+      await of[what](name);
+      return performance.now() - start;
+    };
+    let longer = 0;
+    for (let at = 0; at < tries; at += 1) {
+      // In turn, so that what else the machine does is the same for both.
+      const first = at % 2 === 0 ? 'known' : 'nobod';
+      const one = await timed(first);
+      const other = await timed(first === 'known' ? 'nobod' : 'known');
+      if (first === 'known' ? one > other : other > one) longer += 1;
+    }
+    // By chance alone it is outside in one of two thousand runs.
+    expect(longer / tries).toBeGreaterThan(0.4);
+    expect(longer / tries).toBeLessThan(0.6);
+  });
+});

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { loadConfig } from '@tessera/process';
+import { local, rootCall, type CallerName, type DescService } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PersonService } from '@tessera/proto-gen/person';
+import { silentLog, testRuntime } from '@tessera/test-kit';
+import { onTestFinished } from 'vitest';
+import { directoryProcessConfig } from '../config.ts';
+import { buildDirectory, type DirectoryOptions } from '../wiring.ts';
+
+export const call = () => rootCall('a-request', 60_000);
+
+/** A directory process on a migrated database, until the test ends. `settings` are as in the environment. */
+export function startDirectory(
+  database: Database,
+  settings: Readonly<Record<string, string>> = {},
+  { failpoint, ...options }: DirectoryOptions & { readonly failpoint?: (name: string) => void } = {},
+) {
+  const pepper = createHash('sha256').update('p').digest('base64');
+  const runtime = testRuntime({ database, log: silentLog(), ...(failpoint && { failpoint }) });
+  const service = buildDirectory(
+    loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper, ...settings }),
+    {},
+    runtime,
+    options,
+  );
+  onTestFinished(() => service.close());
+  const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
+  return {
+    close: () => service.close(),
+    admin: operator(DirectoryAdminService),
+    api: {
+      tenants: operator(TenantsService),
+      resources: operator(ResourcesService),
+      roles: operator(RolesService),
+      users: operator(UsersService),
+      applications: operator(ApplicationsService),
+    },
+    as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
+    person: local(PersonService, service, 'authorize', runtime.log),
+  };
+}

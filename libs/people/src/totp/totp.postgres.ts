@@ -1,0 +1,68 @@
+import type { Database, Queryable } from '@tessera/stores';
+import { appendChanges, insertAuditRows, lockTenant, type PersonId } from '@tessera/directory/ground';
+import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
+
+/** Undefined for a person without an authenticator app. */
+export async function findTotp(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+): Promise<string | undefined> {
+  const { rows } = await database.query<{ sealed: string }>({
+    name: 'directory.find_totp',
+    text: 'SELECT sealed FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
+    values: [tenantId, userId],
+  });
+  return rows[0]?.sealed;
+}
+
+/** Uses up a time step and those before it; false if it was used up, or the app was replaced. */
+export async function useStep(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+  { sealed, step }: { readonly sealed: string; readonly step: number },
+): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: 'directory.use_totp_step',
+    text: `UPDATE directory.totp SET last_step = $4
+            WHERE tenant_id = $1 AND user_id = $2 AND sealed = $3 AND last_step < $4`,
+    values: [tenantId, userId, sealed, step],
+  });
+  return rowCount === 1;
+}
+
+/** Enrols an authenticator app; false if the person has one, or may not sign in. */
+export async function putTotp(
+  database: Database,
+  runtime: ChangeRuntime,
+  person: PersonId,
+  { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
+): Promise<boolean> {
+  const { tenantId } = person;
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, tenantId, 'together');
+    return (await lockActive(tx, person)) && addTotp(tx, runtime, person, { sealed, step, ...origin });
+  });
+}
+
+/** As `putTotp`, in a transaction with the lock on the row of the person. */
+export async function addTotp(
+  tx: Queryable,
+  runtime: ChangeRuntime,
+  person: PersonId,
+  { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
+): Promise<boolean> {
+  const { tenantId, userId } = person;
+  const { rowCount } = await tx.query({
+    name: 'directory.put_totp',
+    text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (tenant_id, user_id) DO NOTHING`,
+    values: [tenantId, userId, sealed, step],
+  });
+  if (rowCount !== 1) return false;
+  const event = eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
+  await insertAuditRows(tx, [event], runtime);
+  await runtime.announce(tx, person, 'totp-added');
+  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
+  return true;
+}

@@ -1,0 +1,134 @@
+import { openDirectory, pepperOf } from '@tessera/directory';
+import { type Runtime } from '@tessera/process';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PersonService } from '@tessera/proto-gen/person';
+import { route, type BuiltService } from '@tessera/rpc';
+import { startPurge } from '@tessera/stores';
+import { createEmailChanges } from './account/email-changes.ts';
+import { personCalls } from './account/person-calls.ts';
+import { factorResetCalls } from './account/factor-reset.ts';
+import { bootstrapCalls } from './bootstrap/bootstrap-calls.ts';
+import { forgetPeople } from './account/forget-people.ts';
+import type { DirectoryProcessConfig } from './config.ts';
+import { createProviderSignIn } from './identity/provider-sign-in.ts';
+import { linkCalls } from './links/link-calls.ts';
+import { createPasskeyLinks } from './links/passkey-links.ts';
+import { createPasswordLinks } from './links/password-links.ts';
+import { createResetRequests } from './links/reset-requests.ts';
+import { createAnnounce } from './mail/announce.ts';
+import { usualPace, type MailPace } from './mail/mail-worker.ts';
+import { requireMail } from './mail/no-mail.ts';
+import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
+import { createOutbox } from './mail/outbox.ts';
+import { createPasskeys } from './passkey/passkeys.ts';
+import { createChangePassword } from './password/change-password.ts';
+import { createPasswordSignIn } from './password/password-sign-in.ts';
+import { createUnlock } from './password/unlock.postgres.ts';
+import { createRegistration } from './registration/registration.ts';
+import { peopleCalls } from './service.ts';
+import { createSecondFactors } from './totp/second-factors.ts';
+
+export interface DirectoryOptions {
+  /** In place of the SMTP server of the settings. */
+  readonly mailRoute?: MailRoute | undefined;
+  /** Where links lead that administrators get, unless TESSERA_ISSUER says it: the address of this process. */
+  readonly address?: string | undefined;
+  /** Shorter pauses, for tests. */
+  readonly mailPace?: MailPace;
+}
+
+/** The process `directory`: the room of records and that of people, and the services that both answer. */
+export function buildDirectory(
+  config: DirectoryProcessConfig,
+  _peers: Record<string, never>,
+  runtime: Runtime,
+  { mailRoute = smtpRoute(config), mailPace = usualPace, address }: DirectoryOptions = {},
+): BuiltService {
+  const { database, log, random, clock } = runtime;
+  const pepper = pepperOf(config);
+  const mailsPerHour = config.TESSERA_MAILS_PER_RECIPIENT;
+  const outbox = mailRoute && createOutbox({ pepper, random, mailsPerHour });
+  const announce = createAnnounce(outbox);
+  const records = openDirectory(config, runtime, {
+    sendsMail: outbox !== undefined,
+    requireMail: (email) => requireMail(outbox, email),
+    announce,
+    forgetPeople,
+  });
+  const { store, changeRecord, passwords, newUserId, onChange } = records;
+  const mail = mailRoute && outbox && openMail(config, mailRoute, { runtime, store, outbox, pace: mailPace });
+  const passwordMinLength = config.TESSERA_PASSWORD_MIN_LENGTH;
+  const sharedIssuer = config.TESSERA_ISSUER;
+  const setting = { database, clock, random, passwords, passwordMinLength, announce, onChange };
+  const signIns = createPasswordSignIn({ store, admin: records.adminStore, passwords, pepper, log });
+  const links = createPasswordLinks({ ...setting, outbox });
+  const linkPurge = startPurge(links, { what: 'password links', log });
+  const delaySeconds = mailPace.requestDelay;
+  const resetRequests =
+    outbox && createResetRequests({ database, clock, random, outbox, links, delaySeconds });
+  const emailChanges =
+    outbox && createEmailChanges({ database, store, changeRecord, outbox, announce, runtime, onChange });
+  const emailLinkPurge = emailChanges && startPurge(emailChanges, { what: 'e-mail links', log });
+  const registration =
+    outbox &&
+    createRegistration({ ...setting, changeRecord, links, outbox, runtime, newUserId, delaySeconds });
+  const registrationPurge = registration && startPurge(registration, { what: 'registrations', log });
+  mail?.start({
+    ...(resetRequests && { 'reset-request': resetRequests.answer }),
+    ...(registration && { 'registration-request': registration.answer }),
+  });
+  const passkeyLinks = createPasskeyLinks({ ...setting, registration, pepper, sharedIssuer });
+  const changePassword = createChangePassword({ ...setting, store });
+  const secondFactors = createSecondFactors({ ...setting, store, pepper });
+  const passkeys = createPasskeys({ ...setting, store, pepper });
+  const challengePurge = startPurge(passkeys, { what: 'used challenges', log });
+  const changing = { database, store, changeRecord, runtime, newUserId, onChange };
+  const providerSignIn = createProviderSignIn(changing);
+  const linkBase = sharedIssuer ?? address;
+  const operatorTenant = config.TESSERA_OPERATOR_TENANT;
+  return {
+    name: 'directory',
+    routes: [
+      route(DirectoryService, {
+        ...records.calls.directory,
+        ...peopleCalls({
+          database,
+          signIns,
+          changePassword,
+          links,
+          passkeyLinks,
+          resetRequests,
+          emailChanges,
+          registration,
+          secondFactors,
+          passkeys,
+          providerSecrets: records.providerSecrets,
+          providerSignIn,
+        }),
+      }),
+      route(PersonService, personCalls({ ...setting, changeRecord, outbox })),
+      route(DirectoryAdminService, {
+        ...records.calls.admin,
+        ...bootstrapCalls({ ...setting, changeRecord, links, linkBase, operatorTenant, newUserId }),
+      }),
+      route(UsersService, {
+        ...records.calls.users,
+        unlock: createUnlock(setting),
+        ...linkCalls({ links, linkBase }),
+        ...factorResetCalls(setting),
+      }),
+      ...records.routes,
+    ],
+    ready: () => records.ready(),
+    async close() {
+      await mail?.close();
+      await emailLinkPurge?.close();
+      await registrationPurge?.close();
+      await linkPurge.close();
+      await challengePurge.close();
+      await signIns.close();
+      await records.close();
+    },
+  };
+}
