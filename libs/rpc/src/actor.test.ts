@@ -1,6 +1,5 @@
 import { createClient, type Client } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { silentLog } from '@tessera/test-kit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { onBehalfOf } from './actor.ts';
@@ -9,6 +8,7 @@ import { route, type Actor, type BuiltService, type CallerName } from './call.ts
 import { local } from './hosts/in-process/local.ts';
 import { headersOf, servedOverConnect } from './testing/over-connect.ts';
 import { servers, token } from './testing/servers.ts';
+import { TrialService } from './testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -22,22 +22,22 @@ const noted = (_request: unknown, { actor }: { readonly actor?: Actor | undefine
 };
 const built: BuiltService = {
   name: 'directory',
-  routes: [route(RolesService, { get: noted, list: noted, create: noted, delete: noted })],
+  routes: [route(TrialService, { read: noted, write: noted, change: noted })],
   ready: async () => {},
   close: async () => {},
 };
 const subject = { built, log: silentLog() };
 
-type ClientAs = (caller: CallerName) => Promise<Client<typeof RolesService>>;
+type ClientAs = (caller: CallerName) => Promise<Client<typeof TrialService>>;
 
 const ways: readonly [string, ClientAs][] = [
-  ['in process', async (caller) => local(RolesService, built, caller, subject.log)],
+  ['in process', async (caller) => local(TrialService, built, caller, subject.log)],
   [
     'over gRPC',
     async (caller) => {
       const { served, clientOf } = servers(cleanUps);
       const { host, port } = await served(subject);
-      return clientOf(`${host}:${port}`, { as: caller }).client(RolesService);
+      return clientOf(`${host}:${port}`, { as: caller }).client(TrialService);
     },
   ],
   [
@@ -54,7 +54,7 @@ const ways: readonly [string, ClientAs][] = [
           },
         ],
       });
-      return createClient(RolesService, transport);
+      return createClient(TrialService, transport);
     },
   ],
 ];
@@ -65,9 +65,9 @@ describe.each(ways)('a call %s', (_way, clientAs) => {
   it('is on behalf of whom the caller admin names, and of nobody for any other caller', async () => {
     seen.length = 0;
     const call = onBehalfOf(rootCall('a-request'), ada);
-    await (await clientAs('admin')).get({}, call);
-    await (await clientAs('operator')).get({}, call);
-    await (await clientAs('admin')).get({}, rootCall('a-request'));
+    await (await clientAs('admin')).change({}, call);
+    await (await clientAs('operator')).change({}, call);
+    await (await clientAs('admin')).change({}, rootCall('a-request'));
     expect(seen).toEqual([ada, undefined, undefined]);
   });
 
@@ -76,14 +76,14 @@ describe.each(ways)('a call %s', (_way, clientAs) => {
     { type: 'operator', tenantId: '', id: 'operator' },
   ] as const)('names %j as it is', async (actor) => {
     seen.length = 0;
-    await (await clientAs('admin')).get({}, onBehalfOf(rootCall('a-request'), actor));
+    await (await clientAs('admin')).change({}, onBehalfOf(rootCall('a-request'), actor));
     expect(seen).toEqual([actor]);
   });
 });
 
 it('an actor in another form is none', async () => {
   seen.length = 0;
-  const client = local(RolesService, built, 'admin', subject.log);
+  const client = local(TrialService, built, 'admin', subject.log);
   for (const actor of [
     '',
     'user acme',
@@ -93,6 +93,6 @@ it('an actor in another form is none', async () => {
     'user acme \u00e9',
     `user acme ${'x'.repeat(129)}`,
   ])
-    await client.get({}, { headers: { 'x-tessera-actor': actor } });
+    await client.change({}, { headers: { 'x-tessera-actor': actor } });
   expect(seen).toEqual(Array(7).fill(undefined));
 });

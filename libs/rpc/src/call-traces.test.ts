@@ -1,13 +1,13 @@
 import { recordTraces, type RecordedSpan } from '@tessera/test-kit';
 import { OAuthError } from '@tessera/oauth';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { rootCall } from './call-options.ts';
-import { createSubject, signRequest } from './testing/subject.ts';
+import { createSubject, writeRequest } from './testing/subject.ts';
 import { inProcess, overMutualTls, overSharedToken } from './testing/set-ups.ts';
 import type { SetUp } from './testing/set-ups.ts';
 import { traceOriginOf } from './call-traces.ts';
 import { isTracing, traced, tracedRoot } from '@tessera/telemetry';
+import { TrialService } from './testing/trial/trial-services.ts';
 
 const shape = (spans: readonly RecordedSpan[]) =>
   spans.map(({ name, kind, parentSpanId }) => ({
@@ -16,13 +16,13 @@ const shape = (spans: readonly RecordedSpan[]) =>
     under: spans.find(({ context }) => context.spanId === parentSpanId)?.name,
   }));
 
-const sign = 'tessera.keys.v1.KeysService/Sign';
+const write = 'tessera.trial.v1.TrialService/Write';
 
 async function open(setUp: SetUp) {
   const subject = createSubject();
   const reachable = await setUp(subject);
   onTestFinished(() => reachable.close());
-  return { subject, keys: reachable.client(KeysService, 'token') };
+  return { subject, trial: reachable.client(TrialService, 'token') };
 }
 
 /** The work of one request that was sampled. */
@@ -36,25 +36,25 @@ describe.each([
 ] as const)('a call %s', (_way, setUp, kinds) => {
   it('has a span below that of the request, and the handler’s spans are below it', async () => {
     const spans = await recordTraces();
-    const { subject, keys } = await open(setUp);
-    subject.sign = () => traced({ name: 'sign', kind: 'internal' }, async () => ({ tokens: [] }));
-    await request(() => keys.sign(signRequest(), rootCall('request-1')));
+    const { subject, trial } = await open(setUp);
+    subject.write = () => traced({ name: 'store', kind: 'internal' }, async () => ({ texts: [] }));
+    await request(() => trial.write(writeRequest(), rootCall('request-1')));
     expect(shape(spans)).toEqual([
-      { name: 'sign', kind: 'internal', under: sign },
-      { name: sign, kind: kinds[0], under: kinds.length === 1 ? 'POST /token' : sign },
-      ...(kinds.length === 1 ? [] : [{ name: sign, kind: 'client', under: 'POST /token' }]),
+      { name: 'store', kind: 'internal', under: write },
+      { name: write, kind: kinds[0], under: kinds.length === 1 ? 'POST /token' : write },
+      ...(kinds.length === 1 ? [] : [{ name: write, kind: 'client', under: 'POST /token' }]),
       { name: 'POST /token', kind: 'server', under: undefined },
     ]);
     expect(new Set(spans.map(({ context }) => context.traceId)).size).toBe(1);
-    const served = spans.find(({ name, kind }) => name === sign && kind !== 'client');
+    const served = spans.find(({ name, kind }) => name === write && kind !== 'client');
     expect(served?.attributes.get('tessera.request_id')).toBe('request-1');
   });
 
   it('that is refused has its code in the span', async () => {
     const spans = await recordTraces();
-    const { subject, keys } = await open(setUp);
-    subject.sign = () => Promise.reject(new OAuthError('invalid_grant', 'No.'));
-    await expect(request(() => keys.sign(signRequest()))).rejects.toThrow();
+    const { subject, trial } = await open(setUp);
+    subject.write = () => Promise.reject(new OAuthError('invalid_grant', 'No.'));
+    await expect(request(() => trial.write(writeRequest()))).rejects.toThrow();
     expect(spans.map(({ attributes }) => attributes.get('error.type'))).toEqual([
       ...kinds.map(() => 'invalid_grant'),
       'invalid_grant',
@@ -63,10 +63,10 @@ describe.each([
 
   it('outside of a request or in an unsampled one has no spans', async () => {
     const spans = await recordTraces(0);
-    const { subject, keys } = await open(setUp);
-    subject.sign = () => ({ tokens: [] });
-    await keys.sign(signRequest());
-    await request(() => keys.sign(signRequest()));
+    const { subject, trial } = await open(setUp);
+    subject.write = () => ({ texts: [] });
+    await trial.write(writeRequest());
+    await request(() => trial.write(writeRequest()));
     expect(spans).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 import { Code } from '@connectrpc/connect';
 import { silentLog } from '@tessera/test-kit';
 import type { Authority } from '@tessera/test-kit';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +15,8 @@ import { Secret } from '@tessera/kit';
 import { openRemoteService } from './client/remote.ts';
 import { serve } from './hosts/grpc/serve-grpc.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
-import { createSubject, signRequest } from './testing/subject.ts';
+import { createSubject, writeRequest } from './testing/subject.ts';
+import { TrialService } from './testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -28,7 +28,7 @@ const reloadMs = 20;
 test('the certificate identifies the caller, whatever the call claims', async () => {
   const { call, authority, directory } = await stand();
   await writeIdentity(directory, 'gateway', authority);
-  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token', 'token')).resolves.toMatchObject({ texts: ['token'] });
   await expect(call('gateway', 'token')).rejects.toMatchObject({ code: Code.PermissionDenied });
 });
 
@@ -43,8 +43,8 @@ test('a certificate for a name in another domain is refused at both ends (OTH-5)
   const { call, authority, directory } = await stand('keys.tessera.example', trustDomain);
   for (const name of ['token.tessera.example', 'token.evil.example'])
     await writeIdentity(directory, name, authority);
-  await expect(call('token.tessera.example', 'token')).resolves.toMatchObject({ tokens: ['token'] });
-  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token.tessera.example', 'token')).resolves.toMatchObject({ texts: ['token'] });
+  await expect(call('token', 'token')).resolves.toMatchObject({ texts: ['token'] });
   await expect(call('token.evil.example', 'token')).rejects.toMatchObject({ code: Code.Unauthenticated });
   const pretender = await stand('keys.evil.example', trustDomain);
   await expect(pretender.call('token', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
@@ -76,7 +76,7 @@ test('a client refuses a server with the certificate of another process', async 
   await expect(call('token', 'token', 'directory')).rejects.toMatchObject({
     code: 'temporarily_unavailable',
   });
-  await expect(call('token', 'token', 'keys')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token', 'token', 'keys')).resolves.toMatchObject({ texts: ['token'] });
 });
 
 test('a peer without a certificate gets no connection', async () => {
@@ -86,7 +86,7 @@ test('a peer without a certificate gets no connection', async () => {
 
 test('both ends load certificates of a new authority without a restart', async () => {
   const { call, authority, directory, closePeers } = await stand();
-  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token', 'token')).resolves.toMatchObject({ texts: ['token'] });
   const next = await freshAuthority();
   // As an operator rotates: both trust the new authority, then the certificates change, then the old one goes.
   for (const trusted of [[authority, next], [next]]) {
@@ -94,7 +94,7 @@ test('both ends load certificates of a new authority without a restart', async (
     await writeIdentity(directory, 'token', trusted.length === 2 ? authority : next, trusted);
     await sleep(10 * reloadMs);
     closePeers();
-    await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+    await expect(call('token', 'token')).resolves.toMatchObject({ texts: ['token'] });
   }
   await writeIdentity(directory, 'late', authority, [next]);
   await expect(call('late', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
@@ -112,7 +112,7 @@ test('an open channel reconnects with a renewed certificate', async () => {
     log: silentLog(),
   });
   cleanUps.push(() => peer.close());
-  await expect(peer.client(KeysService).sign(signRequest())).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(peer.client(TrialService).write(writeRequest())).resolves.toMatchObject({ texts: ['token'] });
   const next = await freshAuthority();
   await writeIdentity(directory, 'keys', next);
   await writeIdentity(directory, 'token', next);
@@ -121,10 +121,10 @@ test('an open channel reconnects with a renewed certificate', async () => {
   const answer = async (): Promise<unknown> => {
     for (let attempt = 0; attempt < 100; attempt += 1) {
       const response = await peer
-        .client(KeysService)
-        .sign(signRequest())
+        .client(TrialService)
+        .write(writeRequest())
         .catch(() => undefined);
-      if (response !== undefined) return response.tokens;
+      if (response !== undefined) return response.texts;
       await sleep(30);
     }
     return undefined;
@@ -186,13 +186,13 @@ interface Stand {
   restart(): Promise<void>;
 }
 
-/** A subject served with the certificate of `keys`; `sign` answers who called. */
+/** A subject served with the certificate of `keys`; `write` answers who called. */
 async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
   const directory = await mkdtemp(join(tmpdir(), 'rpc-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
   const authority = await freshAuthority();
   const subject = createSubject();
-  subject.sign = (_, context) => ({ tokens: [context.caller] });
+  subject.write = (_, context) => ({ texts: [context.caller] });
   const { log, built } = subject;
   const own = await writeIdentity(directory, ownName, authority);
   await writeIdentity(directory, 'token', authority);
@@ -219,7 +219,7 @@ async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
       const peer = openRemoteService({ target, as, peer: expected, credentials, log });
       peers.push(() => void peer.close());
       cleanUps.push(() => peer.close());
-      return peer.client(KeysService).sign(signRequest());
+      return peer.client(TrialService).write(writeRequest());
     },
     closePeers: () => {
       for (const close of peers.splice(0)) close();

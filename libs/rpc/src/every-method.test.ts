@@ -3,7 +3,6 @@ import { Code, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { Metadata } from '@grpc/grpc-js';
 import { Secret } from '@tessera/kit';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { methodName } from '@tessera/telemetry';
 import { silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,6 +14,7 @@ import { declaring } from './testing/declaring.ts';
 import { everyService, offering } from './testing/every-service.ts';
 import { stockCall } from './testing/stock-clients.ts';
 import { declaredAccess } from './access/declared-access.ts';
+import { TrialService } from './testing/trial/trial-services.ts';
 
 const services = await everyService();
 const methods = services.flatMap((service) => service.methods);
@@ -117,8 +117,8 @@ test('every method of every proto is walked here', () => {
 });
 
 test('a service with a method that does not declare who may call it is not served', async () => {
-  const undeclared = offering([declaring(KeysService, { withdrawKey: undefined })], () => undefined);
-  const refusal = 'tessera.keys.v1.KeysService/WithdrawKey does not declare who may call it';
+  const undeclared = offering([declaring(TrialService, { change: undefined })], () => undefined);
+  const refusal = 'tessera.trial.v1.TrialService/Change does not declare who may call it';
   const credentials = { kind: 'none' } as const;
   await expect(
     serve(undeclared, { host: '127.0.0.1', port: 0, credentials, log: silentLog() }),
@@ -131,7 +131,7 @@ test('a service with a method that does not declare who may call it is not serve
       log: silentLog(),
     }),
   ).rejects.toThrow(refusal);
-  expect(() => local(KeysService, undeclared, 'token', silentLog())).toThrow(refusal);
+  expect(() => local(TrialService, undeclared, 'token', silentLog())).toThrow(refusal);
 });
 
 describe.each([

@@ -1,18 +1,19 @@
 import { create } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
-import { DirectoryService, GetUserRequestSchema } from '@tessera/proto-gen/directory';
 import { expect, test } from 'vitest';
 import type { Principal } from '../call.ts';
 import { declaring } from '../testing/declaring.ts';
 import { tenantCheck } from './check-caller.ts';
+import { ReadRequestSchema } from '../testing/trial/trial_pb.ts';
+import { TrialService } from '../testing/trial/trial-services.ts';
 
-const { getUser } = declaring(DirectoryService, {
-  getUser: { callers: ['operator'], scopes: ['admin.users.read'], tenantField: 'tenant_id' },
+const { read } = declaring(TrialService, {
+  read: { callers: ['operator'], scopes: ['admin.users.read'], tenantField: 'tenant_id' },
 }).method;
-const check = tenantCheck(getUser);
+const check = tenantCheck(read);
 
 function ask(tenantId: string, principal?: Principal): void {
-  check?.(create(GetUserRequestSchema, { tenantId }), { principal });
+  check?.(create(ReadRequestSchema, { tenantId }), { principal });
 }
 
 const client = { kind: 'client', id: 'console' } as const;
@@ -40,5 +41,5 @@ test('processes name any tenant', () => {
 });
 
 test('a method that does not declare where its requests name the tenant checks none', () => {
-  expect(tenantCheck(DirectoryService.method.getUser)).toBeUndefined();
+  expect(tenantCheck(TrialService.method.read)).toBeUndefined();
 });

@@ -1,19 +1,18 @@
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { expect, test } from 'vitest';
 import { declaredAccess } from './declared-access.ts';
 import { declaring } from '../testing/declaring.ts';
+import { TrialService } from '../testing/trial/trial-services.ts';
 
-const getUser = (declaration: Parameters<typeof declaring<typeof DirectoryService>>[1]['getUser']) =>
-  declaring(DirectoryService, { getUser: declaration }).method.getUser;
+const read = (declaration: Parameters<typeof declaring<typeof TrialService>>[1]['read']) =>
+  declaring(TrialService, { read: declaration }).method.read;
 
 test('a method is declared for callers, for scopes with the field of the tenant, or for both', () => {
-  expect(declaredAccess(KeysService.method.sign)).toEqual({
+  expect(declaredAccess(TrialService.method.write)).toEqual({
     callers: ['token'],
     scopes: [],
     tenantField: undefined,
   });
-  expect(declaredAccess(getUser({ scopes: ['admin.users.read'], tenantField: 'tenant_id' }))).toEqual({
+  expect(declaredAccess(read({ scopes: ['admin.users.read'], tenantField: 'tenant_id' }))).toEqual({
     callers: [],
     scopes: ['admin.users.read'],
     tenantField: 'tenantId',
@@ -21,10 +20,10 @@ test('a method is declared for callers, for scopes with the field of the tenant,
 });
 
 test.each([
-  [{}, 'GetUser is declared for no caller'],
-  [{ callers: ['token', 'tokens'] }, 'GetUser is declared for "tokens", which is no caller'],
+  [{}, 'Read is declared for no caller'],
+  [{ callers: ['token', 'tokens'] }, 'Read is declared for "tokens", which is no caller'],
   [{ scopes: ['x'], tenantField: 'tenantId' }, '"tenantId", declared to name the tenant, is no text'],
   [{ scopes: ['x'], tenantField: 'no_field' }, '"no_field", declared to name the tenant, is no text'],
 ])('the declaration %j is refused', (declaration, reason) => {
-  expect(() => declaredAccess(getUser(declaration))).toThrow(reason);
+  expect(() => declaredAccess(read(declaration))).toThrow(reason);
 });

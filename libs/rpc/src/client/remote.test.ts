@@ -1,8 +1,6 @@
 import { Code } from '@connectrpc/connect';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { once } from 'node:events';
 import { constants, createServer as createHttp2Server } from 'node:http2';
@@ -12,8 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { openRemoteService } from './remote.ts';
 import { serve } from '../hosts/grpc/serve-grpc.ts';
-import { createSubject, signRequest } from '../testing/subject.ts';
+import { createSubject, writeRequest } from '../testing/subject.ts';
 import type { Subject } from '../testing/subject.ts';
+import { TrialService, TrialStreamService } from '../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -24,19 +23,19 @@ const unavailable = { code: status.UNAVAILABLE, details: 'restarting' };
 
 test('a read is retried if its peer was briefly unavailable', async () => {
   const peer = await stockServer([unavailable, unavailable, undefined]);
-  await expect(peer.keys.getPublicKeys({})).resolves.toMatchObject({ keys: [] });
+  await expect(peer.trial.read({})).resolves.toMatchObject({ entries: [] });
   expect(peer.attempts()).toBe(3);
 });
 
 test('a read is given up after three attempts', async () => {
   const peer = await stockServer([...Array.from({ length: 3 }, () => unavailable), undefined]);
-  await expect(peer.keys.getPublicKeys({})).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await expect(peer.trial.read({})).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(peer.attempts()).toBe(3);
 });
 
 test('a call with side effects is sent once', async () => {
   const peer = await stockServer([unavailable, undefined]);
-  await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await expect(peer.trial.write(writeRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(peer.attempts()).toBe(1);
 });
 
@@ -50,9 +49,9 @@ test('a read is sent once more if its peer dies between the message and the stat
       stream.write(emptyMessage, () => setTimeout(() => stream.session?.destroy(), 100));
     }
   });
-  const client = remote.client(KeysService);
-  await expect(client.getPublicKeys({})).resolves.toMatchObject({ keys: [] });
-  await expect(client.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  const client = remote.client(TrialService);
+  await expect(client.read({})).resolves.toMatchObject({ entries: [] });
+  await expect(client.write(writeRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(remote.attempts()).toBe(3);
 });
 
@@ -68,9 +67,9 @@ test.each(['a call', 'a stream'])(
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
       stream.end(emptyMessage);
     });
-    if (kind === 'a stream')
-      expect(await all(remote.client(DirectoryService).watchChanges({}))).toHaveLength(1);
-    else await expect(remote.client(KeysService).sign(signRequest())).resolves.toMatchObject({ tokens: [] });
+    if (kind === 'a stream') expect(await all(remote.client(TrialStreamService).watch({}))).toHaveLength(1);
+    else
+      await expect(remote.client(TrialService).write(writeRequest())).resolves.toMatchObject({ texts: [] });
     expect(remote.attempts()).toBe(2);
   },
 );
@@ -86,8 +85,8 @@ test.each([
 ])('a call or stream that the transport ends with %s is temporarily_unavailable', async (_, code) => {
   const remote = await bareServer((stream) => stream.close(code));
   const unavailable = { name: 'OAuthError', code: 'temporarily_unavailable' };
-  await expect(remote.client(KeysService).sign(signRequest())).rejects.toMatchObject(unavailable);
-  await expect(all(remote.client(DirectoryService).watchChanges({}))).rejects.toMatchObject(unavailable);
+  await expect(remote.client(TrialService).write(writeRequest())).rejects.toMatchObject(unavailable);
+  await expect(all(remote.client(TrialStreamService).watch({}))).rejects.toMatchObject(unavailable);
 });
 
 test.each([400, 401, 403, 404, 429, 502, 200])(
@@ -98,20 +97,20 @@ test.each([400, 401, 403, 404, 429, 502, 200])(
       stream.end();
     });
     const unavailable = { name: 'OAuthError', code: 'temporarily_unavailable' };
-    await expect(remote.client(KeysService).sign(signRequest())).rejects.toMatchObject(unavailable);
-    await expect(all(remote.client(DirectoryService).watchChanges({}))).rejects.toMatchObject(unavailable);
+    await expect(remote.client(TrialService).write(writeRequest())).rejects.toMatchObject(unavailable);
+    await expect(all(remote.client(TrialStreamService).watch({}))).rejects.toMatchObject(unavailable);
   },
 );
 
 test('a limit of the transport is temporarily_unavailable, a limit of the service is its own error', async () => {
   const peer = await stockServer([{ code: status.RESOURCE_EXHAUSTED, details: 'too many streams' }]);
-  await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await expect(peer.trial.write(writeRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   const subject = createSubject();
-  subject.sign = () => {
+  subject.write = () => {
     throw new OAuthError('rate_limited', 'Too many requests.', { retryAfterSeconds: 7 });
   };
-  const keys = await served(subject);
-  await expect(keys.sign(signRequest())).rejects.toMatchObject({
+  const trial = await served(subject);
+  await expect(trial.write(writeRequest())).rejects.toMatchObject({
     code: 'rate_limited',
     retryAfterSeconds: 7,
   });
@@ -122,31 +121,31 @@ test('a stream that was cut after a message is not retried', async () => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
     stream.write(emptyMessage, () => setTimeout(() => stream.close(constants.NGHTTP2_REFUSED_STREAM), 20));
   });
-  const changes = remote.client(DirectoryService).watchChanges({});
+  const changes = remote.client(TrialStreamService).watch({});
   await expect(all(changes)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(remote.attempts()).toBe(1);
 });
 
 test('a read that was refused for another reason is sent once', async () => {
   const peer = await stockServer([{ code: status.FAILED_PRECONDITION, details: 'no' }, undefined]);
-  await expect(peer.keys.getPublicKeys({})).rejects.toMatchObject({ name: 'ConnectError' });
+  await expect(peer.trial.read({})).rejects.toMatchObject({ name: 'ConnectError' });
   expect(peer.attempts()).toBe(1);
 });
 
 test('a call that its peer cancelled, and not its caller, is temporarily_unavailable', async () => {
   const peer = await stockServer([{ code: status.CANCELLED, details: 'no more' }]);
-  await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await expect(peer.trial.write(writeRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
 test('a read whose handler answers temporarily_unavailable is not retried', async () => {
   const subject = createSubject();
   let attempts = 0;
-  subject.getPublicKeys = () => {
+  subject.read = () => {
     attempts += 1;
     throw temporarilyUnavailable(undefined, 3);
   };
-  const keys = await served(subject);
-  await expect(keys.getPublicKeys({})).rejects.toMatchObject({
+  const trial = await served(subject);
+  await expect(trial.read({})).rejects.toMatchObject({
     code: 'temporarily_unavailable',
     retryAfterSeconds: 3,
   });
@@ -158,8 +157,8 @@ test('an unreachable peer is temporarily_unavailable at once, and the cause stay
   cleanUps.push(() => peer.close());
   const before = Date.now();
   const failure: unknown = await peer
-    .client(KeysService)
-    .sign(signRequest())
+    .client(TrialService)
+    .write(writeRequest())
     .catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: 'temporarily_unavailable', retryAfterSeconds: 1 });
   expect(String(failure)).not.toContain('127.0.0.1');
@@ -169,13 +168,13 @@ test('an unreachable peer is temporarily_unavailable at once, and the cause stay
 test('a unary call without a time-out has the default one', async () => {
   const subject = createSubject();
   const deadlines: number[] = [];
-  subject.sign = (_, context) => {
+  subject.write = (_, context) => {
     deadlines.push(context.deadline - Date.now());
     return {};
   };
-  const keys = await served(subject);
-  await keys.sign(signRequest());
-  await keys.sign(signRequest(), { timeoutMs: 0 });
+  const trial = await served(subject);
+  await trial.write(writeRequest());
+  await trial.write(writeRequest(), { timeoutMs: 0 });
   expect(deadlines[0]).toBeGreaterThan(1_000);
   expect(deadlines[0]).toBeLessThanOrEqual(2_000);
   expect(deadlines[1]).toBe(Infinity);
@@ -184,7 +183,7 @@ test('a unary call without a time-out has the default one', async () => {
 test('if a server dies during a call, the call is temporarily_unavailable and the client finds a new one', async () => {
   const subject = createSubject();
   const arrived = Promise.withResolvers<void>();
-  subject.sign = () => {
+  subject.write = () => {
     arrived.resolve();
     return new Promise(() => {});
   };
@@ -195,22 +194,22 @@ test('if a server dies during a call, the call is temporarily_unavailable and th
     credentials: { kind: 'none' },
   });
   cleanUps.push(() => peer.close());
-  const keys = peer.client(KeysService);
+  const trial = peer.client(TrialService);
   const before = Date.now();
   // Far beyond the limit below: it is the server that ends the call.
-  const cut = keys.sign(signRequest(), { timeoutMs: 60_000 });
+  const cut = trial.write(writeRequest(), { timeoutMs: 60_000 });
   await arrived.promise;
   await Promise.all([expect(cut).rejects.toMatchObject({ code: 'temporarily_unavailable' }), first.drain()]);
 
   expect(Date.now() - before).toBeLessThan(30_000);
 
-  subject.sign = () => ({ tokens: ['back'] });
+  subject.write = () => ({ texts: ['back'] });
   const second = await serve(subject.built, { ...onLoopback(subject), port: first.port });
   cleanUps.push(() => second.drain());
   const answer = async (): Promise<string | undefined> => {
     for (let attempt = 0; attempt < 50; attempt += 1) {
-      const response = await keys.sign(signRequest()).catch(() => undefined);
-      if (response !== undefined) return response.tokens[0];
+      const response = await trial.write(writeRequest()).catch(() => undefined);
+      if (response !== undefined) return response.texts[0];
       await sleep(50);
     }
     return undefined;
@@ -221,33 +220,33 @@ test('if a server dies during a call, the call is temporarily_unavailable and th
 test('a call that is cancelled before there is a connection never reaches the handler', async () => {
   const subject = createSubject();
   let reached = 0;
-  subject.sign = () => {
+  subject.write = () => {
     reached += 1;
     return {};
   };
-  const keys = await served(subject);
+  const trial = await served(subject);
   const giveUp = new AbortController();
-  const call = keys.sign(signRequest(), { signal: giveUp.signal, timeoutMs: 0 });
+  const call = trial.write(writeRequest(), { signal: giveUp.signal, timeoutMs: 0 });
   giveUp.abort();
   await expect(call).rejects.toMatchObject({ code: Code.Canceled });
-  await keys.sign(signRequest());
+  await trial.write(writeRequest());
   expect(reached).toBe(1);
 });
 
 test('calls on a closed peer are temporarily_unavailable', async () => {
   const peer = openRemoteService({ target: '127.0.0.1:1', as: 'token', credentials: { kind: 'none' } });
   await peer.close();
-  await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({
+  await expect(peer.client(TrialService).write(writeRequest())).rejects.toMatchObject({
     code: 'temporarily_unavailable',
   });
 });
 
 test('a message over the limit is refused, not sent', async () => {
   const subject = createSubject();
-  subject.sign = () => ({});
-  const keys = await served(subject, { maxMessageBytes: 1_000 });
-  await expect(keys.sign(signRequest(2_000))).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-  await expect(keys.sign(signRequest(500))).resolves.toMatchObject({ tokens: [] });
+  subject.write = () => ({});
+  const trial = await served(subject, { maxMessageBytes: 1_000 });
+  await expect(trial.write(writeRequest(2_000))).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await expect(trial.write(writeRequest(500))).resolves.toMatchObject({ texts: [] });
 });
 
 function onLoopback(subject: Subject) {
@@ -265,7 +264,7 @@ async function served(subject: Subject, limits: { maxMessageBytes?: number } = {
     () => server.drain(),
     () => peer.close(),
   );
-  return peer.client(KeysService);
+  return peer.client(TrialService);
 }
 
 async function all<T>(messages: AsyncIterable<T>): Promise<T[]> {
@@ -307,7 +306,7 @@ async function stockServer(answers: ({ code: status; details: string } | undefin
     else respond(refusal);
   };
   const server = new Server();
-  server.addService(stockDefinition(), { GetPublicKeys: answer, Sign: answer });
+  server.addService(stockDefinition(), { Read: answer, Write: answer });
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
       if (error === null) resolve(bound);
@@ -319,13 +318,13 @@ async function stockServer(answers: ({ code: status; details: string } | undefin
     () => server.forceShutdown(),
     () => peer.close(),
   );
-  return { keys: peer.client(KeysService), attempts: () => attempts };
+  return { trial: peer.client(TrialService), attempts: () => attempts };
 }
 
 function stockDefinition(): ServiceDefinition {
   const bytes = (value: Buffer): Buffer => value;
   const method = (name: string) => ({
-    path: `/tessera.keys.v1.KeysService/${name}`,
+    path: `/tessera.trial.v1.TrialService/${name}`,
     requestStream: false,
     responseStream: false,
     requestSerialize: bytes,
@@ -333,5 +332,5 @@ function stockDefinition(): ServiceDefinition {
     responseSerialize: bytes,
     responseDeserialize: bytes,
   });
-  return { GetPublicKeys: method('GetPublicKeys'), Sign: method('Sign') };
+  return { Read: method('Read'), Write: method('Write') };
 }

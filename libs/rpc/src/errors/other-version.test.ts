@@ -1,8 +1,6 @@
 import { create, type DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { KeysService } from '@tessera/proto-gen/keys';
-import { UserGrantSchema } from '@tessera/proto-gen/oauth';
 import { methodName } from '@tessera/telemetry';
 import { silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,6 +13,8 @@ import { storedMessage } from '../stored-message.ts';
 import { everyService } from '../testing/every-service.ts';
 import { invalidFields } from './field-violations.ts';
 import { notUnderstood, refusedByPeer, whereOffered } from './other-version.ts';
+import { ReadResponseSchema } from '../testing/trial/trial_pb.ts';
+import { TrialService } from '../testing/trial/trial-services.ts';
 
 const services = await everyService();
 const methods = services.flatMap((service) => service.methods);
@@ -115,10 +115,10 @@ test('a call that a peer refuses as it stands is temporarily_unavailable; what i
 });
 
 test('a stored record that this version cannot read is temporarily_unavailable, and the log has the reason', () => {
-  const stored = storedMessage(UserGrantSchema);
-  const grant = create(UserGrantSchema, { clientId: 'web', scopes: ['openid'] });
-  expect(stored.decode({ ...(stored.encode(grant) as object), ofTomorrow: true })).toEqual(grant);
-  for (const unreadable of [{ scopes: 'openid' }, 'text', { authentication: { time: 'noon' } }])
+  const stored = storedMessage(ReadResponseSchema);
+  const record = create(ReadResponseSchema, { entries: [{ id: 'one' }] });
+  expect(stored.decode({ ...(stored.encode(record) as object), ofTomorrow: true })).toEqual(record);
+  for (const unreadable of [{ entries: 'one' }, 'text', { entries: [{ createTime: 'noon' }] }])
     expect(() => stored.decode(unreadable)).toThrow(
       expect.objectContaining({
         code: 'temporarily_unavailable',
@@ -128,7 +128,7 @@ test('a stored record that this version cannot read is temporarily_unavailable, 
 });
 
 test('the log says which method, or what, another version does not know', async () => {
-  const [method] = KeysService.methods;
+  const [method] = TrialService.methods;
   if (method === undefined) throw new Error('no method');
   const error = await overGrpc(method).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ cause: { name: 'NotOffered' } });

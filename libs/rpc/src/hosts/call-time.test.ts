@@ -1,9 +1,9 @@
 import { callTimeLeft, isInCall } from '@tessera/kit';
-import { UsersService } from '@tessera/proto-gen/admin-users';
 import { expect, it } from 'vitest';
 import { rootCall } from '../call-options.ts';
 import { route, type CallerName } from '../call.ts';
 import { createSubject } from '../testing/subject.ts';
+import { TrialService } from '../testing/trial/trial-services.ts';
 import { local } from './in-process/local.ts';
 
 /** A client of a service whose changes and reads note what time they had, when they begin and when `resume` is called. */
@@ -18,16 +18,15 @@ function open(caller: CallerName) {
     note();
     return {};
   };
-  const handlers = Object.fromEntries(UsersService.methods.map(({ localName }) => [localName, work]));
-  const users = route(UsersService, handlers as never);
-  const client = local(UsersService, { ...built, name: 'directory', routes: [users] }, caller, log);
+  const routes = [route(TrialService, { read: work, write: work, change: work })];
+  const client = local(TrialService, { ...built, routes }, caller, log);
   return { client, times, resume };
 }
 
 it('a change for an administrator knows how long its caller waits, less the way of the answer', async () => {
   const { client, times, resume } = open('admin');
   resume();
-  await client.update({}, rootCall('request-1', 60_000));
+  await client.change({}, rootCall('request-1', 60_000));
   for (const time of times) expect(time).toBeGreaterThan(50_000);
   for (const time of times) expect(time).toBeLessThanOrEqual(60_000 - 20);
   expect(times).toHaveLength(2);
@@ -37,7 +36,7 @@ it('a change whose caller gave up, or whose time is over, has no time left', asy
   const leaving = new AbortController();
   for (const options of [rootCall('request-2', 30), rootCall('request-3', undefined, leaving.signal)]) {
     const { client, times, resume } = open('operator');
-    const changing = client.update({}, options);
+    const changing = client.change({}, options);
     setTimeout(() => leaving.abort(), 30);
     await expect(changing).rejects.toThrow();
     resume();
@@ -50,8 +49,8 @@ it('reads, and calls without a deadline, are not bounded', async () => {
   const [reading, changing] = [open('admin'), open('admin')];
   reading.resume();
   changing.resume();
-  await reading.client.get({}, rootCall('request-4', 60_000));
-  await changing.client.update({});
+  await reading.client.read({}, rootCall('request-4', 60_000));
+  await changing.client.change({});
   expect(reading.times).toEqual(['no call', 'no call']);
   expect(changing.times).toEqual([Infinity, Infinity]);
 });

@@ -9,6 +9,7 @@ import { token } from './servers.ts';
 import type { Subject } from './subject.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const protos = fileURLToPath(new URL('trial/', import.meta.url));
 
 /** Serves a subject over Connect; it ends with the test. */
 export async function servedOverConnect(
@@ -47,9 +48,9 @@ export async function curl(...args: readonly string[]): Promise<Ran> {
   return run('curl', ['-sS', '--max-time', '20', '-w', '\n%{http_code}', ...args]);
 }
 
-/** The real `buf curl`, with the protos of the project. */
+/** The real `buf curl`, with the protos of the trial. */
 export async function bufCurl(...args: readonly string[]): Promise<Ran> {
-  return run(`${root}node_modules/.bin/buf`, ['curl', '--schema', `${root}proto`, ...args]);
+  return run(`${root}node_modules/.bin/buf`, ['curl', '--schema', protos, ...args]);
 }
 
 /** The real `buf curl`, with the descriptions of the server. */
@@ -59,7 +60,7 @@ export async function bufCurlByReflection(...args: readonly string[]): Promise<R
 
 /** `bufCurl`, ended by the signal. */
 export async function bufCurlUntil(signal: AbortSignal, ...args: readonly string[]): Promise<Ran> {
-  return run(`${root}node_modules/.bin/buf`, ['curl', '--schema', `${root}proto`, ...args], signal);
+  return run(`${root}node_modules/.bin/buf`, ['curl', '--schema', protos, ...args], signal);
 }
 
 /** Headers as options of both. */

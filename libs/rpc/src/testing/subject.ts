@@ -1,20 +1,20 @@
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService, SignRequestSchema } from '@tessera/proto-gen/keys';
 import type { BuiltService, Handlers } from '../call.ts';
 import { route } from '../call.ts';
 import { createLogger } from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
+import { WriteRequestSchema } from './trial/trial_pb.ts';
+import { TrialService, TrialStreamService } from './trial/trial-services.ts';
 
-type KeysHandlers = Handlers<typeof KeysService>;
-type DirectoryHandlers = Handlers<typeof DirectoryService>;
+type CallHandlers = Handlers<typeof TrialService>;
+type StreamHandlers = Handlers<typeof TrialStreamService>;
 
-/** A service whose behaviour each test gives. `sign` writes, `getPublicKeys` reads, `watchChanges` streams. */
+/** A service whose behaviour each test gives. */
 export interface Subject {
-  sign: KeysHandlers['sign'];
-  getPublicKeys: KeysHandlers['getPublicKeys'];
-  watchChanges: DirectoryHandlers['watchChanges'];
+  write: CallHandlers['write'];
+  read: CallHandlers['read'];
+  watch: StreamHandlers['watch'];
   ready: () => Promise<void>;
   readonly built: BuiltService;
   readonly log: Logger;
@@ -33,15 +33,15 @@ export function createSubject(): Subject {
     { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
   const subject: Subject = {
-    sign: unimplemented,
-    getPublicKeys: unimplemented,
-    watchChanges: unimplemented,
+    write: unimplemented,
+    read: unimplemented,
+    watch: unimplemented,
     ready: async () => {},
     log,
     lines,
     built: {
       name: 'keys',
-      routes: [keysRoute(() => subject), directoryRoute(() => subject)],
+      routes: [callsRoute(() => subject), streamsRoute(() => subject)],
       ready: () => subject.ready(),
       close: async () => {},
     },
@@ -50,51 +50,20 @@ export function createSubject(): Subject {
 }
 
 /** A request of a size. */
-export function signRequest(payloadBytes = 3): ReturnType<typeof create<typeof SignRequestSchema>> {
-  return create(SignRequestSchema, { items: [{ payload: new Uint8Array(payloadBytes).fill(7) }] });
+export function writeRequest(payloadBytes = 3): ReturnType<typeof create<typeof WriteRequestSchema>> {
+  return create(WriteRequestSchema, { items: [{ payload: new Uint8Array(payloadBytes).fill(7) }] });
 }
 
-function keysRoute(subject: () => Subject) {
-  return route(KeysService, {
-    sign: (request, context) => subject().sign(request, context),
-    getPublicKeys: (request, context) => subject().getPublicKeys(request, context),
-    rotateKeys: unimplemented,
-    withdrawKey: unimplemented,
+function callsRoute(subject: () => Subject) {
+  return route(TrialService, {
+    write: (request, context) => subject().write(request, context),
+    read: (request, context) => subject().read(request, context),
+    change: unimplemented,
   });
 }
 
-function directoryRoute(subject: () => Subject) {
-  return route(DirectoryService, {
-    getApplication: unimplemented,
-    verifyApplicationSecret: unimplemented,
-    getTenant: unimplemented,
-    getTenantLooks: unimplemented,
-    listTenantIssuers: unimplemented,
-    getUser: unimplemented,
-    batchGetUsers: unimplemented,
-    findUser: unimplemented,
-    verifyPassword: unimplemented,
-    replacePassword: unimplemented,
-    proposeTotp: unimplemented,
-    verifyProposedTotp: unimplemented,
-    proposeRecoveryCodes: unimplemented,
-    adoptProposal: unimplemented,
-    enrolTotp: unimplemented,
-    verifySecondFactor: unimplemented,
-    replaceRecoveryCodes: unimplemented,
-    proposePasskey: unimplemented,
-    enrolPasskey: unimplemented,
-    verifyPasskey: unimplemented,
-    listProviders: unimplemented,
-    getProvider: unimplemented,
-    signInWithProvider: unimplemented,
-    getPasswordLink: unimplemented,
-    redeemPasswordLink: unimplemented,
-    requestPasswordReset: unimplemented,
-    requestRegistration: unimplemented,
-    proposeEmail: unimplemented,
-    getEmailLink: unimplemented,
-    confirmEmail: unimplemented,
-    watchChanges: (request, context) => subject().watchChanges(request, context),
+function streamsRoute(subject: () => Subject) {
+  return route(TrialStreamService, {
+    watch: (request, context) => subject().watch(request, context),
   });
 }

@@ -1,6 +1,5 @@
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -12,20 +11,21 @@ import type { CertificateFilePaths } from '../../credentials.ts';
 import { curl, servedOverConnect } from '../../testing/over-connect.ts';
 import { freshAuthority, writeIdentity } from '../../testing/set-ups.ts';
 import { createSubject } from '../../testing/subject.ts';
+import { TrialService } from '../../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const path = '/tessera.keys.v1.KeysService/GetPublicKeys';
+const path = '/tessera.trial.v1.TrialService/Read';
 
 async function stand(options: Parameters<typeof servedOverConnect>[2] = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'connect-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
   const authority = await freshAuthority();
   const subject = createSubject();
-  subject.getPublicKeys = (_request, { caller }) => ({ keys: [{ kid: caller }] });
+  subject.read = (_request, { caller }) => ({ entries: [{ id: caller }] });
   const own = await writeIdentity(directory, 'keys', authority);
   const credentials = { kind: 'mtls', ...own, reloadMs: 50 } as const;
   const { server } = await servedOverConnect(subject, cleanUps, { credentials, ...options });
@@ -45,7 +45,7 @@ test('the certificate says who calls, over HTTP/1.1 and HTTP/2', async () => {
   const operator = await writeIdentity(directory, 'operator', authority);
   const authorize = await writeIdentity(directory, 'introspector', authority);
   for (const version of ['--http1.1', '--http2'])
-    expect((await call(own.caFile, operator, version)).out).toBe('{"keys":[{"kid":"operator"}]}\n200');
+    expect((await call(own.caFile, operator, version)).out).toBe('{"entries":[{"id":"operator"}]}\n200');
   const claimed = await call(own.caFile, authorize, '-H', 'x-tessera-caller: operator');
   expect(claimed.out).toMatch(/"introspector may not call [^]*\n403$/);
 });
@@ -58,8 +58,8 @@ test('a stock gRPC client calls with a certificate', async () => {
     cert: await readFile(files.certificateFile),
     key: await readFile(files.privateKeyFile),
   };
-  const client = createClient(KeysService, createGrpcTransport({ baseUrl: url, nodeOptions }));
-  expect((await client.getPublicKeys({})).keys[0]?.kid).toBe('token');
+  const client = createClient(TrialService, createGrpcTransport({ baseUrl: url, nodeOptions }));
+  expect((await client.read({})).entries[0]?.id).toBe('token');
 });
 
 test('without a certificate of ours there is no connection', async () => {

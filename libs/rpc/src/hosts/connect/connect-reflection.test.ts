@@ -2,13 +2,13 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Metadata, status } from '@grpc/grpc-js';
 import { OAuthError } from '@tessera/oauth';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { afterEach, expect, test } from 'vitest';
 import type { AuthenticateBearer } from '../../call.ts';
 import { declaring } from '../../testing/declaring.ts';
 import { asOptions, bufCurlByReflection, headersOf, servedOverConnect } from '../../testing/over-connect.ts';
 import { stockReflection, type ReflectionAnswer } from '../../testing/stock-clients.ts';
 import { createSubject } from '../../testing/subject.ts';
+import { TrialService } from '../../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -21,19 +21,19 @@ const bearer: AuthenticateBearer = async (accessToken) => {
   return { caller: 'introspector', principal, scopes: [accessToken] };
 };
 
-/** `GetPublicKeys` is open to access tokens with the scope `keys.read`. */
+/** `Read` is open to access tokens with the scope `keys.read`. */
 async function stand() {
   const subject = createSubject();
-  subject.getPublicKeys = (request) => ({ keys: [{ kid: `of ${request.tenantId}` }] });
-  const service = declaring(KeysService, { getPublicKeys: { callers: ['token'], scopes: ['keys.read'] } });
+  subject.read = (request) => ({ entries: [{ id: `of ${request.tenantId}` }] });
+  const service = declaring(TrialService, { read: { callers: ['token'], scopes: ['keys.read'] } });
   const routes = subject.built.routes.map((route) =>
-    route.service.typeName === KeysService.typeName ? { ...route, service, bearer } : route,
+    route.service.typeName === TrialService.typeName ? { ...route, service, bearer } : route,
   );
   const built = { ...subject.built, routes };
   return servedOverConnect({ built, log: subject.log }, cleanUps);
 }
 
-const services = ['tessera.directory.v1.DirectoryService', 'tessera.keys.v1.KeysService'];
+const services = ['tessera.trial.v1.TrialService', 'tessera.trial.v1.TrialStreamService'];
 
 function presenting(accessToken: string): Metadata {
   const metadata = new Metadata();
@@ -53,10 +53,10 @@ test.each(['v1', 'v1alpha'])(
     const ask = stockReflection(`127.0.0.1:${server.port}`, version, presenting('keys.read'));
     const list = await ask({ listServices: '*' });
     expect(list.listServicesResponse?.service.map(({ name }) => name).toSorted()).toEqual(services);
-    const answer = await ask({ fileContainingSymbol: 'tessera.keys.v1.KeysService' });
-    expect(packagesIn(answer)).toEqual(['tessera.keys.v1']);
-    const imported = await ask({ fileByFilename: 'tessera/access/v1/access.proto' });
-    expect(packagesIn(imported)).toContain('tessera.access.v1');
+    const answer = await ask({ fileContainingSymbol: 'tessera.trial.v1.TrialService' });
+    expect(packagesIn(answer)).toEqual(['tessera.trial.v1', 'google.protobuf']);
+    const imported = await ask({ fileByFilename: 'google/protobuf/timestamp.proto' });
+    expect(packagesIn(imported)).toContain('google.protobuf');
     expect(await ask({ fileContainingSymbol: 'tessera.Nothing' })).toMatchObject({
       errorResponse: { errorCode: status.NOT_FOUND },
     });
@@ -80,7 +80,7 @@ test.each(['grpc', 'connect'])('buf curl without protos lists and calls over %s'
   const options = ['--http2-prior-knowledge', '--protocol', protocol, ...asOptions(headersOf('token'))];
   const listed = await bufCurlByReflection(...options, '--list-services', url);
   expect([listed.errors, listed.out.trim().split('\n').toSorted()]).toEqual(['', services]);
-  const path = `${url}/tessera.keys.v1.KeysService/GetPublicKeys`;
+  const path = `${url}/tessera.trial.v1.TrialService/Read`;
   const called = await bufCurlByReflection(...options, '-d', '{"tenantId": "acme"}', path);
-  expect([called.errors, JSON.parse(called.out)]).toEqual(['', { keys: [{ kid: 'of acme' }] }]);
+  expect([called.errors, JSON.parse(called.out)]).toEqual(['', { entries: [{ id: 'of acme' }] }]);
 });

@@ -11,12 +11,12 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const path = '/tessera.keys.v1.KeysService/GetPublicKeys';
+const path = '/tessera.trial.v1.TrialService/Read';
 const json = { ...headersOf('token'), 'content-type': 'application/json' };
 
 async function stand(options: Parameters<typeof servedOverConnect>[2] = {}) {
   const subject = createSubject();
-  subject.getPublicKeys = () => ({ keys: [] });
+  subject.read = () => ({ entries: [] });
   const { server } = await servedOverConnect(subject, cleanUps, options);
   return { subject, port: server.port };
 }
@@ -139,9 +139,9 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
   async (protocol) => {
     const { port, subject } = await stand({ bodyMs: 200 });
     let reached = 0;
-    subject.getPublicKeys = () => {
+    subject.read = () => {
       reached += 1;
-      return { keys: [] };
+      return { entries: [] };
     };
     if (protocol === 'HTTP/1.1') {
       const given = Object.entries(headersOf('token')).map(([name, value]) => `${name}: ${value}`);
@@ -165,7 +165,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
 test('a caller who was let in over HTTP/2 may rest, and a stream of answers outlives the bounds', async () => {
   const { port, subject } = await stand({ places: { headMs: 50 }, bodyMs: 50 });
   const release = Promise.withResolvers<void>();
-  subject.watchChanges = async function* () {
+  subject.watch = async function* () {
     yield { sequence: 1n };
     await release.promise;
     yield { sequence: 2n };
@@ -175,7 +175,7 @@ test('a caller who was let in over HTTP/2 may rest, and a stream of answers outl
   await waited(200);
   const watch = session.request({
     ':method': 'POST',
-    ':path': '/tessera.directory.v1.DirectoryService/WatchChanges',
+    ':path': '/tessera.trial.v1.TrialStreamService/Watch',
     ...headersOf('token'),
     'content-type': 'application/connect+json',
   });

@@ -1,7 +1,5 @@
 import { Code, createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
@@ -9,6 +7,7 @@ import { once } from 'node:events';
 import { afterEach, expect, test } from 'vitest';
 import { asOptions, bufCurlUntil, headersOf, servedOverConnect } from '../../testing/over-connect.ts';
 import { createSubject } from '../../testing/subject.ts';
+import { TrialService, TrialStreamService } from '../../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -36,20 +35,19 @@ async function watchUnread(port: number): Promise<Socket> {
   await once(socket, 'connect');
   const fields = { host: 'a', 'content-type': 'application/connect+json', 'content-length': '7', ...headers };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  const path = '/tessera.directory.v1.DirectoryService/WatchChanges';
+  const path = '/tessera.trial.v1.TrialStreamService/Watch';
   socket.pause().write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n\0\0\0\0\u0002{}`);
   return socket;
 }
 
 test.each(transports)('a stream over %s ends with its handler', async (_protocol, transportTo) => {
   const { subject, url } = await stand();
-  subject.watchChanges = async function* (request) {
+  subject.watch = async function* (request) {
     for (let n = 1n; n <= 200n; n += 1n) yield { sequence: request.afterSequence + n };
   };
   const seen: bigint[] = [];
-  const client = createClient(DirectoryService, transportTo(url));
-  for await (const { sequence } of client.watchChanges({ afterSequence: 5n }, { headers }))
-    seen.push(sequence);
+  const client = createClient(TrialStreamService, transportTo(url));
+  for await (const { sequence } of client.watch({ afterSequence: 5n }, { headers })) seen.push(sequence);
   expect(seen).toEqual(Array.from({ length: 200 }, (_, n) => BigInt(n + 6)));
 });
 
@@ -57,7 +55,7 @@ test.each(transports)(
   'a stream over %s whose reader leaves ends its handler that waits for something to send',
   async (_protocol, transportTo) => {
     const { subject, ended, url } = await stand();
-    subject.watchChanges = async function* (_request, { signal }) {
+    subject.watch = async function* (_request, { signal }) {
       try {
         yield { sequence: 1n };
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -65,9 +63,9 @@ test.each(transports)(
         ended.resolve();
       }
     };
-    const client = createClient(DirectoryService, transportTo(url));
+    const client = createClient(TrialStreamService, transportTo(url));
     const leave = new AbortController();
-    const responses = client.watchChanges({}, { headers, signal: leave.signal })[Symbol.asyncIterator]();
+    const responses = client.watch({}, { headers, signal: leave.signal })[Symbol.asyncIterator]();
     expect(await responses.next()).toMatchObject({ value: { sequence: 1n } });
     leave.abort();
     await ended.promise;
@@ -77,7 +75,7 @@ test.each(transports)(
 test('a stream whose reader leaves ends its handler that has more than the reader took', async () => {
   const { subject, ended, server } = await stand();
   let sent = 0;
-  subject.watchChanges = async function* () {
+  subject.watch = async function* () {
     try {
       for (;;) {
         sent += 1;
@@ -97,7 +95,7 @@ test('a stream whose reader leaves ends its handler that has more than the reade
 test('a stream ends its handler when the connection breaks before the first message', async () => {
   const { subject, ended, server } = await stand();
   const started = Promise.withResolvers<void>();
-  subject.watchChanges = async function* (_request, { signal }) {
+  subject.watch = async function* (_request, { signal }) {
     started.resolve();
     try {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -114,7 +112,7 @@ test('a stream ends its handler when the connection breaks before the first mess
 
 test('a client of HTTP/2 that resets its stream with an error ends its handler alone', async () => {
   const { subject, ended, url } = await stand();
-  subject.watchChanges = async function* (_request, { signal }) {
+  subject.watch = async function* (_request, { signal }) {
     try {
       yield { sequence: 1n };
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -126,7 +124,7 @@ test('a client of HTTP/2 that resets its stream with an error ends its handler a
   cleanUps.push(() => session.destroy());
   const stream = session.request({
     ':method': 'POST',
-    ':path': '/tessera.directory.v1.DirectoryService/WatchChanges',
+    ':path': '/tessera.trial.v1.TrialStreamService/Watch',
     'content-type': 'application/connect+json',
     ...headers,
   });
@@ -135,14 +133,14 @@ test('a client of HTTP/2 that resets its stream with an error ends its handler a
   await once(stream, 'data');
   stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   await ended.promise;
-  subject.sign = () => ({ tokens: ['still here'] });
-  const signing = createClient(KeysService, createGrpcTransport({ baseUrl: url })).sign({}, { headers });
-  expect((await signing).tokens).toEqual(['still here']);
+  subject.write = () => ({ texts: ['still here'] });
+  const writing = createClient(TrialService, createGrpcTransport({ baseUrl: url })).write({}, { headers });
+  expect((await writing).texts).toEqual(['still here']);
 });
 
 test.each(transports)('a stream over %s ends at its deadline', async (_protocol, transportTo) => {
   const { subject, ended, url } = await stand();
-  subject.watchChanges = async function* (_request, { signal }) {
+  subject.watch = async function* (_request, { signal }) {
     try {
       yield { sequence: 1n };
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -151,8 +149,8 @@ test.each(transports)('a stream over %s ends at its deadline', async (_protocol,
     }
   };
   const read = async () => {
-    const client = createClient(DirectoryService, transportTo(url));
-    for await (const _ of client.watchChanges({}, { headers, timeoutMs: 300 }));
+    const client = createClient(TrialStreamService, transportTo(url));
+    for await (const _ of client.watch({}, { headers, timeoutMs: 300 }));
   };
   await expect(read()).rejects.toMatchObject({ code: Code.DeadlineExceeded });
   await ended.promise;
@@ -161,7 +159,7 @@ test.each(transports)('a stream over %s ends at its deadline', async (_protocol,
 test('buf curl that is stopped ends its stream', async () => {
   const { subject, ended, url } = await stand();
   const started = Promise.withResolvers<void>();
-  subject.watchChanges = async function* (_request, { signal }) {
+  subject.watch = async function* (_request, { signal }) {
     started.resolve();
     try {
       yield { sequence: 1n };
@@ -170,7 +168,7 @@ test('buf curl that is stopped ends its stream', async () => {
       ended.resolve();
     }
   };
-  const path = '/tessera.directory.v1.DirectoryService/WatchChanges';
+  const path = '/tessera.trial.v1.TrialStreamService/Watch';
   const stop = new AbortController();
   const watched = bufCurlUntil(stop.signal, ...asOptions(headers), '-d', '{}', `${url}${path}`);
   await started.promise;
@@ -185,7 +183,7 @@ test.each(transports)(
     const { subject, ended, url, server } = await stand({ drainMs: 10_000 });
     const working = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
-    subject.watchChanges = async function* (_request, { signal }) {
+    subject.watch = async function* (_request, { signal }) {
       try {
         yield { sequence: 1n };
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -193,26 +191,26 @@ test.each(transports)(
         ended.resolve();
       }
     };
-    subject.sign = async () => {
+    subject.write = async () => {
       working.resolve();
       await finish.promise;
-      return { tokens: ['done'] };
+      return { texts: ['done'] };
     };
     const transport = transportTo(url);
-    const watch = createClient(DirectoryService, transport).watchChanges({}, { headers });
+    const watch = createClient(TrialStreamService, transport).watch({}, { headers });
     const responses = watch[Symbol.asyncIterator]();
     await responses.next();
-    const signing = createClient(KeysService, transport).sign({}, { headers });
+    const writing = createClient(TrialService, transport).write({}, { headers });
     await working.promise;
     const before = Date.now();
     const drained = server.drain();
     await expect(responses.next()).rejects.toMatchObject({ code: Code.Unavailable });
     await ended.promise;
     finish.resolve();
-    expect((await signing).tokens).toEqual(['done']);
+    expect((await writing).texts).toEqual(['done']);
     await drained;
     expect(Date.now() - before).toBeLessThan(5_000);
-    const late = createClient(KeysService, transportTo(url)).sign({}, { headers });
+    const late = createClient(TrialService, transportTo(url)).write({}, { headers });
     await expect(late).rejects.toThrow();
   },
 );
@@ -220,12 +218,12 @@ test.each(transports)(
 test('draining cuts what does not end', async () => {
   const { subject, url, server } = await stand({ drainMs: 200 });
   const working = Promise.withResolvers<void>();
-  subject.sign = () => {
+  subject.write = () => {
     working.resolve();
     return new Promise(() => {});
   };
-  const client = createClient(KeysService, createConnectTransport({ baseUrl: url, httpVersion: '1.1' }));
-  const cut = expect(client.sign({}, { headers })).rejects.toThrow();
+  const client = createClient(TrialService, createConnectTransport({ baseUrl: url, httpVersion: '1.1' }));
+  const cut = expect(client.write({}, { headers })).rejects.toThrow();
   await working.promise;
   const before = Date.now();
   await server.drain();

@@ -1,7 +1,6 @@
 import { Code } from '@connectrpc/connect';
 import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,8 +14,9 @@ import type { RpcServer, ServeOptions } from './serve-grpc.ts';
 import { declaring } from '../../testing/declaring.ts';
 import { freshAuthority, writeIdentity } from '../../testing/set-ups.ts';
 import { stockCall, stockHealth, stockReflection } from '../../testing/stock-clients.ts';
-import { createSubject, signRequest } from '../../testing/subject.ts';
+import { createSubject, writeRequest } from '../../testing/subject.ts';
 import { Secret } from '@tessera/kit';
+import { TrialService } from '../../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -24,8 +24,8 @@ afterEach(async () => {
 });
 
 const shared = new Secret('a shared token for this test');
-const path = '/tessera.keys.v1.KeysService/GetPublicKeys';
-const signPath = '/tessera.keys.v1.KeysService/Sign';
+const path = '/tessera.trial.v1.TrialService/Read';
+const writePath = '/tessera.trial.v1.TrialService/Write';
 
 const authenticate: AuthenticateBearer = async (accessToken) => {
   const identity = { caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } } as const;
@@ -50,19 +50,18 @@ async function stand(options: Pick<ServeOptions, 'credentials' | 'certificates'>
     seen.push({ caller, principal });
     return {};
   };
-  const keys = route(
-    declaring(KeysService, {
-      getPublicKeys: { callers: ['introspector', 'token'], scopes: ['tokens.introspect'] },
+  const trial = route(
+    declaring(TrialService, {
+      read: { callers: ['introspector', 'token'], scopes: ['tokens.introspect'] },
     }),
     {
-      sign: (_, context) => note(context),
-      getPublicKeys: (_, context) => note(context),
-      rotateKeys: () => ({}),
-      withdrawKey: () => ({}),
+      write: (_, context) => note(context),
+      read: (_, context) => note(context),
+      change: () => ({}),
     },
     bearer ? { bearer: authenticate } : {},
   );
-  const built = { name: 'keys' as const, routes: [keys], ready: async () => {}, close: async () => {} };
+  const built = { name: 'keys' as const, routes: [trial], ready: async () => {}, close: async () => {} };
   const server = await serve(built, { host: '127.0.0.1', port: 0, log, drainMs: 200, ...options });
   cleanUps.push(() => server.drain());
   return { server, seen, lines, log };
@@ -83,7 +82,7 @@ test('an access token identifies the caller, whatever the call claims', async ()
   const { server, seen } = await stand(sharedTokens);
   await stockCall(target(server), path, authorization('Bearer good', 'token'));
   expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
-  const forbidden = stockCall(target(server), signPath, authorization('Bearer good', 'token'));
+  const forbidden = stockCall(target(server), writePath, authorization('Bearer good', 'token'));
   await expect(forbidden).rejects.toMatchObject({ code: status.PERMISSION_DENIED });
   expect(seen).toHaveLength(1);
 });
@@ -139,7 +138,7 @@ async function mutual(certificates: 'required' | 'optional') {
       log: stood.log,
     });
     cleanUps.push(() => peer.close());
-    return peer.client(KeysService).getPublicKeys({}, { timeoutMs: 2_000 });
+    return peer.client(TrialService).read({}, { timeoutMs: 2_000 });
   };
   return { ...stood, directory, authority, call };
 }
@@ -205,7 +204,7 @@ test('a caller without certificate and access token is unauthenticated everywher
     new Promise<ServiceError | null>((resolve) => {
       client.makeUnaryRequest(method, same, same, Buffer.alloc(0), metadata, (error) => resolve(error));
     });
-  for (const method of [path, signPath, '/grpc.health.v1.Health/Check']) {
+  for (const method of [path, writePath, '/grpc.health.v1.Health/Check']) {
     expect(await call(method, new Metadata())).toMatchObject({
       code: status.UNAUTHENTICATED,
       details:
@@ -247,7 +246,7 @@ test('calls with and without access tokens do not disturb one another', async ()
   cleanUps.push(() => peer.close());
   await Promise.all([
     ...Array.from({ length: 20 }, () => stockCall(target(server), path, authorization('Bearer good'))),
-    ...Array.from({ length: 20 }, () => peer.client(KeysService).sign(signRequest())),
+    ...Array.from({ length: 20 }, () => peer.client(TrialService).write(writeRequest())),
   ]);
   expect(seen.filter(({ caller }) => caller === 'introspector')).toHaveLength(20);
   expect(seen.filter(({ caller }) => caller === 'token')).toHaveLength(20);
@@ -257,7 +256,7 @@ test.each(['v1', 'v1alpha'])('a caller with an access token may use reflection %
   const { server } = await stand(sharedTokens);
   const ask = stockReflection(target(server), version, authorization('Bearer good'));
   const { listServicesResponse } = await ask({ listServices: '*' });
-  expect(listServicesResponse?.service.map(({ name }) => name)).toEqual(['tessera.keys.v1.KeysService']);
+  expect(listServicesResponse?.service.map(({ name }) => name)).toEqual(['tessera.trial.v1.TrialService']);
   const refused = stockReflection(target(server), version, authorization('Bearer bad'));
   await expect(refused({ listServices: '*' })).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
 });

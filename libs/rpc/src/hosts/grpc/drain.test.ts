@@ -1,7 +1,5 @@
 import { Code } from '@connectrpc/connect';
 import { Metadata } from '@grpc/grpc-js';
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -14,7 +12,8 @@ import { freshAuthority, freshCertificate, writeIdentity } from '../../testing/s
 import { at, servers, token } from '../../testing/servers.ts';
 import { stockCall, stockHealthWatch } from '../../testing/stock-clients.ts';
 import { declaring } from '../../testing/declaring.ts';
-import { createSubject, signRequest } from '../../testing/subject.ts';
+import { createSubject, writeRequest } from '../../testing/subject.ts';
+import { TrialService, TrialStreamService } from '../../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -27,34 +26,34 @@ test('draining lets calls end and refuses new ones', async () => {
   const subject = createSubject();
   const release = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
-  subject.sign = async () => {
+  subject.write = async () => {
     arrived.resolve();
     await release.promise;
-    return { tokens: ['ended'] };
+    return { texts: ['ended'] };
   };
   const server = await served(subject, { drainMs: 10_000 });
-  const keys = client(server).client(KeysService);
-  const running = keys.sign(signRequest());
+  const trial = client(server).client(TrialService);
+  const running = trial.write(writeRequest());
   await arrived.promise;
   const drained = server.drain();
   expect(server.drain()).toBe(drained);
-  await expect(client(server).client(KeysService).sign(signRequest())).rejects.toMatchObject({
+  await expect(client(server).client(TrialService).write(writeRequest())).rejects.toMatchObject({
     code: 'temporarily_unavailable',
   });
   release.resolve();
-  await expect(running).resolves.toMatchObject({ tokens: ['ended'] });
+  await expect(running).resolves.toMatchObject({ texts: ['ended'] });
   await drained;
 });
 
 test('draining cuts calls that do not end in time', async () => {
   const subject = createSubject();
   const arrived = Promise.withResolvers<void>();
-  subject.sign = () => {
+  subject.write = () => {
     arrived.resolve();
     return new Promise(() => {});
   };
   const server = await served(subject, { drainMs: 50 });
-  const running = client(server).client(KeysService).sign(signRequest(), { timeoutMs: 10_000 });
+  const running = client(server).client(TrialService).write(writeRequest(), { timeoutMs: 10_000 });
   const outcome = expect(running).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   await arrived.promise;
   const before = Date.now();
@@ -65,14 +64,14 @@ test('draining cuts calls that do not end in time', async () => {
 test('draining ends streams as temporarily_unavailable and aborts their handlers', async () => {
   const subject = createSubject();
   const aborted = Promise.withResolvers<void>();
-  subject.watchChanges = async function* (_, context) {
+  subject.watch = async function* (_, context) {
     context.signal.addEventListener('abort', () => aborted.resolve());
     yield {};
     await aborted.promise;
   };
   const server = await served(subject, { drainMs: 5_000 });
   const read = async (): Promise<void> => {
-    for await (const _ of client(server).client(DirectoryService).watchChanges({})) drained = server.drain();
+    for await (const _ of client(server).client(TrialStreamService).watch({})) drained = server.drain();
   };
   let drained: Promise<void> | undefined;
   const before = Date.now();
@@ -85,7 +84,7 @@ test('draining ends streams as temporarily_unavailable and aborts their handlers
 test('draining ends a stream whose access token is still being verified', async () => {
   const subject = createSubject();
   let reached = false;
-  subject.watchChanges = async function* () {
+  subject.watch = async function* () {
     reached = true;
     yield {};
     await new Promise(() => {});
@@ -101,14 +100,14 @@ test('draining ends a stream whose access token is still being verified', async 
       scopes: ['orders.read'],
     } as const;
   };
-  const service = declaring(DirectoryService, { watchChanges: { scopes: ['orders.read'] } });
+  const service = declaring(TrialStreamService, { watch: { scopes: ['orders.read'] } });
   const routes = subject.built.routes
     .filter((route) => route.service.typeName === service.typeName)
     .map((route) => ({ ...route, service, bearer }));
   const server = await served({ ...subject, built: { ...subject.built, routes } }, { drainMs: 5_000 });
   const metadata = new Metadata();
   metadata.set('authorization', 'Bearer good');
-  const call = stockCall(at(server), '/tessera.directory.v1.DirectoryService/WatchChanges', metadata);
+  const call = stockCall(at(server), '/tessera.trial.v1.TrialStreamService/Watch', metadata);
   const outcome = expect(call).rejects.toMatchObject({ code: Code.Unavailable });
   await judging.promise;
   const before = Date.now();

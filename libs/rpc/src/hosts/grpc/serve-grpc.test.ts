@@ -2,7 +2,6 @@ import { Code } from '@connectrpc/connect';
 import { Metadata } from '@grpc/grpc-js';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { KeysService } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +12,8 @@ import { serve } from './serve-grpc.ts';
 import { Secret } from '@tessera/kit';
 import { at, servers, token } from '../../testing/servers.ts';
 import { stockCall, stockHealth, stockReflection } from '../../testing/stock-clients.ts';
-import { createSubject, signRequest } from '../../testing/subject.ts';
+import { createSubject, writeRequest } from '../../testing/subject.ts';
+import { TrialService } from '../../testing/trial/trial-services.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -47,7 +47,7 @@ test.each([
 ])('%s is unauthenticated, and the handler is not reached', async (_, wrong) => {
   const subject = createSubject();
   let reached = false;
-  subject.sign = () => {
+  subject.write = () => {
     reached = true;
     return {};
   };
@@ -58,7 +58,7 @@ test.each([
     credentials: { kind: 'token', token: wrong },
   });
   cleanUps.push(() => peer.close());
-  await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({
+  await expect(peer.client(TrialService).write(writeRequest())).rejects.toMatchObject({
     code: Code.Unauthenticated,
   });
   expect(reached).toBe(false);
@@ -69,7 +69,7 @@ test('a call without a token is unauthenticated', async () => {
   const server = await served(createSubject());
   const peer = openRemoteService({ target: at(server), as: 'token', credentials: { kind: 'none' } });
   cleanUps.push(() => peer.close());
-  await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({
+  await expect(peer.client(TrialService).write(writeRequest())).rejects.toMatchObject({
     code: Code.Unauthenticated,
   });
 });
@@ -77,14 +77,14 @@ test('a call without a token is unauthenticated', async () => {
 test('a caller with the token but without a name may call no method', async () => {
   const server = await served(createSubject());
   for (const name of [undefined, 'nobody', 'constructor']) {
-    const failure = stockCall(at(server), '/tessera.keys.v1.KeysService/Sign', withToken(name));
+    const failure = stockCall(at(server), '/tessera.trial.v1.TrialService/Write', withToken(name));
     await expect(failure).rejects.toMatchObject({ code: Code.Unauthenticated });
   }
 });
 
 test('a method without callers on its list is closed to everyone', async () => {
   const server = await served(createSubject());
-  const failure = stockCall(at(server), '/tessera.keys.v1.KeysService/RotateKeys', withToken('token'));
+  const failure = stockCall(at(server), '/tessera.trial.v1.TrialService/Change', withToken('token'));
   await expect(failure).rejects.toMatchObject({ code: Code.PermissionDenied });
 });
 
@@ -92,7 +92,7 @@ test('a request that does not parse is an invalid argument', async () => {
   const server = await served(createSubject());
   const failure = stockCall(
     at(server),
-    '/tessera.keys.v1.KeysService/Sign',
+    '/tessera.trial.v1.TrialService/Write',
     withToken('token'),
     Buffer.from([0xff]),
   );
@@ -110,9 +110,9 @@ test('a stock gRPC client reads health, which follows the readiness of the servi
   expect(await check('')).toBe('NOT_SERVING');
   trouble = undefined;
   await until(async () => (await check('')) === 'SERVING');
-  expect(await check('tessera.keys.v1.KeysService')).toBe('SERVING');
+  expect(await check('tessera.trial.v1.TrialService')).toBe('SERVING');
   trouble = new Error('no database again');
-  await until(async () => (await check('tessera.directory.v1.DirectoryService')) === 'NOT_SERVING');
+  await until(async () => (await check('tessera.trial.v1.TrialStreamService')) === 'NOT_SERVING');
   await expect(check('another.Service')).rejects.toMatchObject({ code: Code.NotFound });
 });
 
@@ -137,13 +137,13 @@ test.each(['v1', 'v1alpha'])(
     const ask = stockReflection(at(server), version, withToken());
     const list = await ask({ listServices: '*' });
     const names = list.listServicesResponse?.service.map((service) => service.name);
-    expect(names?.sort()).toEqual(['tessera.directory.v1.DirectoryService', 'tessera.keys.v1.KeysService']);
-    const answer = await ask({ fileContainingSymbol: 'tessera.keys.v1.KeysService' });
+    expect(names?.sort()).toEqual(['tessera.trial.v1.TrialService', 'tessera.trial.v1.TrialStreamService']);
+    const answer = await ask({ fileContainingSymbol: 'tessera.trial.v1.TrialService' });
     const files = answer.fileDescriptorResponse?.fileDescriptorProto ?? [];
     const described = files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
-    expect(described.map((file) => file.package)).toContain('tessera.keys.v1');
+    expect(described.map((file) => file.package)).toContain('tessera.trial.v1');
     const methods = described.flatMap((file) => file.service).flatMap((service) => service.method);
-    expect(methods.map((method) => method.name)).toContain('GetPublicKeys');
+    expect(methods.map((method) => method.name)).toContain('Read');
   },
 );
 
@@ -152,20 +152,20 @@ async function slowBesideTimeOuts(timeOuts: number): Promise<string[]> {
   const subject = createSubject();
   const release = Promise.withResolvers<void>();
   let arrived = 0;
-  subject.sign = async () => {
+  subject.write = async () => {
     arrived += 1;
     if (arrived === 1) await release.promise;
     else await new Promise(() => {});
-    return { tokens: ['slow and good'] };
+    return { texts: ['slow and good'] };
   };
   const server = await served(subject);
-  const keys = client(server).client(KeysService);
-  const slow = keys.sign(signRequest(), { timeoutMs: 15_000 });
-  const outcome = slow.then(({ tokens }) => tokens);
+  const trial = client(server).client(TrialService);
+  const slow = trial.write(writeRequest(), { timeoutMs: 15_000 });
+  const outcome = slow.then(({ texts }) => texts);
   outcome.catch(() => {});
   await until(async () => arrived === 1);
   for (let sent = 0; sent < timeOuts; sent += 100) {
-    const calls = Array.from({ length: 100 }, () => keys.sign(signRequest(), { timeoutMs: 100 }));
+    const calls = Array.from({ length: 100 }, () => trial.write(writeRequest(), { timeoutMs: 100 }));
     const outcomes = await Promise.allSettled(calls);
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
   }
@@ -180,7 +180,7 @@ test('a connection with very many cancelled calls is closed, and its calls are u
 
 test('a connection that reached its age is replaced without a failed call', async () => {
   const subject = createSubject();
-  subject.sign = async (request) => {
+  subject.write = async (request) => {
     await sleep(request.items.length);
     return {};
   };
@@ -198,10 +198,10 @@ test('a connection that reached its age is replaced without a failed call', asyn
   cleanUps.push(() => void relay.close());
   await once(relay, 'listening');
   const { port } = relay.address() as AddressInfo;
-  const keys = client({ ...server, port }).client(KeysService);
+  const trial = client({ ...server, port }).client(TrialService);
   const end = Date.now() + 600;
   const callers = Array.from({ length: 8 }, async () => {
-    while (Date.now() < end) await keys.sign(signRequest());
+    while (Date.now() < end) await trial.write(writeRequest());
   });
   await Promise.all(callers);
   expect(connections).toBeGreaterThan(2);
