@@ -19,7 +19,7 @@ import { CommandError, type CommandContext, type Reach, type Terminal } from './
 import { addWebhookKey } from './webhook-key.ts';
 
 /**
- * Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, 3 deletions that must be allowed,
+ * Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, 3 what must be allowed first,
  * unless the command sets another.
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
@@ -46,8 +46,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 const manual = `
 Which installation: --context; else TESSERA_PEER_DIRECTORY or TESSERA_PEER_KEYS; else DATABASE_URL; else the current context; else the process
 whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
-Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 nothing was changed, as deletions or records of other
-owners need to be allowed.
+Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 nothing was changed, as deletions, records of other
+owners or administration that would be given need to be allowed.
 Results go to standard output, messages to standard error.`;
 
 /** All commands. A new one goes into the file of its group. */

@@ -18,7 +18,11 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       'an event, or the beginning of several that ends with a dot, such as client.',
       '',
     )
-    .option('--about <id>', 'the person, client, session, grant, request or key concerned', '')
+    .option(
+      '--about <id>',
+      'the person, client, session, grant, request or key concerned; with --tenant also a user name',
+      '',
+    )
     .option('--outcome <outcome>', 'success or failure', '')
     .option(
       '--since <time>',

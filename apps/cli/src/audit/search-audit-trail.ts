@@ -1,7 +1,9 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { AuditEventSchema, AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
-import { withAdministration } from '../operate/records/with-service.ts';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
+import { withAdministration, type ClientOf } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
@@ -44,19 +46,31 @@ export async function searchAuditTrail(options: SearchOptions, terminal: Termina
     startTime: timeOf('--since', since, terminal),
     ...endTime,
   };
-  const { events, isComplete } = await withAdministration(terminal, {
+  const { events, isComplete, person } = await withAdministration(terminal, {
     name: 'Searching the audit trail',
     timeoutMs,
     async run(clientOf, call) {
-      const found: AuditEvent[] = [];
-      let pageToken = '';
-      do {
-        const pageSize = Math.min(largestPage, limit - found.length);
-        const page = await clientOf(AuditService).search({ ...asked, pageSize, pageToken }, call);
-        found.push(...page.events);
-        pageToken = page.nextPageToken;
-      } while (pageToken !== '' && found.length < limit);
-      return { events: found, isComplete: pageToken === '' };
+      const search = async (concerned: string) => {
+        const found: AuditEvent[] = [];
+        let pageToken = '';
+        do {
+          const pageSize = Math.min(largestPage, limit - found.length);
+          const page = await clientOf(AuditService).search(
+            { ...asked, about: concerned, pageSize, pageToken },
+            call,
+          );
+          found.push(...page.events);
+          pageToken = page.nextPageToken;
+        } while (pageToken !== '' && found.length < limit);
+        return { events: found, isComplete: pageToken === '' };
+      };
+      const found = await search(about);
+      if (found.events.length > 0 || about === '' || tenantId === '') return { ...found, person: undefined };
+      // Nothing has this identifier, so it may be the name of a person.
+      const userId = await userIdOf({ tenantId, identifier: about }, clientOf, call);
+      return userId === undefined
+        ? { ...found, person: userId }
+        : { ...(await search(userId)), person: userId };
     },
   });
   const records = events.map((each) => toJson(AuditEventSchema, each) as JsonObject);
@@ -65,7 +79,27 @@ export async function searchAuditTrail(options: SearchOptions, terminal: Termina
       ? records.map(({ actor: who, ...rest }) => ({ ...rest, actor: nameOf(who) }))
       : records;
   terminal.out(printed(shown, output, columns));
+  if (person !== undefined) terminal.say(`${about} is ${person}.\n`);
+  else if (events.length === 0 && about !== '') terminal.say(`No event is about ${about}. ${whatToGive}\n`);
   if (!isComplete) terminal.say(`There may be earlier ones: give a larger --limit, or --until.\n`);
+}
+
+const whatToGive =
+  '--about takes an identifier, such as usr_..., a client ID or the reference of an error page; with --tenant also a user name.';
+
+/** Undefined if there is no such person, and for those who may not see people. */
+async function userIdOf(
+  asked: { readonly tenantId: string; readonly identifier: string },
+  clientOf: ClientOf,
+  call: CallOptions,
+): Promise<string | undefined> {
+  try {
+    return (await clientOf(DirectoryService).findUser(asked, call)).user?.userId;
+  } catch (error) {
+    if (error instanceof ConnectError && [Code.NotFound, Code.PermissionDenied].includes(error.code))
+      return undefined;
+    throw error;
+  }
 }
 
 /** `user usr_1` */

@@ -14,6 +14,19 @@ describe('a Postgres URL', () => {
     expect(parsePostgresUrl(text)).toEqual([text]);
   });
 
+  it.each(['prefer', 'require', 'verify-ca'])(
+    'with sslmode=%s is told to the driver as verify-full, of which it does not warn',
+    (sslmode) => {
+      expect(parsePostgresUrl(`postgres://db/t?sslmode=${sslmode}&sslrootcert=ca.pem`)).toEqual([
+        'postgres://db/t?sslmode=verify-full&sslrootcert=ca.pem',
+      ]);
+      expect(parsePostgresUrl(`postgres://one,two/t?sslmode=${sslmode}`)).toEqual([
+        'postgres://one:5432/t?sslmode=verify-full',
+        'postgres://two:5432/t?sslmode=verify-full',
+      ]);
+    },
+  );
+
   it('with several hosts yields a connection string for each', () => {
     const hosts = ['one:5432', 'two:6432', '[::1]:5432'];
     expect(parsePostgresUrl('postgres://one,two:6432,[::1]/t')).toEqual(

@@ -29,6 +29,16 @@ const known: Readonly<Record<string, readonly string[] | undefined>> = {
  * @throws Error with a sentence that says what is expected, and names an option that is not known or has another value than it can have.
  */
 export function parsePostgresUrl(text: string): readonly string[] {
+  return hostsOf(text).map((url) => url.replace(asVerifyFull, '$1verify-full'));
+}
+
+/**
+ * To the driver these mean `verify-full`, and it writes a warning of ten lines that they will not in its next major version. They stay what
+ * they are by being told to it as that.
+ */
+const asVerifyFull = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
+
+function hostsOf(text: string): readonly string[] {
   const match = /^(postgres(?:ql)?:\/\/)([^@/]*@)?([^@/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text);
   if (match === null) throw new Error(form);
   const [, scheme = '', credentials = '', hosts = '', path = '', query = ''] = match;
