@@ -4,7 +4,7 @@
  */
 import { dirname, join, normalize } from 'node:path';
 import { filesMatching, readText } from './files.ts';
-import { folderOrder, unordered } from './folder-order.ts';
+import { folderOrder } from './folder-order.ts';
 import { importsOf } from './imports.ts';
 import { report } from './report.ts';
 
@@ -12,7 +12,7 @@ const isTest = (path: string) => /\.(?:test|contract)\.ts$|\/(?:contract|testing
 
 const packages = filesMatching('{apps,libs}/*/package.json')
   .map((path) => dirname(path))
-  .filter((folder) => folder !== 'libs/proto-gen' && !unordered.includes(folder));
+  .filter((folder) => folder !== 'libs/proto-gen');
 
 report(
   [...packages.flatMap(problemsOfPackage), ...rowsOfNone()],

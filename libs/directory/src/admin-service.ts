@@ -6,13 +6,13 @@ import { administrationOf, AdministrationNotAllowedError } from './apply/adminis
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { OwnerConflictError } from './apply/owner-conflicts.ts';
 import type { PepperCheck } from './secrets/pepper-check.ts';
-import { owner as ownerSchema } from './declared/owner.ts';
+import { owner as ownerSchema } from './fields/owner.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
-import { impactOf } from './apply/impact/impact.ts';
+import { impactOf } from './plans/impact.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';

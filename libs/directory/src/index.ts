@@ -4,11 +4,11 @@
  * change is the room `people` of the same process and schema, which imports this one.
  * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
  *
- *     people: openDirectory, its calls ─────┬─> service ─> store/ reads each kind, secrets/ of applications ──> Postgres
- *     operator: files ─> admin-service ─────┤   declared/ reads YAML ─> apply/ plans ─> commands of each kind
- *     operator, one record: *-calls of its kind ─> records/ ─> a plan of one record ─> commands of its kind
- *     each kind: tenants/ resources/ roles/ providers/ users/ applications/ ─> its fields/ in one table, checks, reads, commands
- *     every change ──> ground/ locks, audit rows, feed ──> feed/ ──> watchers in the other services; ground/ knows no kind of record
+ *     people: openDirectory ─> wiring ─┬─> service ─> reads of store/, secrets/ of applications
+ *                                      ├─> admin-service ─> apply/ ─> declared/ reads YAML ─> plans/ ─┐
+ *                                      └─> calls/ one record ─> records/ ─> a plan of it ─────────────┴─> store/ carries it out
+ *     store/ ─> tenants/ resources/ roles/ providers/ users/ applications/ ─> its fields/ in one table, checks, reads, commands
+ *     every change ─> ground/ locks, audit rows, feed ──> Postgres; feed/ ──> watchers; ground/ knows no kind of record
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';

@@ -9,7 +9,9 @@ import type { ListedIssuers } from './tenants/issuer.ts';
 import { sentLooks } from './tenants/looks.ts';
 import { userFields } from './users/fields.ts';
 import { claimsOf } from './users/standard-claims.ts';
-import type { FoundApplication, FoundScope, FoundUser, ListedSecret } from './store/store.ts';
+import type { FoundApplication, FoundScope } from './applications/found-application.ts';
+import type { FoundUser } from './users/found-user.ts';
+import type { ListedSecret } from './secrets/found-secrets.ts';
 
 const changeKinds = {
   tenant: ChangeKind.TENANT,

@@ -16,7 +16,8 @@ import { seconds } from './ground/seconds.ts';
 import type { PepperCheck } from './secrets/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
 import type { SecretUses } from './secrets/secret-uses.ts';
-import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
+import type { ChangeStore, SequencedChange } from './feed/change-store.ts';
+import type { DirectoryStore } from './store/store.ts';
 
 export interface DirectoryDeps {
   readonly store: DirectoryStore;

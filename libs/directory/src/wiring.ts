@@ -12,7 +12,7 @@ import { createChangeStore } from './feed/change-store.postgres.ts';
 import { HashQueue } from './ground/hashing/hash-queue.ts';
 import { Passwords } from './ground/passwords.ts';
 import { createProviderSecrets, type ProviderSecrets } from './providers/provider-secrets.ts';
-import { recordRoutes } from './records/record-routes.ts';
+import { recordRoutes } from './calls/record-routes.ts';
 import { ClientSecrets } from './secrets/client-secrets.ts';
 import { createPepperCheck } from './secrets/pepper-check.ts';
 import { SecretUses } from './secrets/secret-uses.ts';
@@ -22,7 +22,7 @@ import type { AnnouncePasswordSet } from './store/carry-out.postgres.ts';
 import { createChangeRecord, type ChangeRecord } from './store/change-record.postgres.ts';
 import { createDirectoryStore } from './store/store.postgres.ts';
 import type { AdminStore, DirectoryStore } from './store/store.ts';
-import type { UserCalls } from './users/user-calls.ts';
+import type { UserCalls } from './calls/user-calls.ts';
 
 /** The schema `directory`; run it before the service is built. */
 export const migrations: Migrations = {

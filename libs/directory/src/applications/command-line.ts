@@ -5,8 +5,9 @@ import {
   commandLineClientId,
   type authenticationPolicies,
 } from '@tessera/oauth';
+import type { TenantRecord } from '../tenants/fields.ts';
 import { desiredOf } from '../fields/field.ts';
-import type { DirectoryStore, FoundApplication } from '../store/store.ts';
+import type { FoundApplication } from './found-application.ts';
 import { applicationFields, applicationWithoutSecrets } from './fields.ts';
 
 const day = 24 * 3600;
@@ -27,7 +28,7 @@ export async function commandLineApplication(
     operatorTenant,
     commandLineLogin,
   }: {
-    readonly store: Pick<DirectoryStore, 'findTenant'>;
+    readonly store: { findTenant(tenantId: string): Promise<TenantRecord | undefined> };
     readonly operatorTenant: string | undefined;
     readonly commandLineLogin: CommandLineLogin;
   },

@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '@tessera/stores';
-import type { FoundApplication, FoundScope, FoundSecrets, ListedSecret, SecretUse } from '../store/store.ts';
+import type { FoundApplication, FoundScope } from './found-application.ts';
+import type { FoundSecrets, ListedSecret, SecretUse } from '../secrets/found-secrets.ts';
 import { tokenColumns } from '../resources/fields.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';

@@ -1,4 +1,4 @@
-import { pageByKey, type RecordTable } from '../records/record-table.ts';
+import { pageByKey, type RecordTable } from '../fields/record-table.ts';
 import { readApplication, selectedOfApplication } from './read.postgres.ts';
 import type { ApplicationRecord } from './fields.ts';
 

@@ -1,7 +1,7 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import { refusalOf, shortened } from './deletion-guard.ts';
-import type { TenantPlan } from './plan.ts';
+import type { TenantPlan } from '../plans/plan.ts';
 
 /** A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which. */
 export class AdministrationNotAllowedError extends Error {

@@ -1,5 +1,5 @@
 import { differencesOf, type RecordDifference } from './plan-differences.ts';
-import type { TenantPlan } from './plan.ts';
+import type { TenantPlan } from '../plans/plan.ts';
 
 /** Of the list in the message, in characters: it travels in a gRPC trailer and fits into a log line. */
 const maxListLength = 3000;

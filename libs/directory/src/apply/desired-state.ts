@@ -3,7 +3,7 @@ import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
 import { desiredProvider } from '../providers/desired.ts';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields, type TenantRecord } from '../tenants/fields.ts';
 import { desiredUser } from '../users/desired.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';

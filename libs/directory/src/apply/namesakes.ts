@@ -1,7 +1,7 @@
 import type { Queryable } from '@tessera/stores';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import type { TenantPlan } from './plan.ts';
+import type { TenantPlan } from '../plans/plan.ts';
 
 /**
  * The user names of people whom a plan creates although somebody of that name was deleted and can be restored. It may be another human, so

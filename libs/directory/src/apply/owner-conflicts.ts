@@ -1,12 +1,12 @@
 import { checkApplication } from '../applications/checks.ts';
-import { keyOf } from '../declared/positions.ts';
+import { keyOf } from '../fields/path.ts';
 import type { Report } from '../fields/field-checks.ts';
 import { checkProviders } from '../providers/checks.ts';
 import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import { checkUsers } from '../users/checks.ts';
 import { shortened } from './deletion-guard.ts';
-import type { Difference, TenantPlan } from './plan.ts';
+import type { Difference, TenantPlan } from '../plans/plan.ts';
 
 /** A plan changes records of other owners, or what they refer to. The message lists them by kind, name and owner. */
 export class OwnerConflictError extends Error {

@@ -1,4 +1,4 @@
-import { changedFields, type Difference, type TenantPlan } from './plan.ts';
+import { changedFields, type Difference, type TenantPlan } from '../plans/plan.ts';
 
 /** A record that a plan changes, by its name in the declared state and without its values. */
 export interface RecordDifference {

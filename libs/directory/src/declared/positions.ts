@@ -9,9 +9,7 @@ import {
   type Node,
   type Pair,
 } from 'yaml';
-
-/** Keys and indexes from the top of the document. */
-export type Path = readonly (string | number)[];
+import { keyOf, type Path } from '../fields/path.ts';
 
 /** A mistake in the declared state: where, and one sentence without the value. */
 export interface Problem {
@@ -96,14 +94,6 @@ export class DeclaredText {
     const { line, col } = this.#lines.linePos(offset);
     return { fileName: this.fileName, line, column: col, key, message };
   }
-}
-
-/** For example `users[1].email`. */
-export function keyOf(path: Path): string {
-  return path.reduce<string>(
-    (key, step) => (typeof step === 'number' ? `${key}[${step}]` : key === '' ? step : `${key}.${step}`),
-    '',
-  );
 }
 
 function syntaxSentence(code: string): string {

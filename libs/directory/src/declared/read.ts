@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { everything, wellFormedPart } from './well-formed.ts';
-import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
+import { DeclaredStateError, DeclaredText, type Problem } from './positions.ts';
+import type { Path } from '../fields/path.ts';
 import { checkRules } from './rules.ts';
 import { declaredState, type DeclaredState, type DeclaredTenant } from './schema.ts';
-import { sentence } from './sentences.ts';
+import { sentence } from '../fields/sentences.ts';
 import { assumedFor, type Surroundings } from './surroundings.ts';
 
 /** A declared state that keeps every rule, and where its keys stand. */

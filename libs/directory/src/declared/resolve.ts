@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
-import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
+import { DeclaredStateError, DeclaredText, type Problem } from './positions.ts';
+import type { Path } from '../fields/path.ts';
 
 export interface ReferenceSources {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@ import { provider } from '../providers/fields.ts';
 import { resource } from '../resources/fields.ts';
 import { role } from '../roles/fields.ts';
 import { line } from '../fields/values.ts';
-import { owner } from './owner.ts';
+import { owner } from '../fields/owner.ts';
 import { tenantFields, tenantId } from '../tenants/fields.ts';
 import { user } from '../users/fields.ts';
 

@@ -1,5 +1,5 @@
 import { isBuiltInScope } from '../fields/field-checks.ts';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
 import type { DeclaredTenant } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { application } from '../applications/fields.ts';
 import { user } from '../users/fields.ts';
-import type { Path } from './positions.ts';
+import type { Path } from '../fields/path.ts';
 import { tenant, type DeclaredState, type DeclaredTenant } from './schema.ts';
 
 /** Tenants whose rules can be checked. */

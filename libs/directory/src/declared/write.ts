@@ -3,7 +3,7 @@ import { applicationFields } from '../applications/fields.ts';
 import { entryOf } from '../fields/field.ts';
 import { providerFields } from '../providers/fields.ts';
 import { resourceFields } from '../resources/fields.ts';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields } from '../tenants/fields.ts';
 import { userFields } from '../users/fields.ts';
 

@@ -1,5 +1,4 @@
 import type { Queryable } from '@tessera/stores';
-import type { RecordKinds } from '../store/records.ts';
 import type { PageRequest } from '@tessera/rpc';
 import type { PersonId } from '../ground/person-id.ts';
 import type { DeletedPage, DeletedRecord, RestorableKind } from './deleted-record.ts';
@@ -36,12 +35,12 @@ interface Row {
 }
 
 /** A deleted record, which stays as it is until the commit; undefined if there is none, or it is too old to be restored. */
-export async function lockDeleted<K extends RestorableKind>(
+export async function lockDeleted<R>(
   tx: Queryable,
-  kind: K,
+  kind: RestorableKind,
   tenantId: string,
   id: string,
-): Promise<DeletedRecord<RecordKinds[K]> | undefined> {
+): Promise<DeletedRecord<R> | undefined> {
   if (id.includes('\0')) return undefined;
   const { rows } = await tx.query<Row>({
     name: 'directory.lock_deleted_record',
@@ -49,16 +48,16 @@ export async function lockDeleted<K extends RestorableKind>(
             WHERE tenant_id = $1 AND kind = $2 AND id = $3 AND ${isKept} FOR UPDATE`,
     values: [tenantId, kind, id],
   });
-  return rows[0] && deletedRecord<K>(rows[0]);
+  return rows[0] && deletedRecord<R>(rows[0]);
 }
 
 /** A page of the deleted records of a tenant whose names begin with the text that is searched for, in the order of the names. */
-export async function listDeleted<K extends RestorableKind>(
+export async function listDeleted<R>(
   queryable: Queryable,
-  kind: K,
+  kind: RestorableKind,
   tenantId: string,
   { after, search, size }: PageRequest,
-): Promise<DeletedPage<RecordKinds[K]>> {
+): Promise<DeletedPage<R>> {
   if (`${tenantId}${after}${search}`.includes('\0')) return { records: [], next: undefined };
   // No identifier has a space.
   const end = after.lastIndexOf(' ');
@@ -73,7 +72,7 @@ export async function listDeleted<K extends RestorableKind>(
   const page = rows.slice(0, size);
   const lastOfPage = page.at(-1);
   return {
-    records: page.map((row) => deletedRecord<K>(row)),
+    records: page.map((row) => deletedRecord<R>(row)),
     next: rows.length > size && lastOfPage ? `${lastOfPage.name} ${lastOfPage.id}` : undefined,
   };
 }
@@ -123,9 +122,7 @@ export async function purgeDeleted(
   return rowCount;
 }
 
-function deletedRecord<K extends RestorableKind>({
-  record,
-  deleted_at: deletedAt,
-}: Row): DeletedRecord<RecordKinds[K]> {
-  return { record: record as RecordKinds[K], deletedAt };
+/** What is kept under the kind of `R`. */
+function deletedRecord<R>({ record, deleted_at: deletedAt }: Row): DeletedRecord<R> {
+  return { record: record as R, deletedAt };
 }

@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import type { ChangeStore, SequencedChange } from '../store/store.ts';
+import type { ChangeStore, SequencedChange } from './change-store.ts';
 
 /** The change feed in Postgres or PGlite. */
 export function createChangeStore(database: Database): ChangeStore {

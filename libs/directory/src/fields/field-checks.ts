@@ -1,5 +1,5 @@
 import { builtInScopes, serviceScopes } from '@tessera/oauth';
-import type { Path } from '../declared/positions.ts';
+import type { Path } from './path.ts';
 
 /** Called with every mistake. */
 export type Report = (path: Path, message: string) => void;

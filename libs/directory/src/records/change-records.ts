@@ -1,19 +1,19 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
-import { endsTenant, impactOf, type Impact } from '../apply/impact/impact.ts';
-import { changesOf, type TenantPlan } from '../apply/plan.ts';
-import { eventsOf } from '../apply/plan-events.ts';
+import { endsTenant, impactOf, type Impact } from '../plans/impact.ts';
+import { changesOf, type TenantPlan } from '../plans/plan.ts';
+import { eventsOf } from '../plans/plan-events.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
-import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
+import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import type { ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
-import { everybodyOf } from '../tenants/read.postgres.ts';
-import { planRecord } from './plan-record.ts';
+import { everybodyOf } from '../store/tenant-state.postgres.ts';
+import { planRecord } from '../plans/plan-record.ts';
 import { isSameContent, requestDigest } from './request-digest.ts';
 
 /** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
@@ -192,7 +192,7 @@ export function createRecordChanges({
     async restore(kind, { tenantId, validateOnly, id, etag: expected = '', draft }, context) {
       return inTenant(kind, tenantId, async (records) => {
         // First, so that of several restores all but one see the record of the first.
-        const deleted = await lockDeleted(records.tx, kind, tenantId, id);
+        const deleted = await lockDeleted<RecordKinds[typeof kind]>(records.tx, kind, tenantId, id);
         if ((await records.find(kind, id)) !== undefined)
           throw new ConnectError(presentAgain[kind], Code.AlreadyExists);
         if (deleted === undefined) throw notFound(`${recordNames[kind]}, deleted within the last 30 days,`);

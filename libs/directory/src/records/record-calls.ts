@@ -3,7 +3,7 @@ import type { Database, Queryable } from '@tessera/stores';
 import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { listDeleted } from '../deleted/deleted-records.postgres.ts';
 import { notFound } from '../ground/refusals.ts';
-import type { RecordKind, RecordKinds } from '../store/records.ts';
+import type { RecordKind, RecordKinds } from '../plans/tenant-state.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { recordNames, type Outcome, type RecordChanges } from './change-records.ts';
@@ -132,7 +132,7 @@ export async function listedDeleted<K extends RestorableKind>(
   tenantId: string,
   request: ReturnType<typeof pageRequest>,
 ) {
-  const { records: found, next } = await listDeleted(database, kind, tenantId, request);
+  const { records: found, next } = await listDeleted<RecordKinds[K]>(database, kind, tenantId, request);
   if (found.length === 0) await refuseUnknownTenant(database, tenantId);
   return { found, nextPageToken: pageToken(next, request) };
 }

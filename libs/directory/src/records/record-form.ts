@@ -9,8 +9,8 @@ import {
 } from '@tessera/rpc';
 import { ImpactSchema } from '@tessera/proto-gen/impact';
 import type { z } from 'zod';
-import { keyOf, type Path } from '../declared/positions.ts';
-import { sentence } from '../declared/sentences.ts';
+import { keyOf, type Path } from '../fields/path.ts';
+import { sentence } from '../fields/sentences.ts';
 import type { Report } from '../fields/field-checks.ts';
 import type { Outcome } from './change-records.ts';
 

@@ -1,4 +1,4 @@
-import { pageByKey, type RecordTable } from '../records/record-table.ts';
+import { pageByKey, type RecordTable } from '../fields/record-table.ts';
 import { resourceColumns, type ResourceRecord } from './fields.ts';
 
 const place = { from: 'directory.api_resource r', alias: 'r', key: 'audience' };

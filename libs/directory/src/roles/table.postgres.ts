@@ -1,4 +1,4 @@
-import { pageByKey, type RecordTable } from '../records/record-table.ts';
+import { pageByKey, type RecordTable } from '../fields/record-table.ts';
 import type { RoleRecord } from './fields.ts';
 import { roleRecords } from './read.postgres.ts';
 

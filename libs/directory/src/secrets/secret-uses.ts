@@ -1,19 +1,24 @@
 import { repeat, type Clock, type Repetition } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
-import type { DirectoryStore, SecretUse } from '../store/store.ts';
+import type { SecretUse } from './found-secrets.ts';
 
 const flushMs = 60_000;
 /** Secrets recorded between two writes; the use of others is recorded next time. */
 const capacity = 10_000;
 
+/** Where they are recorded. */
+interface UsesStore {
+  noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
+}
+
 /** Records when client secrets were last used, in one statement a minute, outside of requests. */
 export class SecretUses {
-  readonly #store: DirectoryStore;
+  readonly #store: UsesStore;
   readonly #runtime: { readonly clock: Clock; readonly log: Logger };
   readonly #uses = new Map<string, SecretUse>();
   readonly #flushes: Repetition;
 
-  constructor(store: DirectoryStore, runtime: { readonly clock: Clock; readonly log: Logger }) {
+  constructor(store: UsesStore, runtime: { readonly clock: Clock; readonly log: Logger }) {
     this.#store = store;
     this.#runtime = runtime;
     this.#flushes = repeat(() => this.#flush(), {

@@ -1,6 +1,6 @@
 import { type Database, type Queryable } from '@tessera/stores';
 import { appendChanges } from '../ground/append-changes.postgres.ts';
-import { readTenantState } from '../tenants/read.postgres.ts';
+import { readTenantState } from './tenant-state.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import {

@@ -11,7 +11,7 @@ import { deleteResources, putResources } from '../resources/commands.postgres.ts
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
-import { putOf, type TenantPlan } from '../apply/plan.ts';
+import { putOf, type TenantPlan } from '../plans/plan.ts';
 import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { Command, Write } from '../ground/command.ts';

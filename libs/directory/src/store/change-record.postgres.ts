@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { putOf, type TenantPlan } from '../apply/plan.ts';
+import { putOf, type TenantPlan } from '../plans/plan.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';

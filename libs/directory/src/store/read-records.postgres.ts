@@ -1,11 +1,11 @@
 import type { Queryable } from '@tessera/stores';
 import { applicationTable } from '../applications/table.postgres.ts';
-import type { RecordTable } from '../records/record-table.ts';
+import type { RecordTable } from '../fields/record-table.ts';
 import { resourceTable } from '../resources/table.postgres.ts';
 import { roleTable } from '../roles/table.postgres.ts';
 import { tenantTable } from '../tenants/table.postgres.ts';
 import { userTable } from '../users/table.postgres.ts';
-import type { RecordKind, RecordKinds, StoredRecord } from './records.ts';
+import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
 import type { PageRequest } from '@tessera/rpc';
 import type { RecordPage } from './store.ts';
 

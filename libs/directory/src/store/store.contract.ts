@@ -2,15 +2,16 @@ import { createHash } from 'node:crypto';
 import type { AuditEvent } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
+import { changesOf, countPlan, planTenant } from '../plans/plan.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
-import { eventsOf } from '../apply/plan-events.ts';
+import { eventsOf } from '../plans/plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import { noLooks } from '../tenants/looks.ts';
 import type { UserRecord } from '../users/fields.ts';
-import type { TenantState } from './records.ts';
-import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
+import type { AdminStore, DirectoryStore, UniqueValues } from './store.ts';
+import type { ChangeStore } from '../feed/change-store.ts';
 
 export interface Stores {
   readonly store: DirectoryStore;

@@ -1,85 +1,15 @@
 import type { AuditEvent } from '@tessera/audit';
-import type { FeedStore, Queryable } from '@tessera/stores';
-import type { TenantPlan } from '../apply/plan.ts';
+import type { Queryable } from '@tessera/stores';
+import type { FoundUser } from '../users/found-user.ts';
+import type { FoundSecrets, ListedSecret, SecretUse } from '../secrets/found-secrets.ts';
+import type { FoundApplication } from '../applications/found-application.ts';
+import type { TenantPlan } from '../plans/plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { SecretRecord } from '../secrets/declared-secrets.ts';
-import type { RecordOf } from '../fields/field.ts';
-import type { tokenFields } from '../resources/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { ListedIssuers } from '../tenants/issuer.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { RecordKind, RecordKinds, StoredRecord, TenantState } from './records.ts';
-
-type TokenFields = RecordOf<typeof tokenFields>;
-
-/** What a resource says about a scope; empty for a built-in one. */
-type OfResource = {
-  readonly [K in keyof TokenFields]: TokenFields[K] extends readonly unknown[]
-    ? TokenFields[K]
-    : TokenFields[K] | '';
-};
-
-export interface FoundScope extends OfResource {
-  readonly name: string;
-  readonly audience: string;
-  readonly description: string;
-  readonly resourceName: string;
-}
-
-export interface FoundApplication {
-  readonly application: Omit<ApplicationRecord, 'secrets'>;
-  /** In the order of the application's registration. */
-  readonly scopes: readonly FoundScope[];
-  readonly tenant: TenantRecord;
-  /** Earlier sign-ins are invalid for this application; seconds since the Unix epoch. */
-  readonly validFrom: number;
-}
-
-export interface FoundSecrets {
-  readonly tenantId: string;
-  /** Secrets that have not expired by the database's clock. */
-  readonly secrets: readonly SecretRecord[];
-}
-
-/** A secret as operators see it; times in milliseconds since the Unix epoch. */
-export interface ListedSecret {
-  readonly secretId: string;
-  readonly createdAt: number;
-  /** Undefined if it does not expire. */
-  readonly expiresAt: number | undefined;
-  /** Undefined if no use is recorded. */
-  readonly lastUsedAt: number | undefined;
-}
-
-export interface FoundUser {
-  readonly user: UserRecord;
-  /** The last change of the user's data; seconds since the Unix epoch. */
-  readonly updatedAt: number;
-  readonly tenant: TenantRecord;
-  /** Earlier sign-ins are invalid, because of the user or the tenant; seconds since the Unix epoch. */
-  readonly validFrom: number;
-  /** How the person signs in beyond the password: `totp`, `passkey`. */
-  readonly secondFactors: readonly string[];
-  /** When an administrator last ended the lock after too many guesses, in milliseconds; 0 for never. */
-  readonly unlockedAt: number;
-}
-
-export interface SequencedChange extends Change {
-  readonly sequence: number;
-  /** The record was no longer active: disabled, locked or deleted. */
-  readonly ended: boolean;
-  /** Seconds since the Unix epoch. */
-  readonly recordedAt: number;
-}
-
-export interface SecretUse {
-  readonly tenantId: string;
-  readonly clientId: string;
-  readonly digest: string;
-  /** Milliseconds since the Unix epoch. */
-  readonly usedAt: number;
-}
+import type { RecordKind, RecordKinds, StoredRecord, TenantState } from '../plans/tenant-state.ts';
 
 /** The record whose status is set. */
 export type StatusTarget =
@@ -161,12 +91,6 @@ export interface DirectoryStore {
   /** A password hash of the tenant: of the user whose id follows `position`, or of the first one; undefined without any. */
   somePasswordHash(tenantId: string, position: string): Promise<string | undefined>;
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
-}
-
-/** The change feed; on record for a week. */
-export interface ChangeStore extends FeedStore<SequencedChange> {
-  /** The position behind which everything recorded since `seconds` (Unix epoch) comes, as far as it is on record. */
-  positionBefore(seconds: number): Promise<number>;
 }
 
 export interface StoredPassword {

@@ -1,4 +1,4 @@
-import { isFoundIn, upTo, type RecordTable } from '../records/record-table.ts';
+import { isFoundIn, upTo, type RecordTable } from '../fields/record-table.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 /** Tenants, page by page in the order of their identifiers; a page is not that of a tenant. */

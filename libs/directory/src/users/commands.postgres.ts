@@ -1,6 +1,6 @@
 import { administratorRole, adminRoles } from '@tessera/oauth';
 import { notingAdministered } from '../ground/administered.postgres.ts';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { personValidFrom } from '../ground/valid-from.ts';
 import { validFromAfter } from '../endings/ending-fields.ts';

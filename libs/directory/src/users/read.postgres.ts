@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import type { FoundUser } from '../store/store.ts';
+import type { FoundUser } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';

@@ -1,4 +1,4 @@
-import type { RecordTable } from '../records/record-table.ts';
+import type { RecordTable } from '../fields/record-table.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 
 /** Behind every identifier that begins with a text, in the order of bytes. */

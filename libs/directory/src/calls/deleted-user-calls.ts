@@ -6,7 +6,7 @@ import { readRoles } from '../roles/read.postgres.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from '../users/user-form.ts';
+import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
 
 /** The calls that list deleted people and bring one back. */
 export function deletedUserCalls({

@@ -5,10 +5,10 @@ import type { Outcome } from '../records/change-records.ts';
 import { recordForm, type Entry } from '../records/record-form.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { checkUser } from './checks.ts';
-import { user, userFields, type DeclaredUser, type UserRecord } from './fields.ts';
-import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
-import { takenIdentifiers } from './read.postgres.ts';
+import { checkUser } from '../users/checks.ts';
+import { user, userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
+import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
+import { takenIdentifiers } from '../users/read.postgres.ts';
 
 /** How people stand in messages. */
 export const userForm = recordForm(UserSchema, 'user', Object.keys(user.shape));

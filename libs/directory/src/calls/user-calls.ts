@@ -1,18 +1,18 @@
 import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { passwordProblem } from '../ground/password-policy.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
-import { deletedUserCalls } from '../deleted/deleted-user-calls.ts';
+import { deletedUserCalls } from './deleted-user-calls.ts';
 import { notFound } from '../ground/refusals.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { desiredUser } from './desired.ts';
-import { user } from './fields.ts';
-import { normalizeIdentifier } from './identifiers.ts';
+import { desiredUser } from '../users/desired.ts';
+import { user } from '../users/fields.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
 import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps {

@@ -4,7 +4,7 @@ import type { ProviderRecord } from '../providers/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
 export interface Difference<T> {

@@ -1,10 +1,10 @@
 import type { Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { deletedApplicationCalls } from '../deleted/deleted-application-calls.ts';
+import { deletedApplicationCalls } from './deleted-application-calls.ts';
 import { entryOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { applicationForm, applicationOf, messageOfApplication } from './application-form.ts';
-import { applicationFields } from './fields.ts';
+import { applicationFields } from '../applications/fields.ts';
 import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
 
 /** The calls that read and change one application and its secrets. */

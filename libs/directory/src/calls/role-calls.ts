@@ -1,11 +1,11 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { RoleSchema, type RolesService } from '@tessera/proto-gen/admin-roles';
 import { z } from 'zod';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
 import { usersOf } from '../store/references.postgres.ts';
-import { role } from './fields.ts';
+import { role } from '../roles/fields.ts';
 
 const form = recordForm(RoleSchema, 'role', ['name']);
 const named = z.strictObject({ name: role });

@@ -3,12 +3,12 @@ import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { applicationCalls } from '../applications/application-calls.ts';
-import { resourceCalls } from '../resources/resource-calls.ts';
-import { roleCalls } from '../roles/role-calls.ts';
-import { tenantCalls } from '../tenants/tenant-calls.ts';
-import { userCalls, type UserCalls } from '../users/user-calls.ts';
-import { createRecordChanges } from './change-records.ts';
+import { applicationCalls } from './application-calls.ts';
+import { resourceCalls } from './resource-calls.ts';
+import { roleCalls } from './role-calls.ts';
+import { tenantCalls } from './tenant-calls.ts';
+import { userCalls, type UserCalls } from './user-calls.ts';
+import { createRecordChanges } from '../records/change-records.ts';
 
 type Deps = Parameters<typeof createRecordChanges>[0] &
   Omit<

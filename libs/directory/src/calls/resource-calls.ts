@@ -1,6 +1,6 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { ResourceSchema, type ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
@@ -8,9 +8,9 @@ import type { Report } from '../fields/field-checks.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { checkResources, jwtAudienceAsClientId } from './checks.ts';
-import { resource, resourceFields, type ResourceRecord } from './fields.ts';
-import { readResources } from './read.postgres.ts';
+import { checkResources, jwtAudienceAsClientId } from '../resources/checks.ts';
+import { resource, resourceFields, type ResourceRecord } from '../resources/fields.ts';
+import { readResources } from '../resources/read.postgres.ts';
 
 const form = recordForm(ResourceSchema, 'resource', Object.keys(resourceFields));
 

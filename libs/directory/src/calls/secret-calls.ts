@@ -3,15 +3,15 @@ import type { Database } from '@tessera/stores';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import type { PepperCheck } from '../secrets/pepper-check.ts';
-import { sentence } from '../declared/sentences.ts';
-import { apiOwner } from '../declared/owner.ts';
+import { sentence } from '../fields/sentences.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { notFound } from '../ground/refusals.ts';
 import { seconds } from '../ground/seconds.ts';
 import { otherRequest, type RecordChanges } from '../records/change-records.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
-import type { ListedSecret } from '../store/store.ts';
+import type { ListedSecret } from '../secrets/found-secrets.ts';
 import { mostSecrets, secret, secretIdOf } from '../secrets/declared-secrets.ts';
-import { listSecrets } from './read.postgres.ts';
+import { listSecrets } from '../applications/read.postgres.ts';
 
 export interface SecretCallsDeps {
   readonly database: Database;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent, EventBase } from '@tessera/audit';
-import { fileOwner } from '../declared/owner.ts';
+import { fileOwner } from '../fields/owner.ts';
 import { changedFields, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ProviderRecord } from '../providers/fields.ts';

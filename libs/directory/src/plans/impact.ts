@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ApplicationRecord } from '../../applications/fields.ts';
-import type { UserRecord } from '../../users/fields.ts';
-import { endsAll } from '../../endings/ending-fields.ts';
-import type { Difference, TenantPlan } from '../plan.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
+import type { UserRecord } from '../users/fields.ts';
+import { endsAll } from '../endings/ending-fields.ts';
+import type { Difference, TenantPlan } from './plan.ts';
 
 /** People and applications, counted and the first hundred named, in order. */
 export interface Everybody {

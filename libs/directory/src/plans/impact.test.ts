@@ -1,8 +1,8 @@
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, startRecords } from '../../testing/start-records.ts';
-import { migrations } from '../../wiring.ts';
+import { call, startRecords } from '../testing/start-records.ts';
+import { migrations } from '../wiring.ts';
 
 let database: Database;
 beforeAll(async () => {

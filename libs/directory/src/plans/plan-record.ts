@@ -1,5 +1,5 @@
-import { planTenant, type TenantPlan } from '../apply/plan.ts';
-import type { RecordKind, RecordKinds, TenantState } from '../store/records.ts';
+import { planTenant, type TenantPlan } from './plan.ts';
+import type { RecordKind, RecordKinds, TenantState } from './tenant-state.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 
 const lists = {

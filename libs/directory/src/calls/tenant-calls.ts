@@ -1,12 +1,12 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { TenantSchema, type Tenant, type TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { z } from 'zod';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, shapeOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm } from '../records/record-form.ts';
-import { tenantFields, tenantId } from './fields.ts';
-import { isEmpty } from './read.postgres.ts';
+import { tenantFields, tenantId } from '../tenants/fields.ts';
+import { isEmpty } from '../tenants/read.postgres.ts';
 
 const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });
 const form = recordForm(TenantSchema, 'tenant', Object.keys(declaredTenant.shape));

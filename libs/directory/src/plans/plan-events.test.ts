@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { planTenant, countPlan, changesOf } from './plan.ts';
 import { eventsOf } from './plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { TenantState } from '../store/records.ts';
+import type { TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
 const user: UserRecord = {

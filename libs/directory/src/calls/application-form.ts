@@ -1,5 +1,5 @@
 import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
-import { apiOwner } from '../declared/owner.ts';
+import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, valuesOf } from '../fields/field.ts';
 import type { Outcome } from '../records/change-records.ts';
 import { recordForm, type Entry } from '../records/record-form.ts';
@@ -7,8 +7,12 @@ import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { checkApplication } from './checks.ts';
-import { applicationFields, applicationWithoutSecrets, type ApplicationRecord } from './fields.ts';
+import { checkApplication } from '../applications/checks.ts';
+import {
+  applicationFields,
+  applicationWithoutSecrets,
+  type ApplicationRecord,
+} from '../applications/fields.ts';
 
 /** How applications stand in messages. */
 export const applicationForm = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));

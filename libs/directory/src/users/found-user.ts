@@ -1,0 +1,15 @@
+import type { TenantRecord } from '../tenants/fields.ts';
+import type { UserRecord } from './fields.ts';
+
+export interface FoundUser {
+  readonly user: UserRecord;
+  /** The last change of the user's data; seconds since the Unix epoch. */
+  readonly updatedAt: number;
+  readonly tenant: TenantRecord;
+  /** Earlier sign-ins are invalid, because of the user or the tenant; seconds since the Unix epoch. */
+  readonly validFrom: number;
+  /** How the person signs in beyond the password: `totp`, `passkey`. */
+  readonly secondFactors: readonly string[];
+  /** When an administrator last ended the lock after too many guesses, in milliseconds; 0 for never. */
+  readonly unlockedAt: number;
+}
