@@ -1,7 +1,7 @@
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { deletedRecordsContract } from './deleted-records.contract.ts';
 
 deletedRecordsContract('Postgres', async () => testDatabase(migrations));
 
-deletedRecordsContract('embedded PGlite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) deletedRecordsContract('embedded PGlite', async () => testEmbeddedDatabase(migrations));

@@ -1,7 +1,7 @@
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { recordsContract } from './records.contract.ts';
 
 recordsContract('postgres', async () => testDatabase(migrations));
 
-recordsContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) recordsContract('pglite', async () => testEmbeddedDatabase(migrations));

@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { createAdminStore } from './admin-store.postgres.ts';
 import { migrations } from '../wiring.ts';
 import { directoryStoreContract, type Stores } from './store.contract.ts';
@@ -18,4 +18,5 @@ function storesOn(database: Database): Stores {
 
 directoryStoreContract('Postgres', async () => storesOn(await testDatabase(migrations)));
 
-directoryStoreContract('embedded PGlite', async () => storesOn(await testEmbeddedDatabase(migrations)));
+if (runsEverything)
+  directoryStoreContract('embedded PGlite', async () => storesOn(await testEmbeddedDatabase(migrations)));

@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { eventually, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { eventually, testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { issuer, mailWorld } from '../testing/mail-world.ts';
 import { call } from '../testing/start-directory.ts';
@@ -8,7 +8,7 @@ import { migrations } from '@tessera/directory';
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0';
 
 signInContract('postgres', async () => testDatabase(migrations));
-signInContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) signInContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What people are told of sign-ins, on any engine. */
 function signInContract(engine: string, open: () => Promise<Database>): void {

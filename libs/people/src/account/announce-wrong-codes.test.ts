@@ -1,12 +1,12 @@
 import type { Database } from '@tessera/stores';
-import { eventually, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { eventually, testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { issuer, mailWorld } from '../testing/mail-world.ts';
 import { call } from '../testing/start-directory.ts';
 import { migrations } from '@tessera/directory';
 
 wrongCodesContract('postgres', async () => testDatabase(migrations));
-wrongCodesContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) wrongCodesContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What people are told of wrong codes, on any engine. */
 function wrongCodesContract(engine: string, open: () => Promise<Database>): void {

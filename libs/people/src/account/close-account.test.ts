@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mailWorld } from '../testing/mail-world.ts';
 import { call } from '../testing/start-directory.ts';
@@ -8,7 +8,7 @@ import { migrations } from '@tessera/directory';
 const administrator = 'tessera.administrator';
 
 closingContract('postgres', async () => testDatabase(migrations));
-closingContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) closingContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** How people close their accounts, on any engine. */
 function closingContract(engine: string, open: () => Promise<Database>): void {

@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 import { Code, ConnectError } from '@tessera/rpc';
-import { eventually, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { eventually, testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../testing/start-directory.ts';
 import { mailWorld } from '../testing/mail-world.ts';
@@ -14,7 +14,7 @@ const codeOf = async (work: Promise<unknown>) =>
   );
 
 emailContract('postgres', async () => testDatabase(migrations));
-emailContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) emailContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** How people confirm their addresses, on any engine. */
 function emailContract(engine: string, open: () => Promise<Database>): void {

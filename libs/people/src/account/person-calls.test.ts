@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { timestampMs } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { SoftwareAuthenticator, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { SoftwareAuthenticator, testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { URI, type TOTP } from 'otpauth';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startDirectory } from '../testing/start-directory.ts';
@@ -15,7 +15,7 @@ const newCeremony = () => ({
 });
 
 personContract('postgres', async () => testDatabase(migrations));
-personContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) personContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What people see and change of how they sign in, on any engine. */
 function personContract(engine: string, open: () => Promise<Database>): void {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '@tessera/stores';
-import { SoftwareAuthenticator, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { SoftwareAuthenticator, testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '@tessera/directory';
@@ -9,7 +9,7 @@ const issuer = 'https://login.work.example';
 const provider = { issuer, clientId: 'tessera', clientSecret: 'a-secret-that-only-the-provider-knows' };
 
 linkContract('postgres', async () => testDatabase(migrations));
-linkContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) linkContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** The providers that people link to their accounts, on any engine. */
 function linkContract(engine: string, open: () => Promise<Database>): void {

@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 import { Code } from '@tessera/rpc';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { purgeDeleted } from '@tessera/directory/records';
 import { migrations } from '@tessera/directory';
@@ -8,7 +8,7 @@ import { forgetPeople } from '../account/forget-people.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 
 signInContract('postgres', async () => testDatabase(migrations));
-signInContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) signInContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 const issuer = 'https://login.work.example';
 const clientSecret = 'a-secret-that-only-the-provider-knows';

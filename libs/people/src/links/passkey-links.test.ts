@@ -1,12 +1,18 @@
 import type { Database } from '@tessera/stores';
-import { SoftwareAuthenticator, testDatabase, testEmbeddedDatabase, type Deviation } from '@tessera/test-kit';
+import {
+  SoftwareAuthenticator,
+  testDatabase,
+  testEmbeddedDatabase,
+  type Deviation,
+  runsEverything,
+} from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../testing/start-directory.ts';
 import { issuer, mailWorld } from '../testing/mail-world.ts';
 import { migrations } from '@tessera/directory';
 
 passkeyLinksContract('postgres', async () => testDatabase(migrations));
-passkeyLinksContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) passkeyLinksContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What links that make a passkey do, on any engine. */
 function passkeyLinksContract(engine: string, open: () => Promise<Database>): void {

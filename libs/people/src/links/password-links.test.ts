@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '@tessera/directory/records';
 import { call, startDirectory } from '../testing/start-directory.ts';
@@ -22,7 +22,7 @@ const gone = ['NotFound'];
 
 linksContract('postgres', async () => testDatabase(migrations));
 
-linksContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) linksContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What links do, on any engine. */
 function linksContract(engine: string, open: () => Promise<Database>): void {

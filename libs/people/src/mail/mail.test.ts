@@ -6,6 +6,7 @@ import {
   startSmtpReceiver,
   testDatabase,
   testEmbeddedDatabase,
+  runsEverything,
 } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { issuer, mailPace, mailWorld } from '../testing/mail-world.ts';
@@ -20,7 +21,7 @@ const codeOf = async (work: Promise<unknown>) =>
   );
 
 mailContract('postgres', async () => testDatabase(migrations));
-mailContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) mailContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What mail does, on any engine. */
 function mailContract(engine: string, open: () => Promise<Database>): void {

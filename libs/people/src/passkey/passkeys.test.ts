@@ -6,6 +6,7 @@ import {
   testDatabase,
   testEmbeddedDatabase,
   type Deviation,
+  runsEverything,
 } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startDirectory } from '../testing/start-directory.ts';
@@ -25,7 +26,7 @@ type Options = {
 };
 
 passkeysContract('postgres', async () => testDatabase(migrations));
-passkeysContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) passkeysContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What passkeys do, on any engine. */
 function passkeysContract(engine: string, open: () => Promise<Database>): void {

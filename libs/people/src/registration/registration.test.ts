@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
-import { eventually, testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { eventually, testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { issuer, mailWorld } from '../testing/mail-world.ts';
 import { call } from '../testing/start-directory.ts';
@@ -18,7 +18,7 @@ const refusal = async (work: Promise<unknown>) =>
   );
 
 registrationContract('postgres', async () => testDatabase(migrations));
-registrationContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) registrationContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** How people make accounts, on any engine. */
 function registrationContract(engine: string, open: () => Promise<Database>): void {

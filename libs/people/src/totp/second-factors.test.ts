@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { testDatabase, testEmbeddedDatabase } from '@tessera/test-kit';
+import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { URI, type TOTP } from 'otpauth';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { purgeDeleted } from '@tessera/directory/records';
@@ -20,7 +20,7 @@ const refusal = async (work: Promise<unknown>) => {
 };
 
 factorsContract('postgres', async () => testDatabase(migrations));
-factorsContract('pglite', async () => testEmbeddedDatabase(migrations));
+if (runsEverything) factorsContract('pglite', async () => testEmbeddedDatabase(migrations));
 
 /** What second factors do, on any engine. */
 function factorsContract(engine: string, open: () => Promise<Database>): void {
