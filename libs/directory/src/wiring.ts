@@ -71,6 +71,17 @@ export interface DirectoryRoom {
   close(): Promise<void>;
 }
 
+/**
+ * Compares the pepper with that of the database, and records none. Throws `temporarily_unavailable` with a PepperMismatchError as its cause if it
+ * is another one.
+ */
+export async function requirePepper(
+  config: DirectoryConfig,
+  { database, log }: Pick<Runtime, 'database' | 'log'>,
+): Promise<void> {
+  await createPepperCheck(database, pepperOf(config), log).look();
+}
+
 export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeople: OfPeople): DirectoryRoom {
   const { database, log, random, clock } = runtime;
   const { sendsMail, announce, requireMail, forgetPeople } = ofPeople;

@@ -14,7 +14,8 @@ import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
 import { migrations as authorizeMigrations } from '@tessera/authorize';
-import { migrations as directoryMigrations } from '@tessera/directory';
+import { directoryConfig, migrations as directoryMigrations, requirePepper } from '@tessera/directory';
+import { OAuthError } from '@tessera/oauth';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { migrations as tokenMigrations } from '@tessera/token';
@@ -23,7 +24,14 @@ import { readContexts } from '../../contexts/context-file.ts';
 import { proveAdministration } from '../../at-hand/prove-administration.ts';
 import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
+import {
+  orExplain,
+  patiently,
+  reasonOf,
+  silentLog,
+  terminalLog,
+  withDatabase,
+} from '../schemas/with-database.ts';
 import { settings, type Environment } from '../../settings.ts';
 import { configureCounting } from './count-in-database.ts';
 
@@ -47,6 +55,8 @@ interface OperatedService {
   configured(environment: Environment): (runtime: Runtime) => BuiltService;
   /** Whether it must be ready before the first request. */
   readonly readyFirst: boolean;
+  /** Why it is unavailable, if waiting does not help: rejects with an error that says so. */
+  diagnose?(environment: Environment, runtime: Runtime): Promise<void>;
 }
 
 const services = {
@@ -58,6 +68,8 @@ const services = {
       return (runtime) => buildDirectory(config, {}, runtime);
     },
     readyFirst: false,
+    diagnose: async (environment, runtime) =>
+      requirePepper(settings(directoryConfig, environment), { ...runtime, log: silentLog }),
   },
   keys: {
     peer: 'TESSERA_PEER_KEYS',
@@ -178,7 +190,7 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
 }
 
 async function inDatabase<T>(
-  { migrations, configured, readyFirst }: OperatedService,
+  { migrations, configured, readyFirst, diagnose }: OperatedService,
   terminal: Terminal,
   work: ServiceWork<T>,
 ): Promise<T> {
@@ -199,11 +211,20 @@ async function inDatabase<T>(
     try {
       if (readyFirst) await requireReady(built, work.name, log);
       const clientOf: ClientOf = (service) => local(service, built, 'operator', log);
-      return await patiently(async () => attempt(work, clientOf), work.name, log);
+      const attempted = async (): Promise<T> =>
+        attempt(work, clientOf).catch(async (error: unknown) => {
+          if (isUnavailable(error)) await diagnose?.(terminal.environment, runtime);
+          throw error;
+        });
+      return await patiently(attempted, work.name, log);
     } finally {
       await built.close();
     }
   });
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof OAuthError && error.code === 'temporarily_unavailable';
 }
 
 async function requireReady(built: BuiltService, what: string, log: Logger): Promise<void> {

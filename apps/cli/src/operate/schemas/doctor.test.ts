@@ -1,7 +1,9 @@
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { migrations as directoryMigrations } from '@tessera/directory';
 import { openDatabase } from '@tessera/stores';
 import { newDatabaseUrl, testRuntime } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
+import { file, pepper, tessera } from '../../testing/run-command.ts';
 import { settings } from '../../settings.ts';
 import { examine } from './doctor.ts';
 
@@ -38,6 +40,37 @@ it.each(['keys', 'standalone'])(
     expect(await examined(process, environment)).toContain(
       'BAD   TESSERA_KEYS_KEK: The signing key was wrapped under another key-encryption key than TESSERA_KEYS_KEK.\n',
     );
+  },
+);
+
+const state = `tenants:
+  - id: acme
+    name: Acme
+    applications:
+      - { clientId: robot, name: Robot, type: confidential, grantTypes: [client_credentials], secrets: [{ value: ${'s'.repeat(32)} }] }
+`;
+
+it.each(['directory', 'standalone'])(
+  'reports a pepper that is not that of the stored client secrets, and records none (%s)',
+  async (process) => {
+    const url = await newDatabaseUrl(directoryMigrations);
+    const environment = {
+      DATABASE_URL: url,
+      TESSERA_DIRECTORY_PEPPER: Buffer.alloc(32, 9).toString('base64'),
+    };
+    expect(await examined(process, environment)).toContain('good  TESSERA_DIRECTORY_PEPPER\n');
+    const applied = { DATABASE_URL: url, TESSERA_DIRECTORY_PEPPER: pepper };
+    expect((await tessera(`apply -f ${file(state)}`, applied)).code).toBe(0);
+    expect(await examined(process, environment)).toContain(
+      'BAD   TESSERA_DIRECTORY_PEPPER: TESSERA_DIRECTORY_PEPPER is not the pepper of the client secrets in this database: ' +
+        'no client could authenticate. Start with the former one; to replace it, see "Rotate" in docs/operations.md\n',
+    );
+    expect(await tessera(`apply -f ${file(state)}`, environment)).toEqual({
+      code: 1,
+      said: expect.stringMatching(
+        /Applying .*cannot be done\. TESSERA_DIRECTORY_PEPPER is not the pepper [^]*docs\/operations\.md\.\n$/,
+      ) as string,
+    });
   },
 );
 

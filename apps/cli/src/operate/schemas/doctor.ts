@@ -1,3 +1,4 @@
+import { directoryConfig, requirePepper } from '@tessera/directory';
 import { systemClock, systemRandom, type Secret } from '@tessera/kit';
 import { keysConfig, requireKeyEncryptionKey } from '@tessera/keys';
 import { findRefusedHashes } from '@tessera/people';
@@ -20,7 +21,7 @@ import {
   type ProcessConfig,
 } from '@tessera/process';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import { orExplain, reasonOf, terminalLog, withDatabase } from './with-database.ts';
+import { orExplain, reasonOf, silentLog, terminalLog, withDatabase } from './with-database.ts';
 import { configurationProblems, processes, settings } from '../../settings.ts';
 
 interface Finding {
@@ -86,7 +87,10 @@ async function lookAtDatabase(
       const isThere = await look(`schema ${schema}`, async () => migrate(database, migrations, log, 'wait'));
       if (!isThere) continue;
       const isAllowed = await look(`rights in the schema ${schema}`, async () => tryRights(database, schema));
-      if (isAllowed && schema === 'directory') await lookAtHashes(look, database, terminal);
+      if (isAllowed && schema === 'directory') {
+        await lookAtPepper(look, database, terminal);
+        await lookAtHashes(look, database, terminal);
+      }
       if (isAllowed && schema === 'keys') await lookAtKek(look, database, terminal);
     }
   });
@@ -113,6 +117,13 @@ async function lookAtKek(look: Look, database: Database, terminal: Terminal): Pr
   await look('TESSERA_KEYS_KEK', () => requireKeyEncryptionKey(config, runtime));
 }
 
+/** Whether the stored secrets of clients have this pepper. */
+async function lookAtPepper(look: Look, database: Database, terminal: Terminal): Promise<void> {
+  const config = settingsIfValid(directoryConfig, terminal);
+  if (config === undefined) return;
+  await look('TESSERA_DIRECTORY_PEPPER', () => requirePepper(config, { database, log: silentLog }));
+}
+
 /** Undefined if a process could not start with them. */
 function settingsIfValid<S extends z.ZodObject>(config: S, terminal: Terminal): z.infer<S> | undefined {
   try {
@@ -122,9 +133,6 @@ function settingsIfValid<S extends z.ZodObject>(config: S, terminal: Terminal): 
     throw error;
   }
 }
-
-/** For checks whose result says what they would log. */
-const silentLog = terminalLog({ say: () => undefined });
 
 async function lookAtRedis(
   look: Look,

@@ -1,3 +1,4 @@
+import { PepperMismatchError } from '@tessera/directory';
 import { ConfigError, databaseOptions, processConfig } from '@tessera/process';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
 import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
@@ -11,6 +12,9 @@ export const patienceMs = 120_000;
 export function terminalLog({ say }: Pick<Terminal, 'say'>): Logger {
   return createLogger({ service: 'tessera', level: 'warn', format: 'text' }, { write: say });
 }
+
+/** For checks whose result says what they would log. */
+export const silentLog = terminalLog({ say: () => undefined });
 
 /** Opens the database of `DATABASE_URL` for the duration of `work`. Throws CommandError. */
 export async function withDatabase<T>(
@@ -57,6 +61,8 @@ export async function patiently<T>(work: () => Promise<T>, what: string, log: Lo
 function endAtRemedy(what: string): (error: unknown) => never {
   return (error) => {
     const cause = error instanceof Error ? error.cause : undefined;
+    if (cause instanceof PepperMismatchError)
+      throw new CommandError(`${what} cannot be done. ${cause.message}.`);
     if (lacksRight(error) || lacksRight(cause))
       throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
     const remedy = remedyFor(cause);
