@@ -81,15 +81,12 @@ function checkBackchannelLogout(application: Checked, report: Report): void {
   }
 }
 
-/** CIBA Core §4: an endpoint for clients of ping and push. What is pushed was asked for by a client that proved who it is. */
-function checkDelivery({ type, ciba }: Checked, report: Report): void {
+/** CIBA Core §4: an endpoint for clients that are pinged. */
+function checkDelivery({ ciba }: Checked, report: Report): void {
   const { delivery, notificationEndpoint } = ciba;
   const path = ['ciba', 'notificationEndpoint'];
-  if (delivery === 'poll' && notificationEndpoint !== '') report(path, 'is for ping and push only');
+  if (delivery === 'poll' && notificationEndpoint !== '') report(path, 'is for ping only');
   if (delivery !== 'poll' && notificationEndpoint === '') report(path, 'is required');
-  if (delivery === 'push' && type === 'public') {
-    report(['ciba', 'delivery'], 'push is for confidential applications only');
-  }
 }
 
 /** OIDC Core §5.4. */

@@ -17,6 +17,9 @@ import { claims, claimsSent } from './mapped-claims.ts';
 import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
+/** Compatibility until 0.3: version 0.1 took CIBA push. Another value gets the usual sentence. */
+const pushIsGone = ({ input }: { readonly input?: unknown }): string | undefined =>
+  input === 'push' ? 'push is gone; use ping or poll' : undefined;
 const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
 
 /** The fields of an application, in the order of the reference and of the declared state that is written. */
@@ -129,7 +132,7 @@ export const applicationFields = {
       .strictObject({
         approval: z.enum(['page', 'webhook']).transform((approval): '' | 'page' | 'webhook' => approval),
         url: callbackUri.default(''),
-        delivery: z.enum(['poll', 'ping', 'push']).default('poll'),
+        delivery: z.enum(['poll', 'ping'], { error: pushIsGone }).default('poll'),
         notificationEndpoint: callbackUri.default(''),
       })
       .default({ approval: '', url: '', delivery: 'poll', notificationEndpoint: '' }),
@@ -144,7 +147,7 @@ export const applicationFields = {
     },
     reference:
       '`{approval: page}` or `{approval: webhook, url}`; without it the `ciba` grant is refused when it starts. `delivery?`: `poll` ' +
-      '(default), `ping`, or `push` (confidential only), the last two with `notificationEndpoint`, an https address',
+      '(default), or `ping` with `notificationEndpoint`, an https address',
   }),
   authenticatedStart: field({
     schema: z.enum(['optional', 'required']).default('optional'),

@@ -1,10 +1,13 @@
 import type { Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { deletedApplicationCalls } from './deleted-application-calls.ts';
-import { entryOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
-import { applicationForm, applicationOf, messageOfApplication } from './application-form.ts';
-import { applicationFields } from '../applications/fields.ts';
+import {
+  applicationForm,
+  applicationOf,
+  entryOfApplication,
+  messageOfApplication,
+} from './application-form.ts';
 import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
 
 /** The calls that read and change one application and its secrets. */
@@ -15,7 +18,7 @@ export function applicationCalls(
     {
       kind: 'application',
       form: applicationForm,
-      entryOf: (record) => entryOf(applicationFields, record),
+      entryOf: entryOfApplication,
       messageOf: messageOfApplication,
       desired: applicationOf,
     },

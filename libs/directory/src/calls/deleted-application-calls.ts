@@ -1,10 +1,9 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { applicationOf, messageOfApplication } from './application-form.ts';
-import { applicationFields, type ApplicationRecord } from '../applications/fields.ts';
+import { applicationOf, entryOfApplication, messageOfApplication } from './application-form.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
 import { isBuiltInScope } from '../fields/field-checks.ts';
-import { entryOf } from '../fields/field.ts';
 import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
@@ -36,7 +35,7 @@ export function deletedApplicationCalls({
             const kept = await withoutWhatIsGone(record, around);
             // Parsed again: an earlier version kept fewer fields.
             return {
-              ...(await applicationOf(entryOf(applicationFields, kept), kept, around)),
+              ...(await applicationOf(entryOfApplication(kept), kept, around)),
               owner: record.owner,
             };
           },

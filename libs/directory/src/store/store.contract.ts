@@ -64,7 +64,7 @@ export function testApplication(
     ciba: {
       approval: 'webhook',
       url: 'https://a.example/approve',
-      delivery: 'push',
+      delivery: 'ping',
       notificationEndpoint: 'https://a.example/notifications',
     },
     authenticatedStart: 'required',

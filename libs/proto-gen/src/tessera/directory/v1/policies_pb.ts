@@ -82,14 +82,14 @@ export type CibaPolicy = Message<"tessera.directory.v1.CibaPolicy"> & {
   url: string;
 
   /**
-   * "ping" or "push"; empty or "poll" when the client fetches its tokens by polling alone.
+   * "ping"; empty or "poll" when the client polls alone. Compatibility until 0.3: "push", which version 0.1 stored, is "poll".
    *
    * @generated from field: string delivery = 3;
    */
   delivery: string;
 
   /**
-   * Notification endpoint of a ping or push client; empty otherwise.
+   * Where the client is pinged; empty otherwise.
    *
    * @generated from field: string notification_endpoint = 4;
    */
