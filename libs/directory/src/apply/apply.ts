@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
@@ -10,25 +9,20 @@ import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { othersIn } from '../declared/surroundings.ts';
 import { keepsSecret, type ProviderSecrets } from '../providers/provider-secrets.ts';
 import { readProviders } from '../providers/read.postgres.ts';
-import {
-  jwtAudienceAsClientId,
-  jwtAudiencesOf,
-  sharedAudience,
-  takenElsewhere,
-} from '../resources/checks.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
+import { hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
+import { takenInFile, takenProblems } from './taken-in-file.ts';
 import { weakPasswords } from '../declared/weak-passwords.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
-import { normalizeIdentifier } from '../users/identifiers.ts';
-import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../store/store.ts';
+import type { AdminStore, TakenValue } from '../store/store.ts';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
@@ -68,8 +62,11 @@ interface DeclaredDocument {
 interface Applicable {
   readonly read: ReadState;
   readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
-  /** The declared tenants as they were when the document was checked. */
-  readonly states: ReadonlyMap<string, TenantState | undefined>;
+  /**
+   * In the order of the file, from what its tenants were when it was checked: enough for what must be allowed, as no password decides it,
+   * and comparing passwords takes long.
+   */
+  readonly plans: readonly TenantPlan[];
 }
 
 /** What a plan may do only if its caller says so. */
@@ -86,7 +83,7 @@ interface ApplyContext extends Allowed {
 }
 
 /**
- * Applies the declared tenants in the order of the file, one transaction each. The whole file is checked before the first
+ * Applies the declared tenants, one transaction each, and returns them in the order of the file. The whole file is checked before the first
  * one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners, DeletionsNotAllowedError for deletions
  * that need `allowDelete`, and AdministrationNotAllowedError for powers that need `allowAdministration`.
  */
@@ -96,14 +93,36 @@ export async function applyDeclaredState(
   context: ApplyContext,
 ): Promise<AppliedTenant[]> {
   const applicable = await readApplicable(deps, document);
-  const plans = plansWithoutPasswords(deps, applicable);
-  refuseUnlessAllowed(plans, context);
-  const applied: AppliedTenant[] = [];
-  for (const tenant of applicable.read.state.tenants) {
-    const earlier = applied.map(({ tenantId }) => tenantId);
-    applied.push(await applyTenant(deps, applicable, tenant, { ...context, earlier }));
+  for (const plan of applicable.plans) refuseConflicts(plan, applicable.by.owner);
+  refuseUnlessAllowed(applicable.plans, context);
+  return applyTenants(deps, applicable, context);
+}
+
+/** A tenant that claims what a later one gives up waits for it. */
+async function applyTenants(
+  deps: ApplyDeps,
+  applicable: Applicable,
+  context: ApplyContext,
+): Promise<AppliedTenant[]> {
+  const { read } = applicable;
+  const applied = new Map<string, AppliedTenant>();
+  for (let waiting: readonly DeclaredTenant[] = read.state.tenants; waiting.length > 0;) {
+    const refused: { readonly tenant: DeclaredTenant; readonly taken: readonly TakenValue[] }[] = [];
+    for (const tenant of waiting) {
+      const result = await applyTenant(deps, applicable, tenant, {
+        ...context,
+        earlier: [...applied.keys()],
+      });
+      if (result.kind === 'taken') refused.push({ tenant, taken: result.values });
+      else applied.set(tenant.id, result.applied);
+    }
+    if (refused.length === waiting.length)
+      throw new DeclaredStateError(
+        refused.flatMap(({ tenant, taken }) => takenProblems(read, tenant, taken)),
+      );
+    waiting = refused.map(({ tenant }) => tenant);
   }
-  return applied;
+  return read.state.tenants.flatMap(({ id }) => applied.get(id) ?? []);
 }
 
 /**
@@ -116,7 +135,8 @@ export async function planDeclaredState(
   { signal, deletionsOnly }: { readonly signal: AbortSignal; readonly deletionsOnly: boolean },
 ): Promise<TenantPlan[]> {
   const applicable = await readApplicable(deps, document);
-  if (deletionsOnly) return plansWithoutPasswords(deps, applicable);
+  for (const plan of applicable.plans) refuseConflicts(plan, applicable.by.owner);
+  if (deletionsOnly) return [...applicable.plans];
   const plans: TenantPlan[] = [];
   for (const tenant of applicable.read.state.tenants) {
     const plan = await untilCurrent(async () => {
@@ -137,17 +157,6 @@ function refuseUnlessAllowed(
   if (!allowAdministration) refuseAdministration(plans, earlier);
 }
 
-/** Enough for what must be allowed: no password decides it, and comparing passwords takes long. Throws OwnerConflictError. */
-function plansWithoutPasswords(deps: ApplyDeps, { read, by, states }: Applicable): TenantPlan[] {
-  const options = { ...deps, ...by, passwordHashes: new Map<string, string>(), clientSecrets: new Map() };
-  return read.state.tenants.map((tenant) => {
-    const current = states.get(tenant.id);
-    const plan = planTenant(current, desiredState(tenant, current, options));
-    refuseConflicts(plan, by.owner);
-    return plan;
-  });
-}
-
 /** Throws DeclaredStateError with every error, including weak passwords and values that other tenants have. */
 async function readApplicable(
   deps: ApplyDeps,
@@ -158,7 +167,18 @@ async function readApplicable(
   const states = new Map<string, TenantState | undefined>();
   for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
   const read = parsed.checked((tenant) => othersIn(states.get(tenant.id), tenant, owner));
-  const applicable = { read, by: { owner, takeOver }, states };
+  const by = { owner, takeOver };
+  const withoutPasswords = {
+    ...deps,
+    ...by,
+    passwordHashes: new Map<string, string>(),
+    clientSecrets: new Map(),
+  };
+  const plans = read.state.tenants.map((tenant) => {
+    const current = states.get(tenant.id);
+    return planTenant(current, desiredState(tenant, current, withoutPasswords));
+  });
+  const takenHere = takenInFile(plans);
   const problems = weakPasswords(read, deps.passwordMinLength);
   for (const [index, tenant] of read.state.tenants.entries()) {
     if (tenant.issuer !== '' && tenant.issuer === deps.sharedIssuer) {
@@ -167,11 +187,12 @@ async function readApplicable(
     if (tenant.name === undefined && states.get(tenant.id) === undefined)
       problems.push(unknownTenant(read, index));
     problems.push(...missingSecrets(read, index, states.get(tenant.id)));
-    const taken = await deps.store.takenValues(tenant.id, uniqueValues(applicable, tenant));
-    problems.push(...takenProblems(read, tenant, taken));
+    const plan = plans[index];
+    const taken = plan === undefined ? [] : await deps.store.takenValues(plan, parsed.tenantIds);
+    problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
-  return applicable;
+  return { read, by, plans };
 }
 
 /** No secret is sent to an issuer for which it was not declared. */
@@ -200,23 +221,23 @@ async function applyTenant(
   applicable: Applicable,
   tenant: DeclaredTenant,
   { base, signal, earlier, ...allowed }: ApplyContext & { readonly earlier: readonly string[] },
-): Promise<AppliedTenant> {
-  const { read } = applicable;
+): Promise<
+  | { readonly kind: 'applied'; readonly applied: AppliedTenant }
+  | { readonly kind: 'taken'; readonly values: readonly TakenValue[] }
+> {
   return untilCurrent(async () => {
     const planned = await prepare(deps, applicable, tenant, signal);
-    const result = await deps.store.changeTenant(tenant.id, uniqueValues(applicable, tenant), (current) => {
+    const result = await deps.store.changeTenant(tenant.id, (current) => {
       const plan = planned(current);
       // Again: others may have changed the tenant since the whole file was looked at.
       if (plan !== undefined) refuseUnlessAllowed([plan], allowed, earlier);
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });
-    if (result.kind === 'taken') {
-      throw new DeclaredStateError(takenProblems(read, tenant, result.values));
-    }
+    if (result.kind === 'taken') return result;
     if (result.kind === 'stale') return undefined;
     deps.onChange();
     const newPeople = await namesakesOf(deps.database, result.plan);
-    return { tenantId: tenant.id, newPeople, ...countPlan(result.plan) };
+    return { kind: 'applied', applied: { tenantId: tenant.id, newPeople, ...countPlan(result.plan) } };
   });
 }
 
@@ -253,73 +274,5 @@ async function prepare(
     );
     refuseConflicts(plan, by.owner);
     return plan;
-  };
-}
-
-/** PHC strings by normalized user name: declared ones, and those of declared passwords. */
-async function hashesOf(
-  passwords: Passwords,
-  tenant: DeclaredTenant,
-  stored: ReadonlyMap<string, StoredPassword>,
-  signal: AbortSignal,
-): Promise<Map<string, string>> {
-  const hashes = new Map<string, string>();
-  await Promise.all(
-    tenant.users.map(async ({ username, password, passwordHash }) => {
-      const key = normalizeIdentifier(username);
-      if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
-      if (password === undefined) return;
-      hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, signal));
-    }),
-  );
-  return hashes;
-}
-
-/** The stored hash if it replaced the declared one, which had other parameters. */
-function presentHash(declared: string, stored: StoredPassword | undefined): string {
-  if (stored?.imported === undefined) return declared;
-  return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
-}
-
-/** Whether the stored hashes are still those that the declared passwords were compared with. */
-function isPreparedFor(
-  tenant: DeclaredTenant,
-  stored: ReadonlyMap<string, StoredPassword>,
-  current: TenantState | undefined,
-): boolean {
-  const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
-  return tenant.users.every(({ username, password, passwordHash }) => {
-    const key = normalizeIdentifier(username);
-    const isUndeclared = password === undefined && passwordHash === undefined;
-    return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
-  });
-}
-
-/** A client ID or an issuer identifies its tenant; tokens of one issuer are told apart by their audience. */
-function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly TakenValue[]): Problem[] {
-  const path = ['tenants', read.state.tenants.indexOf(tenant)];
-  return taken.map(({ kind, value }) => {
-    if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
-    if (kind === 'audience' || kind === 'jwtAudience') {
-      const index = tenant.resources.findIndex(({ audience }) => audience === value);
-      const message = kind === 'audience' ? sharedAudience : jwtAudienceAsClientId;
-      return read.problem([...path, 'resources', index, 'audience'], message);
-    }
-    const index = tenant.applications.findIndex(({ clientId }) => clientId === value);
-    const message = kind === 'clientId' ? takenElsewhere : jwtAudienceAsClientId;
-    return read.problem([...path, 'applications', index, 'clientId'], message);
-  });
-}
-
-function uniqueValues({ read, by, states }: Applicable, tenant: DeclaredTenant): UniqueValues {
-  const { applications, resources, name } = tenant;
-  const issuer = name === undefined ? (states.get(tenant.id)?.tenant.issuer ?? '') : tenant.issuer;
-  return {
-    owner: by.owner,
-    clientIds: applications.map(({ clientId }) => clientId),
-    issuer,
-    audiences: issuer === '' ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
-    jwtAudiences: jwtAudiencesOf(tenant),
-    replacedTenants: read.state.tenants.map(({ id }) => id),
   };
 }

@@ -13,7 +13,7 @@ import type { TenantState } from '../plans/tenant-state.ts';
 import { testApplication, testTenant, testUser } from '../store/store.contract.ts';
 import type { UserRecord } from '../users/fields.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
-import type { AdminStore, UniqueValues } from '../store/store.ts';
+import type { AdminStore } from '../store/store.ts';
 import type { DeletedPage } from './deleted-record.ts';
 import { deletedNames, listDeleted, purgeDeleted } from './deleted-records.postgres.ts';
 
@@ -48,23 +48,11 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
       });
     });
 
-    const make = (desired: TenantState, values: Partial<UniqueValues> = {}) =>
-      admin.changeTenant(
-        desired.tenant.tenantId,
-        {
-          clientIds: desired.applications.map(({ clientId }) => clientId),
-          issuer: '',
-          audiences: [],
-          jwtAudiences: [],
-          replacedTenants: [],
-          owner: 'file',
-          ...values,
-        },
-        (current) => {
-          const plan = planTenant(current, desired);
-          return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
-        },
-      );
+    const make = (desired: TenantState) =>
+      admin.changeTenant(desired.tenant.tenantId, (current) => {
+        const plan = planTenant(current, desired);
+        return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
+      });
     const people = { resources: [], applications: [] };
     const restore = (tenantId: string, id = 'usr_ada', kind: 'user' | 'application' = 'user') =>
       records.restore(

@@ -1,25 +1,13 @@
 import { type Database, type Queryable } from '@tessera/stores';
+import { claimedValues } from '../plans/claimed-values.ts';
 import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
-import {
-  againIfTakenMeanwhile,
-  carryOut,
-  claimsValues,
-  TakenMeanwhile,
-  type PlanRuntime,
-} from './carry-out.postgres.ts';
+import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
 import { personValidFrom, tenantValidFrom } from '../ground/valid-from.ts';
 import { excludeVersion01, lockTenant } from '../ground/locks.postgres.ts';
-import type {
-  AdminStore,
-  Decide,
-  PasswordRenewal,
-  StatusTarget,
-  TenantChangeResult,
-  UniqueValues,
-} from './store.ts';
+import type { AdminStore, Decide, PasswordRenewal, StatusTarget, TenantChangeResult } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
 /** Writes of the durable records in Postgres or PGlite. */
@@ -45,7 +33,8 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
 
     replacePasswordHash: (renewal) => replacePasswordHash(database, runtime, renewal),
 
-    takenValues: (tenantId, values) => takenValues(database, tenantId, values),
+    takenValues: (plan, besides) =>
+      takenValues(database, plan.desired.tenant.tenantId, claimedValues(plan), besides),
 
     async tenantIds() {
       const { rows } = await database.query<{ tenant_id: string }>({
@@ -61,9 +50,9 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
         return readTenantState(tx, tenantId);
       }),
 
-    changeTenant: (tenantId, values, decide) =>
+    changeTenant: (tenantId, decide) =>
       againIfTakenMeanwhile(() =>
-        database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, values, decide)),
+        database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, decide)),
       ),
 
     setStatus: (target, event) =>
@@ -109,18 +98,17 @@ async function changeTenant(
   tx: Queryable,
   runtime: PlanRuntime,
   tenantId: string,
-  values: UniqueValues,
   decide: Decide,
 ): Promise<TenantChangeResult> {
   await lockTenant(tx, tenantId, 'alone');
-  const taken = await takenValues(tx, tenantId, values);
-  if (taken.length > 0) return { kind: 'taken', values: taken };
   const decision = decide(await readTenantState(tx, tenantId));
   if (decision === undefined) return { kind: 'stale' };
+  const claimed = claimedValues(decision.plan);
+  const taken = await takenValues(tx, tenantId, claimed);
+  if (taken.length > 0) return { kind: 'taken', values: taken };
   await carryOut(tx, runtime, decision);
   // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
-  const takenSince = claimsValues(decision.plan) ? await takenValues(tx, tenantId, values) : [];
-  if (takenSince.length > 0) throw new TakenMeanwhile();
+  if ((await takenValues(tx, tenantId, claimed)).length > 0) throw new TakenMeanwhile();
   return { kind: 'done', plan: decision.plan };
 }
 

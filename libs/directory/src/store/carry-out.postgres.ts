@@ -66,11 +66,6 @@ export async function carryOut(
   await appendChanges(tx, changes);
 }
 
-/** Whether a plan declares something that must differ from other tenants. */
-export function claimsValues({ tenant, resources, applications }: TenantPlan): boolean {
-  return tenant !== 'unchanged' || putOf(resources).length > 0 || applications.created.length > 0;
-}
-
 /**
  * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after what they
  * refer to; a unique value is freed before it is used again.

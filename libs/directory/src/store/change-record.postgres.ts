@@ -1,19 +1,12 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { putOf, type TenantPlan } from '../plans/plan.ts';
-import { jwtAudiencesOf } from '../resources/checks.ts';
-import type { ResourceRecord } from '../resources/fields.ts';
+import { claimedValues } from '../plans/claimed-values.ts';
+import type { TenantPlan } from '../plans/plan.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
-import {
-  againIfTakenMeanwhile,
-  carryOut,
-  claimsValues,
-  TakenMeanwhile,
-  type PlanRuntime,
-} from './carry-out.postgres.ts';
+import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
 import { lockTenant } from '../ground/locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
-import type { ClaimedRecord, KeptClaim, RecordTransaction, UniqueValues } from './store.ts';
+import type { ClaimedRecord, KeptClaim, RecordTransaction } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
 /** How long what a create created is kept. */
@@ -46,11 +39,9 @@ async function openRecords(
   tenantId: string,
 ): Promise<RecordTransaction> {
   const tenant = await findTenant(tx, tenantId);
-  // A tenant with another issuer brings all of its audiences there.
   const taken = async (plan: TenantPlan) => {
-    if (!claimsValues(plan)) return [];
-    const resources = plan.tenant === 'unchanged' ? putOf(plan.resources) : await readResources(tx, tenantId);
-    return takenValues(tx, tenantId, valuesOf(plan, resources));
+    const withResources = plan.tenant === 'unchanged' ? plan : await besideResources(tx, plan);
+    return takenValues(tx, tenantId, claimedValues(withResources));
   };
   return {
     tx,
@@ -67,18 +58,13 @@ async function openRecords(
   };
 }
 
-function valuesOf(
-  { applications, desired, tenant }: TenantPlan,
-  put: readonly ResourceRecord[],
-): UniqueValues {
-  return {
-    clientIds: applications.created.map(({ clientId }) => clientId),
-    issuer: tenant === 'unchanged' ? '' : desired.tenant.issuer,
-    audiences: desired.tenant.issuer === '' ? put.map(({ audience, shared }) => ({ audience, shared })) : [],
-    jwtAudiences: jwtAudiencesOf({ resources: put }),
-    replacedTenants: [],
-    owner: '',
-  };
+/** The plan for a tenant alone, with the APIs that it has: with another issuer it claims their audiences. */
+async function besideResources(
+  tx: Queryable,
+  { current, desired }: TenantPlan,
+): Promise<Pick<TenantPlan, 'current' | 'desired'>> {
+  const resources = await readResources(tx, desired.tenant.tenantId);
+  return { current: current && { ...current, resources }, desired: { ...desired, resources } };
 }
 
 /** A second create with the same identifier waits here for the commit of the first. */

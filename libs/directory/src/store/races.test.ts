@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, planTenant } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { createChangeStore } from '../feed/change-store.postgres.ts';
-import { jwtAudiencesOf } from '../resources/checks.ts';
 import { migrations } from '../wiring.ts';
 import { createAdminStore } from './admin-store.postgres.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
@@ -24,16 +23,7 @@ beforeAll(async () => {
 });
 
 function apply(desired: TenantState): Promise<TenantChangeResult> {
-  const { tenant, applications, resources } = desired;
-  const values = {
-    clientIds: applications.map(({ clientId }) => clientId),
-    issuer: tenant.issuer,
-    audiences: resources.map(({ audience, shared }) => ({ audience, shared })),
-    jwtAudiences: jwtAudiencesOf(desired),
-    replacedTenants: [],
-    owner: 'file',
-  };
-  return admin.changeTenant(tenant.tenantId, values, (current) => {
+  return admin.changeTenant(desired.tenant.tenantId, (current) => {
     const plan = planTenant(current, desired);
     return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
   });

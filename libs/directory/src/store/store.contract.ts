@@ -3,14 +3,13 @@ import type { AuditEvent } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, countPlan, planTenant } from '../plans/plan.ts';
-import { jwtAudiencesOf } from '../resources/checks.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import { noLooks } from '../tenants/looks.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
-import type { AdminStore, DirectoryStore, UniqueValues } from './store.ts';
+import type { AdminStore, DirectoryStore } from './store.ts';
 import type { ChangeStore } from '../feed/change-store.ts';
 
 export interface Stores {
@@ -118,7 +117,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
         audience: 'https://api.example',
         owner: 'file',
         name: 'API',
-        shared: false,
+        shared: true,
         scopes: [
           { name: 'read', description: 'See' },
           { name: 'write', description: '' },
@@ -156,17 +155,9 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       stores = await open();
     });
 
-    async function make(desired: TenantState, declaredAudiences: UniqueValues['audiences'] = []) {
+    async function make(desired: TenantState) {
       const { tenantId } = desired.tenant;
-      const values = {
-        clientIds: desired.applications.map(({ clientId }) => clientId),
-        issuer: desired.tenant.issuer,
-        audiences: declaredAudiences,
-        jwtAudiences: jwtAudiencesOf(desired),
-        replacedTenants: [],
-        owner: 'file',
-      };
-      return stores.admin.changeTenant(tenantId, values, (current) => {
+      return stores.admin.changeTenant(tenantId, (current) => {
         const plan = planTenant(current, desired);
         return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
       });
@@ -473,7 +464,6 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             resources: [{ audience, name: 'API', shared, scopes: [], ...defaults }],
             applications: [],
           }),
-          [{ audience, shared }],
         );
       const taken = { kind: 'taken', values: [{ kind: 'audience', value: audience }] };
       await declaring(one, false);

@@ -47,20 +47,6 @@ export type TenantChangeResult =
   /** Other tenants have some of its unique values; nothing was written. */
   | { readonly kind: 'taken'; readonly values: readonly TakenValue[] };
 
-/** What a tenant declares that other tenants must not have. */
-export interface UniqueValues {
-  readonly clientIds: readonly string[];
-  /** Empty for a tenant at the shared issuer. */
-  readonly issuer: string;
-  /** Audiences of a tenant at the shared issuer. Two tenants may have one if both say that it is shared. */
-  readonly audiences: readonly { readonly audience: string; readonly shared: boolean }[];
-  /** Audiences whose access tokens have the `typ` of ID tokens; none may be the client id of another tenant. */
-  readonly jwtAudiences: readonly string[];
-  /** Tenants in which records of `owner` do not count, because the same file replaces them. */
-  readonly replacedTenants: readonly string[];
-  readonly owner: string;
-}
-
 /** A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the reverse. */
 export interface TakenValue {
   readonly kind: 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'jwtAudience';
@@ -155,13 +141,16 @@ export interface AdminStore {
   passwordHashes(tenantId: string): Promise<ReadonlyMap<string, StoredPassword>>;
   /** Puts another hash of the same password in the place of `from`, if that is still there. It ends nothing. */
   replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
-  /** Which of the values another tenant has. */
-  takenValues(tenantId: string, values: UniqueValues): Promise<readonly TakenValue[]>;
+  /**
+   * What a plan claims and another tenant has.
+   * @param besides tenants whose APIs and applications do not count, as the same file plans them
+   */
+  takenValues(plan: TenantPlan, besides: readonly string[]): Promise<readonly TakenValue[]>;
   /** In their order. */
   tenantIds(): Promise<readonly string[]>;
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
   tenantState(tenantId: string): Promise<TenantState | undefined>;
-  changeTenant(tenantId: string, values: UniqueValues, decide: Decide): Promise<TenantChangeResult>;
+  changeTenant(tenantId: string, decide: Decide): Promise<TenantChangeResult>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**

@@ -1,13 +1,20 @@
 import type { Queryable } from '@tessera/stores';
 import { isKept } from '../deleted/deleted-records.postgres.ts';
-import type { TakenValue, UniqueValues } from './store.ts';
+import { claimsNothing, type ClaimedValues } from '../plans/claimed-values.ts';
+import type { TakenValue } from './store.ts';
 
-/** Which of the values other tenants have. */
+/**
+ * Which of the values other tenants have.
+ * @param besides tenants whose APIs and applications do not count
+ */
 export async function takenValues(
   queryable: Queryable,
   tenantId: string,
-  { clientIds, issuer, audiences, jwtAudiences, replacedTenants, owner }: UniqueValues,
+  claimed: ClaimedValues,
+  besides: readonly string[] = [],
 ): Promise<TakenValue[]> {
+  if (claimsNothing(claimed)) return [];
+  const { clientIds, issuer, audiences, jwtAudiences } = claimed;
   const { rows } = await queryable.query<TakenValue>({
     name: 'directory.taken_values',
     text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
@@ -22,25 +29,23 @@ export async function takenValues(
            SELECT DISTINCT 'audience', r.audience
              FROM directory.api_resource r
              JOIN directory.tenant t ON t.tenant_id = r.tenant_id
-            WHERE r.audience = ANY($4::text[]) AND NOT (r.shared AND r.audience = ANY($8::text[]))
-              AND t.issuer = '' AND t.tenant_id <> $1 AND (t.tenant_id <> ALL($5::text[]) OR r.owner <> $7)
+            WHERE r.audience = ANY($4::text[]) AND NOT (r.shared AND r.audience = ANY($7::text[]))
+              AND t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
             UNION ALL
            SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
             WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
-              AND tenant_id <> $1 AND (tenant_id <> ALL($5::text[]) OR owner <> $7)
+              AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
             UNION ALL
            SELECT 'jwtAudience', client_id FROM directory.application
-            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1
-              AND (tenant_id <> ALL($5::text[]) OR owner <> $7)
+            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
             ORDER BY kind, value`,
     values: [
       tenantId,
       clientIds,
       issuer,
       audiences.map(({ audience }) => audience),
-      replacedTenants,
+      besides,
       jwtAudiences,
-      owner,
       audiences.filter(({ shared }) => shared).map(({ audience }) => audience),
     ],
   });

@@ -1,0 +1,145 @@
+import { Code } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { testDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call, startRecords } from '../testing/start-records.ts';
+import { migrations } from '../wiring.ts';
+
+let database: Database;
+let count = 0;
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+
+interface Declared {
+  readonly id: string;
+  readonly name?: string;
+  readonly issuer?: string;
+  readonly resources?: readonly object[];
+}
+
+const pay = (audience: string, more: object = {}) => ({
+  audience,
+  name: 'Pay',
+  scopes: ['pay.all'],
+  ...more,
+});
+
+/** Two tenants of their own, and an audience. */
+function world() {
+  const { admin, api } = startRecords(database);
+  const number = (count += 1);
+  const [one, other] = [`claims${number}-one`, `claims${number}-other`];
+  const apply = async (tenants: readonly Declared[], more: object = {}) =>
+    admin.apply(
+      { document: JSON.stringify({ tenants }), fileName: 'state.yaml', allowDelete: true, ...more },
+      call(),
+    );
+  const audiencesOf = async (tenantId: string) =>
+    (await api.resources.list({ tenantId }, call())).resources.map(({ audience }) => audience);
+  return { apply, api, one, other, audiencesOf, audience: `https://pay${number}.example` };
+}
+
+const refused = (message: string) => ({
+  code: Code.InvalidArgument,
+  rawMessage: expect.stringContaining(message) as string,
+});
+
+describe('an audience of another tenant at the shared issuer', () => {
+  it('does not come there with a tenant whose file drops its issuer, though the API declared it', async () => {
+    const { apply, api, one, other, audience, audiencesOf } = world();
+    await apply([{ id: one, name: 'Victim', resources: [pay(audience)] }]);
+    await apply([{ id: other, name: 'D', issuer: `https://${other}.example` }]);
+    const theirs = { audience, name: 'Mine', scopes: [{ name: 'pay.all' }] };
+    await api.resources.create({ tenantId: other, resource: theirs }, call());
+    await expect(apply([{ id: other, name: 'D' }])).rejects.toMatchObject(
+      refused(`tenants[0].issuer: the audience ${audience} of the tenant is declared by another tenant`),
+    );
+    const tenant = await api.tenants.get({ tenantId: other }, call());
+    expect(tenant.issuer).toBe(`https://${other}.example`);
+    await api.resources.delete({ tenantId: other, audience }, call());
+    await apply([{ id: other, name: 'D' }]);
+    expect(await audiencesOf(other)).toEqual([]);
+  });
+
+  it('does not come there with a file of another owner that takes the tenant over', async () => {
+    const { apply, one, other, audience } = world();
+    await apply([{ id: one, name: 'Victim', resources: [pay(audience)] }]);
+    await apply([{ id: other, name: 'D', issuer: `https://${other}.example`, resources: [pay(audience)] }], {
+      owner: 'first',
+    });
+    await expect(
+      apply([{ id: other, name: 'D' }], { owner: 'second', takeOver: true }),
+    ).rejects.toMatchObject(refused('tenants[0].issuer: the audience'));
+  });
+
+  it('does not come there by two entries of a file that only refer to their tenants', async () => {
+    const { apply, api, one, other, audience, audiencesOf } = world();
+    for (const id of [one, other]) await api.tenants.create({ tenantId: id, tenant: { name: id } }, call());
+    const file = [one, other].map((id) => ({ id, resources: [pay(audience)] }));
+    await expect(apply(file)).rejects.toMatchObject(
+      refused('tenants[1].resources[0].audience: is declared by another tenant of the same issuer'),
+    );
+    expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[], []]);
+    const named = { id: other, name: other, resources: [pay(audience)] };
+    await expect(
+      apply([{ id: one, resources: [pay(audience)] }, named], { takeOver: true }),
+    ).rejects.toMatchObject(refused('tenants[1].resources[0].audience'));
+    await apply([one, other].map((id) => ({ id, resources: [pay(audience, { shared: true })] })));
+    expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[audience], [audience]]);
+  });
+
+  it('is had by a tenant that refers to its own issuer', async () => {
+    const { apply, api, one, other, audience, audiencesOf } = world();
+    const issuer = `https://${other}.example`;
+    await api.tenants.create({ tenantId: one, tenant: { name: one } }, call());
+    await api.tenants.create({ tenantId: other, tenant: { name: other, issuer } }, call());
+    await apply([one, other].map((id) => ({ id, resources: [pay(audience)] })));
+    expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[audience], [audience]]);
+  });
+
+  it('moves within one file, whatever the order of its tenants, but two do not change places', async () => {
+    const { apply, one, other, audience, audiencesOf } = world();
+    const [first, second] = [`${audience}/first`, `${audience}/second`];
+    const declaring = (ofOne: readonly object[], ofOther: readonly object[]) => [
+      { id: one, name: one, resources: ofOne },
+      { id: other, name: other, resources: ofOther },
+    ];
+    await apply(declaring([], [pay(first)]));
+    const { tenants } = await apply(declaring([pay(first)], []));
+    expect(tenants.map(({ tenantId }) => tenantId)).toEqual([one, other]);
+    expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[first], []]);
+    await apply(declaring([], [pay(first)]));
+    expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[], [first]]);
+    await apply(declaring([pay(second)], [pay(first)]));
+    await expect(apply(declaring([pay(first)], [pay(second)]))).rejects.toMatchObject(
+      refused('is declared by another tenant of the same issuer'),
+    );
+    expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[second], [first]]);
+  });
+
+  it('stays where it is from before, and keeps nothing else from being changed', async () => {
+    const { apply, api, one, other, audience, audiencesOf } = world();
+    const issuer = `https://${other}.example`;
+    await apply([{ id: one, name: one, resources: [pay(audience)] }]);
+    await apply([{ id: other, name: other, issuer, resources: [pay(audience)] }], { owner: 'team' });
+    await database.query({
+      name: 'test.bring_back',
+      text: `UPDATE directory.tenant SET issuer = '' WHERE tenant_id = $1`,
+      values: [other],
+    });
+    const file = [{ id: other, name: 'Other', resources: [pay(audience, { name: 'Till' })] }];
+    await apply(file, { owner: 'team' });
+    expect(await audiencesOf(other)).toEqual([audience]);
+    await api.tenants.update({ tenantId: other, tenant: { name: 'Others' }, takeOver: true }, call());
+    const shares = { audience, shared: true };
+    await api.resources.update({ tenantId: other, resource: shares, takeOver: true }, call());
+    // Back again it would be claimed anew.
+    await expect(
+      api.resources.update(
+        { tenantId: other, resource: { audience, shared: false }, updateMask: { paths: ['shared'] } },
+        call(),
+      ),
+    ).rejects.toMatchObject({ code: Code.AlreadyExists });
+  });
+});

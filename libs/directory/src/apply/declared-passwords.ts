@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { DeclaredTenant } from '../declared/schema.ts';
+import type { Passwords } from '../ground/passwords.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
+import type { StoredPassword } from '../store/store.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+
+/** PHC strings by normalized user name: declared ones, and those of declared passwords. */
+export async function hashesOf(
+  passwords: Passwords,
+  tenant: DeclaredTenant,
+  stored: ReadonlyMap<string, StoredPassword>,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>();
+  await Promise.all(
+    tenant.users.map(async ({ username, password, passwordHash }) => {
+      const key = normalizeIdentifier(username);
+      if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
+      if (password === undefined) return;
+      hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, signal));
+    }),
+  );
+  return hashes;
+}
+
+/** The stored hash if it replaced the declared one, which had other parameters. */
+function presentHash(declared: string, stored: StoredPassword | undefined): string {
+  if (stored?.imported === undefined) return declared;
+  return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
+}
+
+/** Whether the stored hashes are still those that the declared passwords were compared with. */
+export function isPreparedFor(
+  tenant: DeclaredTenant,
+  stored: ReadonlyMap<string, StoredPassword>,
+  current: TenantState | undefined,
+): boolean {
+  const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
+  return tenant.users.every(({ username, password, passwordHash }) => {
+    const key = normalizeIdentifier(username);
+    const isUndeclared = password === undefined && passwordHash === undefined;
+    return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
+  });
+}

@@ -1,0 +1,69 @@
+import type { Problem } from '../declared/positions.ts';
+import type { ReadState } from '../declared/read.ts';
+import type { DeclaredTenant } from '../declared/schema.ts';
+import { claimedValues, heldValues, type ClaimedValues } from '../plans/claimed-values.ts';
+import type { TenantPlan } from '../plans/plan.ts';
+import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
+import type { TakenValue } from '../store/store.ts';
+
+/** What each plan of a file claims and another one of it has, by tenant. If both claim it, the later one takes it. */
+export function takenInFile(plans: readonly TenantPlan[]): TakenValue[][] {
+  const tenants = plans.map((plan) => ({ claimed: claimedValues(plan), held: heldValues(plan.desired) }));
+  return tenants.map(({ claimed }, index) =>
+    tenants.flatMap((other, place) => {
+      if (place === index) return [];
+      // What the later one claims is told there.
+      return place < index ? between(claimed, other.held) : between(claimed, without(other));
+    }),
+  );
+}
+
+/** What a tenant has and does not claim. */
+function without({ claimed, held }: { readonly claimed: ClaimedValues; readonly held: ClaimedValues }) {
+  const audiences = new Set(claimed.audiences.map(({ audience }) => audience));
+  return {
+    clientIds: held.clientIds.filter((clientId) => !claimed.clientIds.includes(clientId)),
+    audiences: held.audiences.filter(({ audience }) => !audiences.has(audience)),
+    jwtAudiences: held.jwtAudiences.filter((audience) => !claimed.jwtAudiences.includes(audience)),
+  };
+}
+
+/** What cannot be of both. Client IDs and issuers are compared with the stored ones alone: those of other tenants are not free before. */
+function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer'>): TakenValue[] {
+  const audiences = claimed.audiences.filter(({ audience, shared }) =>
+    held.audiences.some((other) => other.audience === audience && !(shared && other.shared)),
+  );
+  return [
+    ...audiences.map(({ audience: value }): TakenValue => ({ kind: 'audience', value })),
+    ...claimed.clientIds
+      .filter((clientId) => held.jwtAudiences.includes(clientId))
+      .map((value): TakenValue => ({ kind: 'clientIdAsAudience', value })),
+    ...claimed.jwtAudiences
+      .filter((audience) => held.clientIds.includes(audience))
+      .map((value): TakenValue => ({ kind: 'jwtAudience', value })),
+  ];
+}
+
+/** A client ID or an issuer identifies its tenant; tokens of one issuer are told apart by their audience. */
+export function takenProblems(
+  read: ReadState,
+  tenant: DeclaredTenant,
+  taken: readonly TakenValue[],
+): Problem[] {
+  const path = ['tenants', read.state.tenants.indexOf(tenant)];
+  const unique = new Map(taken.map((value) => [`${value.kind} ${value.value}`, value]));
+  return [...unique.values()].map(({ kind, value }) => {
+    if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
+    if (kind === 'audience' || kind === 'jwtAudience') {
+      const index = tenant.resources.findIndex(({ audience }) => audience === value);
+      const message = kind === 'audience' ? sharedAudience : jwtAudienceAsClientId;
+      // Of another owner: it comes to the shared issuer with the tenant.
+      if (index === -1)
+        return read.problem([...path, 'issuer'], `the audience ${value} of the tenant ${message}`);
+      return read.problem([...path, 'resources', index, 'audience'], message);
+    }
+    const index = tenant.applications.findIndex(({ clientId }) => clientId === value);
+    const message = kind === 'clientId' ? takenElsewhere : jwtAudienceAsClientId;
+    return read.problem([...path, 'applications', index, 'clientId'], message);
+  });
+}

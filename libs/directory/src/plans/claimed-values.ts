@@ -1,0 +1,55 @@
+import { jwtAudiencesOf } from '../resources/checks.ts';
+import type { TenantPlan } from './plan.ts';
+import type { TenantState } from './tenant-state.ts';
+
+/** What a tenant gets that other tenants must not have. */
+export interface ClaimedValues {
+  readonly clientIds: readonly string[];
+  /** Empty for a tenant at the shared issuer. */
+  readonly issuer: string;
+  /** Audiences of a tenant at the shared issuer. Two tenants may have one if both say that it is shared. */
+  readonly audiences: readonly ClaimedAudience[];
+  /** Audiences whose access tokens have the `typ` of ID tokens; none may be the client id of another tenant. */
+  readonly jwtAudiences: readonly string[];
+}
+
+export interface ClaimedAudience {
+  readonly audience: string;
+  readonly shared: boolean;
+}
+
+/**
+ * What a plan claims that the tenant did not have before, whoever owns it: a tenant that comes back to the shared issuer brings all of its
+ * audiences there. What it had already is not claimed again, so that records from before a rule keep no other change from being made.
+ */
+export function claimedValues({ current, desired }: Pick<TenantPlan, 'current' | 'desired'>): ClaimedValues {
+  const [before, after] = [current && heldValues(current), heldValues(desired)];
+  const clientIds = new Set(before?.clientIds);
+  const jwtAudiences = new Set(before?.jwtAudiences);
+  const audiences = new Map(before?.audiences.map(({ audience, shared }) => [audience, shared]));
+  const isNew = ({ audience, shared }: ClaimedAudience): boolean => {
+    const wasShared = audiences.get(audience);
+    // To share it claims less than to have it alone.
+    return wasShared === undefined || (wasShared && !shared);
+  };
+  return {
+    clientIds: after.clientIds.filter((clientId) => !clientIds.has(clientId)),
+    issuer: after.issuer === before?.issuer ? '' : after.issuer,
+    audiences: after.audiences.filter(isNew),
+    jwtAudiences: after.jwtAudiences.filter((audience) => !jwtAudiences.has(audience)),
+  };
+}
+
+/** Everything of a tenant that other tenants must not have. */
+export function heldValues({ tenant: { issuer }, applications, resources }: TenantState): ClaimedValues {
+  return {
+    clientIds: applications.map(({ clientId }) => clientId),
+    issuer,
+    audiences: issuer === '' ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
+    jwtAudiences: jwtAudiencesOf({ resources }),
+  };
+}
+
+export function claimsNothing({ clientIds, issuer, audiences, jwtAudiences }: ClaimedValues): boolean {
+  return clientIds.length + audiences.length + jwtAudiences.length === 0 && issuer === '';
+}
