@@ -39,6 +39,7 @@ const storeTests = [
   'libs/keys/src/store.postgres.test.ts',
   'libs/audit/',
   'libs/process/src/clock/clock-skew.test.ts',
+  'apps/cli/src/operate/operate.test.ts',
 ];
 
 /** A statement as it was run: its text, and the values of its parameters as SQL literals. */
