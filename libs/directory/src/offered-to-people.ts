@@ -7,6 +7,7 @@ export { userMessage } from './messages.ts';
 export type { ProviderRecord } from './providers/fields.ts';
 export type { ProviderSecrets } from './providers/provider-secrets.ts';
 export { lockProvider, readProviders } from './providers/read.postgres.ts';
+export { vouchesFor } from './providers/vouches.ts';
 export { planRecord } from './plans/plan-record.ts';
 export { readRoles } from './roles/read.postgres.ts';
 export { createAdminStore } from './store/admin-store.postgres.ts';

@@ -3,7 +3,7 @@
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
- *     addresses, normalize, nearest, url-options, is-decodable   typed       bounded-cache   the least used goes
+ *     addresses, domain-of-email, normalize, nearest, url-options, is-decodable   typed       bounded-cache   the least used goes
  *     repeat ─> follow-stream   a stream that is opened again when it ends or a silence-timer rings
  */
 export { parseAddresses, type Address } from './addresses.ts';
@@ -11,6 +11,7 @@ export { boundedCache, type BoundedCache } from './bounded-cache.ts';
 export { callTimeLeft, inCall, isInCall, type CallTime } from './call-time.ts';
 export { epochSeconds, systemClock, type Clock } from './clock.ts';
 export { opaqueValue, systemRandom, ulid, uuid, ulidTime, type Random } from './ids.ts';
+export { domainOfEmail, withAsciiDomain } from './domain-of-email.ts';
 export { followStream } from './follow-stream.ts';
 export { isDecodable } from './is-decodable.ts';
 export { nearest } from './nearest.ts';

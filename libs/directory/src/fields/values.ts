@@ -1,3 +1,4 @@
+import { domainOfEmail } from '@tessera/kit';
 import { parseDuration } from '@tessera/process';
 import { redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
@@ -23,6 +24,14 @@ export function uri(problemOf: (uri: string) => string | undefined) {
     });
   });
 }
+
+/** A domain of e-mail addresses, in the form in which they are compared. */
+export const emailDomain = z
+  .string()
+  .refine(
+    (domain) => domainOfEmail(`x@${domain}`) === domain,
+    'must be a domain in lower case, such as acme.example, with international labels as xn--bcher-kva.example',
+  );
 
 /** An address that is called: the rules of redirect URIs, http and https only. */
 export const callbackUri = uri((value) =>

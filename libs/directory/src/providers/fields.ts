@@ -2,17 +2,9 @@ import { builtInPrefix, isScopeToken } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type Key, type RecordOf } from '../fields/field.ts';
-import { callbackUri, line } from '../fields/values.ts';
+import { callbackUri, emailDomain, line } from '../fields/values.ts';
 import { attributeName } from '../users/attributes.ts';
 import { presetNames, presets } from './presets.ts';
-
-const domain = z
-  .string()
-  .max(253)
-  .regex(
-    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/,
-    'must be a domain in lower case, such as acme.example',
-  );
 
 const claim = line(128);
 const mappedRole = line(100).refine(
@@ -55,15 +47,16 @@ export const providerFields = {
     reference: 'what is asked for: `openid`, `profile`, `email` by default',
   }),
   domains: field({
-    schema: z.array(domain).max(100).default([]),
+    schema: z.array(emailDomain).max(100).default([]),
     stored: 'text[]',
-    reference: 'domains of e-mail addresses, such as `acme.example`, each of one provider of the tenant',
+    reference:
+      'domains of e-mail addresses, such as `acme.example` or `xn--bcher-kva.example` (for bücher.example), without those below them; each of one provider of the tenant',
   }),
   linking: field({
     schema: z.enum(['never', 'verified-email']).default('never'),
     stored: 'text',
     reference:
-      'whether a first sign-in may be that of a person whom the tenant knows already: `never` (default: they link it at `/account`), or `verified-email`: if both say that the e-mail address is verified, it is of `domains` (without any: of those of no other provider), and the person has no built-in role',
+      'whether a first sign-in may be that of a person whom the tenant knows already: `never` (default: they link it at `/account`), or `verified-email`: if both say that the e-mail address is verified, it is of `domains` (without any: neither of, nor below, those of another provider), and the person has no built-in role',
   }),
   createsAccounts: field({
     schema: z.boolean().default(false),

@@ -213,7 +213,7 @@ describe('a provider in the declared state', () => {
     ['scopes', 'must have openid', { ...okta, scopes: ['email'] }],
     [
       'domains[0]',
-      'must be a domain in lower case, such as acme.example',
+      'must be a domain in lower case, such as acme.example, with international labels as xn--bcher-kva.example',
       { ...okta, domains: ['Acme.example'] },
     ],
     ['clientSecret', 'must be printable ASCII', { ...okta, clientSecret: 'ä' }],

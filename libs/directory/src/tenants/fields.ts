@@ -3,15 +3,9 @@ import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, type RecordOf } from '../fields/field.ts';
 import { statusSent } from '../fields/status.ts';
-import { line } from '../fields/values.ts';
+import { emailDomain, line } from '../fields/values.ts';
 import { tenantIssuerProblem } from './issuer.ts';
 import { looks } from './looks.ts';
-
-/** As `domains` of a provider. */
-const domain = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be a domain such as acme.example, in lower case');
 
 /** The fields of a tenant, without its identifier. */
 export const tenantFields = {
@@ -57,7 +51,7 @@ export const tenantFields = {
       'administrator made and who have no password yet, `domain`: also who has an address of `registrationDomains`, or `open`: everybody',
   }),
   registrationDomains: field({
-    schema: z.array(domain).max(100).default([]),
+    schema: z.array(emailDomain).max(100).default([]),
     stored: 'text[]',
     // Nobody else asks for them.
     sent: () => ({}),

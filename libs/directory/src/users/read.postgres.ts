@@ -3,6 +3,7 @@ import type { FoundUser } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
+import { normalizeIdentifier, storedForms } from './identifiers.ts';
 
 type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
@@ -59,8 +60,9 @@ export async function findUserByIdentifier(
              FROM directory.user_identifier i
              JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
-            WHERE i.tenant_id = $1 AND i.identifier = $2`,
-    values: [tenantId, identifier],
+            WHERE i.tenant_id = $1 AND i.identifier = ANY($2::text[])
+            ORDER BY array_position($2::text[], i.identifier) LIMIT 1`,
+    values: [tenantId, storedForms(identifier)],
   });
   return foundUser(rows);
 }
@@ -137,7 +139,7 @@ export async function takenIdentifiers(
     name: 'directory.taken_identifiers',
     text: `SELECT identifier FROM directory.user_identifier
             WHERE tenant_id = $1 AND identifier = ANY($2::text[]) AND user_id <> $3`,
-    values: [tenantId, identifiers, userId],
+    values: [tenantId, identifiers.flatMap(storedForms), userId],
   });
-  return rows.map(({ identifier }) => identifier);
+  return rows.map(({ identifier }) => normalizeIdentifier(identifier));
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EventBase } from '@tessera/audit';
+import { domainOfEmail, withAsciiDomain } from '@tessera/kit';
 import { adminRoles } from '@tessera/oauth';
 import type { Database } from '@tessera/stores';
 import { insertAuditRows, type AuditRuntime } from '@tessera/directory/ground';
@@ -21,6 +22,7 @@ import {
   type ProviderRecord,
   lockProvider,
   readProviders,
+  vouchesFor,
 } from '@tessera/directory/records';
 import {
   confirmIdentity,
@@ -103,8 +105,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const provider = await lockProvider(around.tx, proof.tenantId, proof.provider);
     if (provider?.issuer !== proof.issuer) return { refusal: 'provider' };
     const all = await readProviders(around.tx, proof.tenantId);
-    const isOwn = proof.emailVerified && vouchesFor(provider, proof.email, all);
-    const email = isOwn ? validEmail(proof.email) : '';
+    const isOwn = proof.emailVerified && vouchesFor(provider, domainOfEmail(proof.email), all);
+    const email = isOwn ? validEmail(withAsciiDomain(proof.email)) : '';
     const holder = email === '' ? undefined : await holderOf(email, around);
     const bound =
       holder === undefined
@@ -181,7 +183,7 @@ async function link(
     // The address may have been somebody else's before.
     !(await hasIdentity(tx, proof, holder.userId)) &&
     (await providersOf(tx, proof.tenantId, holder.userId)).every((name) =>
-      all.some((other) => other.name === name && vouchesFor(other, holder.email, all)),
+      all.some((other) => other.name === name && vouchesFor(other, domainOfEmail(holder.email), all)),
     );
   return mayLink ? holder.userId : { refusal: 'taken' };
 }
@@ -215,13 +217,6 @@ function accountOf(
 
 function validEmail(email: string): string {
   return user.shape.email.safeParse(email).success ? email : '';
-}
-
-/** Whether a provider may say whose an address is: it is of its domains or, if it has none, of no other provider of the tenant. */
-function vouchesFor(provider: ProviderRecord, email: string, all: readonly ProviderRecord[]): boolean {
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
-  if (provider.domains.length > 0) return provider.domains.includes(domain);
-  return !all.some(({ domains }) => domains.includes(domain));
 }
 
 function baseOf({ ipAddress, requestId }: ProviderProof, userId: string): EventBase & { ipAddress: string } {

@@ -1,3 +1,4 @@
+import { domainOfEmail } from '@tessera/kit';
 import { invalidFields } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import {
@@ -237,5 +238,6 @@ function admits(tenant: TenantRecord, email: string): boolean {
 }
 
 function isOfDomains({ registrationDomains }: TenantRecord, email: string): boolean {
-  return registrationDomains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
+  const domain = domainOfEmail(email);
+  return domain !== undefined && registrationDomains.includes(domain);
 }

@@ -134,7 +134,10 @@ describe('signing in with the provider of a company', () => {
     const next = await send(person, page, { provider: '', identifier: ' Ada@Corp.Example ' });
     const { origin, searchParams } = new URL(locationOf(next));
     expect([origin, searchParams.get('login_hint')]).toEqual([corp.issuer, 'Ada@Corp.Example']);
-    for (const identifier of ['ada@elsewhere.example', 'ada', '', '@corp.example'])
+    // Full-width letters: one domain has one form.
+    const wide = await send(person, page, { provider: '', identifier: 'ada@ｃorp.example' });
+    expect(new URL(locationOf(wide)).origin).toBe(corp.issuer);
+    for (const identifier of ['ada@elsewhere.example', 'ada', '', '@corp.example', 'ada@corp.example.'])
       expect(stepOf(await send(person, page, { provider: '', identifier })).problem).toBe('unknown_domain');
     expect(stepOf(await send(person, page, { provider: 'gone' })).problem).toBe('unknown_provider');
   });

@@ -9,7 +9,6 @@ import { mappedOf, methodsOf, personOf } from './claims-of-person.ts';
 import { NoAccountError, refusalOf } from './provider-refusals.ts';
 import { askedBy } from './provider-request.ts';
 import type { ProviderAnswer } from './provider.ts';
-import { domainOf } from './tenant-providers.ts';
 import { upstreamSessionOf } from './upstream-session.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -34,8 +33,8 @@ export function createProviderStep(deps: {
     const { provider = '', identifier = '', resume = '' } = fields;
     const { tenantId } = policy;
     const { seed } = visit;
-    const ofDomain = async () => (await tenantProviders.of(from, tenantId)).ofDomain(domainOf(identifier));
-    const name = provider === '' ? await ofDomain() : provider;
+    const ofEmail = async () => (await tenantProviders.of(from, tenantId)).ofEmail(identifier);
+    const name = provider === '' ? await ofEmail() : provider;
     const to = name === undefined ? undefined : await exchange.declared(from, tenantId, name);
     if (to === undefined || seed === undefined || resume.length > longestResume)
       return { outcome: 'refused', problem: provider === '' ? 'unknown_domain' : 'unknown_provider' };

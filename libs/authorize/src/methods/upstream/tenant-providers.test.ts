@@ -15,7 +15,7 @@ const providersOf = (failure: Error) =>
 
 it('a directory of an earlier version, which knows no providers, has none to choose', async () => {
   const providers = await providersOf(notOffered('DirectoryService/ListProviders'));
-  expect([providers.shown, providers.hasDomains, providers.ofDomain('corp.example')]).toEqual([
+  expect([providers.shown, providers.hasDomains, providers.ofEmail('ada@corp.example')]).toEqual([
     [],
     false,
     undefined,

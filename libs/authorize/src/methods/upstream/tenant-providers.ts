@@ -1,4 +1,4 @@
-import { boundedCache, type Clock } from '@tessera/kit';
+import { boundedCache, domainOfEmail, type Clock } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { whereOffered, type Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
@@ -8,8 +8,8 @@ export interface ChoosableProviders {
   readonly shown: readonly { readonly name: string; readonly displayName: string }[];
   /** Whether an address can lead to one. */
   readonly hasDomains: boolean;
-  /** The name of the provider of a domain; undefined if it has none. */
-  ofDomain(domain: string): string | undefined;
+  /** The name of the provider of the domain of an e-mail address; undefined if it has none. */
+  ofEmail(email: string): string | undefined;
 }
 
 export interface TenantProviders {
@@ -40,7 +40,7 @@ export function createTenantProviders(deps: {
     return {
       shown: providers.map(({ name, displayName }) => ({ name, displayName })),
       hasDomains: byDomain.size > 0,
-      ofDomain: (domain) => byDomain.get(domain),
+      ofEmail: (email) => byDomain.get(domainOfEmail(email.trim()) ?? ''),
     };
   }
 
@@ -59,15 +59,4 @@ export function createTenantProviders(deps: {
   };
 }
 
-const none: ChoosableProviders = { shown: [], hasDomains: false, ofDomain: () => undefined };
-
-/** The domain of an e-mail address, in lower case; empty for anything else. */
-export function domainOf(identifier: string): string {
-  const at = identifier.lastIndexOf('@');
-  return at < 1 || identifier.length > 512
-    ? ''
-    : identifier
-        .slice(at + 1)
-        .trim()
-        .toLowerCase();
-}
+const none: ChoosableProviders = { shown: [], hasDomains: false, ofEmail: () => undefined };
