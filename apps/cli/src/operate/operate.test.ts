@@ -428,7 +428,7 @@ describe('tessera doctor', () => {
     await tessera('migrate', environment);
     const { code, said } = await tessera('doctor', environment);
     expect(said).not.toContain('BAD');
-    expect(said.match(/^good /gm)).toHaveLength(20);
+    expect(said.match(/^good /gm)).toHaveLength(21);
     expect(said).not.toContain('password hashes cost');
     expect(code).toBe(0);
   });
