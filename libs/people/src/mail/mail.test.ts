@@ -240,7 +240,12 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('does not send again what it could not record as sent', async () => {
-      const of = await world();
+      let isTaken = false;
+      const of = await world({
+        failpoint: (name) => {
+          isTaken ||= name === 'mail.after_send';
+        },
+      });
       await of.query(
         'fail_deletes',
         `CREATE FUNCTION directory.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away'; END $$`,
@@ -253,6 +258,8 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
       });
       await of.forget('eve');
       await of.smtp.gotAll(1);
+      // Until its answer has come, the mail is rightly sent again.
+      await eventually('the server has taken it', () => isTaken, 20_000);
       await of.hurry();
       await eventually(
         'it is claimed again',
