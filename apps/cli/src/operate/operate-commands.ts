@@ -289,8 +289,11 @@ function addStatus(program: Command, context: CommandContext): void {
     'application',
     { disable: 'issue nothing more to an application', enable: 'unblock an application' },
     "It invalidates the application's codes, refresh tokens and decisions. Its users stay signed in elsewhere.",
-    (command) => command.requiredOption('--client-id <id>', 'the application', nonEmpty),
-    ({ clientId }) => ({ kind: 'application', clientId }),
+    (command) =>
+      command
+        .requiredOption('--client-id <id>', 'the application', nonEmpty)
+        .option('--tenant <id>', 'its tenant; only operators can leave it out', nonEmpty),
+    ({ clientId, tenant }) => ({ kind: 'application', clientId, tenantId: tenant }),
   );
   addVerbs(
     'user',

@@ -106,6 +106,7 @@ export function userCalls({
           ...request,
           id,
           etag,
+          paths,
           async draft(present, around) {
             const declared = userForm.parse(user, updatedEntry(entryOfUser(present), entry, paths));
             await checkAmongOthers(declared, id, around);

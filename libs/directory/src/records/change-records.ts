@@ -59,6 +59,8 @@ interface Update<K extends RecordKind> extends Change {
     /** Called with what an earlier request created; the record then stays as it is. */
     repeated(id: string): void;
   };
+  /** The fields that change, if that is known. */
+  readonly paths?: readonly (readonly string[])[];
   draft(present: RecordKinds[K], records: RecordTransaction): Promise<RecordKinds[K]>;
 }
 
@@ -158,7 +160,7 @@ export function createRecordChanges({
       });
     },
 
-    async update(kind, { tenantId, validateOnly, id, draft, claim, impact, ...expected }, context) {
+    async update(kind, { tenantId, validateOnly, id, draft, claim, impact, paths, ...expected }, context) {
       const { requestId = '', content = {} } = claim ?? {};
       checkRequestId(requestId);
       const digest = requestDigest(pepper, content);
@@ -171,8 +173,11 @@ export function createRecordChanges({
           claim?.repeated(earlier);
           return repeated(records, kind, id, () => earlier.startsWith(`${id} `));
         }
-        const present = await changeable(records, kind, id, expected);
-        const after = await draft(present.record, records);
+        const { etag, takeOver } = expected;
+        const keepsOwner = !takeOver && isStatusAlone(paths);
+        const present = await changeable(records, kind, id, { etag, takeOver: takeOver || keepsOwner });
+        const drafted = await draft(present.record, records);
+        const after = keepsOwner ? { ...drafted, owner: present.record.owner } : drafted;
         const change = { before: present.record, after, id, validateOnly, impact };
         return carriedOut(records, kind, change, context);
       });
@@ -209,6 +214,11 @@ export function createRecordChanges({
       });
     },
   };
+}
+
+/** Whoever may change records blocks and unblocks those of every owner, as it may be urgent; they stay their owner's. */
+function isStatusAlone(paths: readonly (readonly string[])[] = []): boolean {
+  return paths.length === 1 && paths[0]?.join('.') === 'status';
 }
 
 /** The version of a record that no row has: all that it says. */

@@ -92,6 +92,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
         kind,
         {
           ...request,
+          paths,
           draft: async (present, around) =>
             desired(updatedEntry(entryOf(present), entry, paths), present, around),
         },

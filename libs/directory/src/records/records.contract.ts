@@ -341,6 +341,21 @@ tenants:
       });
     });
 
+    it('of a file are blocked and unblocked by everybody who changes people, and stay of the file', async () => {
+      const { api, tenantId } = await tenant();
+      const [ada] = (await api.users.list({ tenantId, search: 'ADA' }, call())).users;
+      const set = async (status: string, more: { readonly name?: string } = {}, paths = ['status']) =>
+        api.users.update(
+          { tenantId, user: { userId: ada?.userId ?? '', status, ...more }, updateMask: { paths } },
+          call(),
+        );
+      for (const status of ['disabled', 'active'])
+        expect(await set(status)).toMatchObject({ status, owner: 'file', username: 'ada' });
+      await expect(set('disabled', { name: 'A' }, ['status', 'name'])).rejects.toMatchObject({
+        code: Code.FailedPrecondition,
+      });
+    });
+
     it('lose their sessions with a new password or status, and with nothing else', async () => {
       const { api, as, tenantId } = await tenant();
       const user = { username: 'eve', password: 'correct horse battery' };

@@ -273,6 +273,27 @@ describe('tessera tenant, application and user', () => {
     });
   });
 
+  it('of a file are disabled by the calls that change one record, which help desk and administrators of a tenant may make', async () => {
+    const whole = await directory();
+    const operator = await serving(whole, 'TESSERA_PEER_DIRECTORY');
+    await tessera(`apply -f ${file(people())}`, operator);
+    const allowed = whole.routes.map(({ service, ...route }) => ({
+      ...route,
+      service: { ...service, methods: service.methods.filter(({ name }) => !/^Set.*Status$/.test(name)) },
+    }));
+    const environment = await serving({ ...whole, routes: allowed }, 'TESSERA_PEER_DIRECTORY');
+    for (const [words, record] of [
+      ['user disable --tenant acme --username ada', 'user ada of the tenant acme'],
+      ['application disable --tenant acme --client-id tv', 'application tv of the tenant acme'],
+      ['tenant disable --tenant acme', 'tenant acme'],
+    ] as const)
+      expect(await tessera(words, environment)).toEqual({ code: 0, said: `The ${record} is disabled.\n` });
+    expect(await tessera('application disable --tenant globex --client-id tv', environment)).toEqual({
+      code: 1,
+      said: 'There is no application tv.\n',
+    });
+  });
+
   it('explain in their help what they invalidate and how declared state interacts', async () => {
     const { said } = await tessera('user disable --help', {});
     expect(said).toContain("It invalidates the person's sessions, codes, refresh tokens and decisions.");

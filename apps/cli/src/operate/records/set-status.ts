@@ -1,5 +1,8 @@
 import type { CallOptions } from '@tessera/rpc';
-import { DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { UsersService } from '@tessera/proto-gen/admin-users';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Terminal } from '../../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './with-service.ts';
 
@@ -8,13 +11,13 @@ export interface StatusChange {
   /** A person is named by user name, e-mail address or phone number. */
   readonly target:
     | { readonly kind: 'tenant'; readonly tenantId: string }
-    | { readonly kind: 'application'; readonly clientId: string }
+    | { readonly kind: 'application'; readonly clientId: string; readonly tenantId: string | undefined }
     | { readonly kind: 'user'; readonly tenantId: string; readonly identifier: string };
 }
 
 const verbs = {
-  disable: { name: 'Disabling', status: Status.DISABLED, done: 'is disabled' },
-  enable: { name: 'Enabling', status: Status.ACTIVE, done: 'is active' },
+  disable: { name: 'Disabling', status: 'disabled', done: 'is disabled' },
+  enable: { name: 'Enabling', status: 'active', done: 'is active' },
 } as const;
 
 const timeoutMs = 10_000;
@@ -33,25 +36,31 @@ export async function setStatus({ verb, target }: StatusChange, terminal: Termin
 /** Resolves with the name of the record for the message. */
 async function set(
   target: StatusChange['target'],
-  status: Status,
+  status: 'disabled' | 'active',
   clientOf: ClientOf,
   call: CallOptions,
 ): Promise<string> {
-  const admin = clientOf(DirectoryAdminService);
   const directory = clientOf(DirectoryService);
+  // Of every owner: a change of this field alone needs no taking over.
+  const updateMask = { paths: ['status'] };
   switch (target.kind) {
     case 'tenant': {
       const { tenantId } = target;
       const notFound = orNotFound(`There is no tenant ${tenantId}.`);
-      await admin.setTenantStatus({ tenantId, status }, call).catch(notFound);
+      const tenant = { tenantId, status };
+      await clientOf(TenantsService).update({ tenantId, tenant, updateMask }, call).catch(notFound);
       return `The tenant ${tenantId}`;
     }
     case 'application': {
       const { clientId } = target;
       const notFound = orNotFound(`There is no application ${clientId}.`);
-      const { tenant } = await directory.getApplication({ clientId }, call).catch(notFound);
-      const tenantId = tenant?.tenantId ?? '';
-      await admin.setApplicationStatus({ tenantId, clientId, status }, call).catch(notFound);
+      const found =
+        target.tenantId === undefined
+          ? await directory.getApplication({ clientId }, call).catch(notFound)
+          : undefined;
+      const tenantId = target.tenantId ?? found?.tenant?.tenantId ?? '';
+      const application = { clientId, status };
+      await clientOf(ApplicationsService).update({ tenantId, application, updateMask }, call).catch(notFound);
       return `The application ${clientId} of the tenant ${tenantId}`;
     }
     case 'user': {
@@ -59,7 +68,9 @@ async function set(
       const notFound = orNotFound(`There is no user ${identifier} in the tenant ${tenantId}.`);
       const { user } = await directory.findUser({ tenantId, identifier }, call).catch(notFound);
       const { userId = '', username = '' } = user ?? {};
-      await admin.setUserStatus({ tenantId, userId, status }, call).catch(notFound);
+      await clientOf(UsersService)
+        .update({ tenantId, user: { userId, status }, updateMask }, call)
+        .catch(notFound);
       return `The user ${username} of the tenant ${tenantId}`;
     }
   }

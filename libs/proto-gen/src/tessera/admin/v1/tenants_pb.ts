@@ -326,7 +326,7 @@ export type UpdateTenantRequest = Message<"tessera.admin.v1.UpdateTenantRequest"
   validateOnly: boolean;
 
   /**
-   * Takes the record from its owner.
+   * Takes the record from its owner. A change of `status` alone needs no taking over, and the record stays its owner's.
    *
    * @generated from field: bool take_over = 5;
    */
