@@ -61,7 +61,7 @@ export function directoryAdminHandlers(
         differences: deletionsOnly
           ? differencesOf(plan).filter(({ change }) => change === 'deleted')
           : differencesOf(plan, await namesakesOf(deps.database, plan)),
-        administration: administrationOf(plan),
+        administration: administrationOf(plan).map(({ by: _, ...given }) => given),
         ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
       }));
       return { tenants: await Promise.all(tenants) };

@@ -57,10 +57,15 @@ function declaring() {
   }
 }
 
+/** Of bcrypt, as other products have it. */
+const bcryptHash = '$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy';
+
+/** @param given who gets what; a text that begins with a space is the reason of the one before */
 function refusedFor(tenantId: string, ...given: string[]) {
-  const lines = given.map((line) => `\n${tenantId}: ${line}`).join('');
+  const isReason = (text: string) => text.startsWith(' ');
+  const lines = given.map((text) => (isReason(text) ? text : `\n${tenantId}: ${text}`)).join('');
   return {
-    told: given,
+    told: given.filter((text) => !isReason(text)),
     error: expect.objectContaining({
       code: Code.FailedPrecondition,
       rawMessage: expect.stringContaining(`powers over the administration:${lines}\nRemove these`) as string,
@@ -119,6 +124,137 @@ describe('a file that gives powers over the administration is refused with a lis
     );
     await apply('status: active', ...held);
     expect(await refusal('status: active', ...held)).toEqual(accepted);
+  });
+
+  const holding = 'roles: [tessera.auditor]';
+  const [first, second] = ['the first long password', 'another long password'];
+  it.each([
+    ['password', `password: ${first}`, `password: ${second}`],
+    ['password', '', `password: ${second}`],
+    ['password', `password: ${first}`, `passwordHash: '${bcryptHash}'`],
+    ['email', 'email: ada@acme.example', 'email: eve@acme.example'],
+    ['emailVerified', 'email: ada@acme.example', 'email: ada@acme.example, emailVerified: true'],
+  ])('by another %s of a person who holds one: %s, then %s', async (key, before, after) => {
+    const { tenantId, apply, refusal } = declaring();
+    const declared = (more: string) => `users: [{ username: ada, ${holding}${more && `, ${more}`} }]`;
+    await apply(declared(before));
+    expect(await refusal(declared(before))).toEqual(accepted);
+    expect(await refusal(declared(after))).toEqual(
+      refusedFor(tenantId, 'user ada: tessera.auditor', ` (by ${key})`),
+    );
+    await apply(declared(after));
+    expect(await refusal(declared(after))).toEqual(accepted);
+    // Others have a new one as they like.
+    await apply(declared(before).replace(holding, 'roles: []'));
+    expect(await refusal(declared(after).replace(holding, 'roles: []'))).toEqual(accepted);
+  });
+
+  it('by the password of an administrator before any tenant of the file is written', async () => {
+    const { admin } = startRecords(database);
+    const file = (name: string, password: string) => {
+      const users = [{ username: 'ada', roles: ['tessera.auditor'], password }];
+      const tenants = [
+        { id: 'written-first', name },
+        { id: 'written-last', name, users },
+      ];
+      return { document: JSON.stringify({ tenants }), fileName: 'state.yaml' };
+    };
+    await admin.apply({ ...file('Before', first), allowAdministration: true }, call());
+    await expect(admin.apply(file('After', second), call())).rejects.toMatchObject({
+      rawMessage: expect.stringMatching(/^Nothing was applied: /) as string,
+    });
+    const { tenants } = await admin.apply(file('After', first), call());
+    expect(tenants.map(({ updated }) => updated)).toEqual([1, 1]);
+  });
+
+  it('by a hash of a password in the place of one that a sign-in made anew, if it is another', async () => {
+    const { tenantId, apply, refusal } = declaring();
+    const declared = (hash: string) => `users: [{ username: ada, ${holding}, passwordHash: '${hash}' }]`;
+    await apply(declared(bcryptHash));
+    await database.query({
+      name: 'test.renew_hash',
+      text: `UPDATE directory.user_account SET password_hash = 'renewed', imported_hash = sha256(convert_to($2, 'UTF8')) WHERE tenant_id = $1`,
+      values: [tenantId, bcryptHash],
+    });
+    expect(await refusal(declared(bcryptHash))).toEqual(accepted);
+    expect(await refusal(declared(bcryptHash.replace('$2a$', '$2b$')))).toEqual(
+      refusedFor(tenantId, 'user ada: tessera.auditor', ' (by password)'),
+    );
+  });
+
+  const secret = (letter: string, more = '') => `{ value: ${letter.repeat(32)}${more} }`;
+  it.each([
+    ['secrets', '', `secrets: [${secret('a')}, ${secret('b')}]`],
+    ['secrets', '', `secrets: [${secret('b')}]`],
+    ['secrets', `secrets: [${secret('a', ", expiresAt: '2030-01-01T00:00:00Z'")}]`, ''],
+    ['redirectUris', '', 'redirectUris: [https://a.example/cb, https://evil.example/cb]'],
+    ['grantTypes', '', 'grantTypes: [authorization_code, client_credentials, device_code]'],
+    ['ciba', '', 'ciba: { approval: webhook, url: https://evil.example/approve }'],
+    ['type', '', 'type: public, secrets: [], grantTypes: [authorization_code]'],
+    [
+      'loopbackPorts',
+      "redirectUris: ['http://127.0.0.1/cb']",
+      "redirectUris: ['http://127.0.0.1/cb'], loopbackPorts: any",
+    ],
+  ])('by other %s of an application that holds one: %s, then %s', async (key, before, after) => {
+    const { tenantId, apply, refusal } = declaring();
+    const usual = {
+      type: 'confidential',
+      secrets: `[${secret('a')}]`,
+      redirectUris: '[https://a.example/cb]',
+      grantTypes: '[authorization_code, client_credentials]',
+    };
+    const declared = (more: string) => {
+      const rest = Object.entries(usual).filter(([name]) => !more.includes(`${name}: `));
+      const texts = [...rest.map(([name, value]) => `${name}: ${value}`), ...(more === '' ? [] : [more])];
+      return `applications: [{ clientId: TENANT-robot, name: Robot, scopes: [admin.keys.read], ${texts.join(', ')} }]`;
+    };
+    await apply(declared(before));
+    expect(await refusal(declared(before))).toEqual(accepted);
+    expect(await refusal(declared(before).replace('name: Robot', 'name: Rover'))).toEqual(accepted);
+    await apply(declared(before));
+    expect(await refusal(declared(after))).toEqual(
+      refusedFor(tenantId, `application ${tenantId}-robot: admin.keys.read`, ` (by ${key})`),
+    );
+    await apply(declared(after));
+    expect(await refusal(declared(after))).toEqual(accepted);
+  });
+
+  it('but not by what takes a way in from who holds one', async () => {
+    const { apply, refusal } = declaring();
+    const robotWith = (secrets: string, uris: string) =>
+      `applications: [{ clientId: TENANT-robot, name: Robot, type: confidential, grantTypes: [authorization_code], scopes: [admin.keys.read], secrets: [${secrets}], redirectUris: [${uris}] }]`;
+    const person = (email: string) => `users: [{ username: ada, ${holding}${email} }]`;
+    await apply(
+      robotWith(`${secret('a')}, ${secret('b')}`, 'https://a.example/cb, https://b.example/cb'),
+      person(', email: ada@acme.example, emailVerified: true'),
+    );
+    const fewer = robotWith(secret('a', ", expiresAt: '2030-01-01T00:00:00Z'"), 'https://b.example/cb');
+    expect(await refusal(fewer, person(''))).toEqual(accepted);
+  });
+
+  it('by another issuer of the tenant of who holds one, but not by the shared one', async () => {
+    const { tenantId, apply, refusal } = declaring();
+    const held = [ada('tessera.auditor'), robot('admin.keys.read')];
+    const [here, there] = ['here', 'there'].map((host) => `issuer: https://${host}.TENANT.example`);
+    const refused = refusedFor(
+      tenantId,
+      'user ada: tessera.auditor',
+      ' (by issuer)',
+      `application ${tenantId}-robot: admin.keys.read`,
+      ' (by issuer)',
+    );
+    await apply(...held);
+    expect(await refusal(here ?? '', ...held)).toEqual(refused);
+    await apply(here ?? '', ...held);
+    expect(await refusal(here ?? '', ...held)).toEqual(accepted);
+    expect(await refusal(there ?? '', ...held)).toEqual(refused);
+    const disabled = [ada('tessera.auditor', 'disabled'), robot('admin.keys.read', 'disabled')];
+    expect(await refusal(...disabled)).toEqual(accepted);
+    expect(await refusal(there ?? '', ...disabled)).toEqual(accepted);
+    expect(await refusal(...disabled.map((line) => line.replace('disabled', 'active')))).toEqual(
+      refusedFor(tenantId, 'user ada: tessera.auditor', `application ${tenantId}-robot: admin.keys.read`),
+    );
   });
 
   it('but not by writing the name of who holds one in other letters', async () => {

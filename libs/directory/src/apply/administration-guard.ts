@@ -1,7 +1,9 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import type { TenantState } from '../plans/tenant-state.ts';
+import type { UserRecord } from '../users/fields.ts';
 import { refusalOf, shortened } from './deletion-guard.ts';
 import type { TenantPlan } from '../plans/plan.ts';
+import { newWaysIn, waysInOfApplication, waysInOfPerson, type WayIn } from './ways-in.ts';
 
 /** A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which. */
 export class AdministrationNotAllowedError extends Error {
@@ -13,28 +15,45 @@ export interface GivenAdministration {
   readonly kind: 'user' | 'application';
   readonly name: string;
   readonly powers: string[];
+  /** Keys of the declared state, if somebody else may get powers that they hold. */
+  readonly by: string[];
 }
 
-interface Holder extends Omit<GivenAdministration, 'powers'> {
+interface Holder extends Omit<GivenAdministration, 'powers' | 'by'> {
   readonly key: string;
   readonly powers: readonly string[];
   readonly isActive: boolean;
+  readonly waysIn: readonly WayIn[];
 }
 
 /**
  * The powers over the administration that somebody has after a plan and had not before, in the order of the declared state. Who holds one and
  * becomes active, alone or with their tenant, gets it too, and so does an application whose scope was one of an API of the tenant that is no
- * longer there.
+ * longer there. A new way in gives what its holder has to whoever declares it; another issuer of the tenant to all who administer it.
  */
 export function administrationOf({ current, desired }: TenantPlan): GivenAdministration[] {
   const before = new Map(holdersIn(current).map((holder) => [holder.key, holder]));
-  return holdersIn(desired).flatMap(({ key, kind, name, powers, isActive }) => {
+  const { issuer } = desired.tenant;
+  // At the shared issuer a tenant does not administer itself.
+  const isMoved = current !== undefined && issuer !== '' && issuer !== current.tenant.issuer;
+  return holdersIn(desired).flatMap(({ key, kind, name, powers, isActive, waysIn }) => {
     const earlier = before.get(key);
+    const by = [
+      ...(isMoved ? ['issuer'] : []),
+      ...(earlier === undefined ? [] : newWaysIn(earlier.waysIn, waysIn)),
+    ];
     const isKept = (power: string): boolean =>
-      earlier !== undefined && earlier.powers.includes(power) && (earlier.isActive || !isActive);
+      earlier !== undefined &&
+      earlier.powers.includes(power) &&
+      (!isActive || (earlier.isActive && by.length === 0));
     const given = powers.filter((power) => !isKept(power));
-    return given.length === 0 ? [] : [{ kind, name, powers: given }];
+    return given.length === 0 ? [] : [{ kind, name, powers: given, by }];
   });
+}
+
+/** Whether a person holds a built-in role. */
+export function administers(user: Pick<UserRecord, 'roles'>): boolean {
+  return user.roles.some((role) => adminRoles.has(role));
 }
 
 function holdersIn(state: TenantState | undefined): Holder[] {
@@ -42,14 +61,18 @@ function holdersIn(state: TenantState | undefined): Holder[] {
   // A scope that an API of the tenant declares is that one.
   const own = new Set(state.resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
   const isActive = (status: string): boolean => status === 'active' && state.tenant.status === 'active';
-  const people = state.users.map(({ userId, username, roles, status }): Holder => {
-    const powers = roles.filter((role) => adminRoles.has(role));
-    return { key: `user ${userId}`, kind: 'user', name: username, powers, isActive: isActive(status) };
+  const people = state.users.map((user): Holder => {
+    const powers = user.roles.filter((role) => adminRoles.has(role));
+    const { userId, username: name, status } = user;
+    const waysIn = waysInOfPerson(user);
+    return { key: `user ${userId}`, kind: 'user', name, powers, isActive: isActive(status), waysIn };
   });
-  const applications = state.applications.map(({ clientId, scopes, status }): Holder => {
+  const applications = state.applications.map((application): Holder => {
+    const { clientId: name, scopes, status } = application;
     const powers = scopes.filter((scope) => adminScopes.has(scope) && !own.has(scope));
-    const key = `application ${clientId}`;
-    return { key, kind: 'application', name: clientId, powers, isActive: isActive(status) };
+    const waysIn = waysInOfApplication(application);
+    const key = `application ${name}`;
+    return { key, kind: 'application', name, powers, isActive: isActive(status), waysIn };
   });
   return [...people, ...applications].filter(({ powers }) => powers.length > 0);
 }
@@ -60,14 +83,15 @@ function holdersIn(state: TenantState | undefined): Holder[] {
  */
 export function refuseAdministration(plans: readonly TenantPlan[], earlier: readonly string[] = []): void {
   const lines = plans.flatMap((plan) =>
-    administrationOf(plan).map(
-      ({ kind, name, powers }) => `${plan.desired.tenant.tenantId}: ${kind} ${name}: ${powers.join(', ')}`,
-    ),
+    administrationOf(plan).map(({ kind, name, powers, by }) => {
+      const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
+      return `${plan.desired.tenant.tenantId}: ${kind} ${name}: ${powers.join(', ')}${reason}`;
+    }),
   );
   if (lines.length === 0) return;
   throw new AdministrationNotAllowedError(
     `${refusalOf(earlier)}: applying the declared state would give powers over the administration:\n${shortened(lines)}\n` +
-      'Remove these roles and scopes, or allow it: `tessera apply --allow-administration`, `state.allowAdministration` of the chart, or ' +
+      'Remove these roles, scopes and changes, or allow it: `tessera apply --allow-administration`, `state.allowAdministration` of the chart, or ' +
       'TESSERA_APPLY_ALLOW_ADMINISTRATION=yes for TESSERA_APPLY_FILE.',
   );
 }

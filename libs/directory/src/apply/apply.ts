@@ -7,14 +7,15 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { fileOwner } from '../fields/owner.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { othersIn } from '../declared/surroundings.ts';
-import { keepsSecret, type ProviderSecrets } from '../providers/provider-secrets.ts';
+import type { ProviderSecrets } from '../providers/provider-secrets.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
+import { missingSecrets } from './missing-secrets.ts';
 import { namesakesOf } from './namesakes.ts';
-import { hashesOf, isPreparedFor } from './declared-passwords.ts';
+import { administratorHashes, hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { takenInFile, takenProblems } from './taken-in-file.ts';
 import { weakPasswords } from '../declared/weak-passwords.ts';
@@ -63,8 +64,7 @@ interface Applicable {
   readonly read: ReadState;
   readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
   /**
-   * In the order of the file, from what its tenants were when it was checked: enough for what must be allowed, as no password decides it,
-   * and comparing passwords takes long.
+   * In the order of the file, from what its tenants were when it was checked, without passwords: comparing them takes long.
    */
   readonly plans: readonly TenantPlan[];
 }
@@ -94,8 +94,26 @@ export async function applyDeclaredState(
 ): Promise<AppliedTenant[]> {
   const applicable = await readApplicable(deps, document);
   for (const plan of applicable.plans) refuseConflicts(plan, applicable.by.owner);
-  refuseUnlessAllowed(applicable.plans, context);
+  refuseUnlessAllowed(await plansToAllow(deps, applicable, context), context);
   return applyTenants(deps, applicable, context);
+}
+
+/** Enough for what must be allowed: of passwords, those of administrators decide it. */
+async function plansToAllow(
+  deps: ApplyDeps,
+  { read, by, plans }: Applicable,
+  { allowAdministration, signal }: ApplyContext,
+): Promise<readonly TenantPlan[]> {
+  if (allowAdministration) return plans;
+  const completed: TenantPlan[] = [];
+  for (const [index, plan] of plans.entries()) {
+    const tenant = read.state.tenants[index];
+    if (tenant === undefined) continue;
+    const passwordHashes = await administratorHashes(deps, tenant, plan, signal);
+    const options = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
+    completed.push(planTenant(plan.current, desiredState(tenant, plan.current, options)));
+  }
+  return completed;
 }
 
 /** A tenant that claims what a later one gives up waits for it. */
@@ -193,22 +211,6 @@ async function readApplicable(
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
   return { read, by, plans };
-}
-
-/** No secret is sent to an issuer for which it was not declared. */
-function missingSecrets(read: ReadState, index: number, state: TenantState | undefined): Problem[] {
-  const present = new Map(state?.providers.map((record) => [record.name, record]));
-  const declared = read.state.tenants[index]?.providers ?? [];
-  return declared.flatMap((provider, place) =>
-    provider.clientSecret !== undefined || keepsSecret(provider, present.get(provider.name))
-      ? []
-      : [
-          read.problem(
-            ['tenants', index, 'providers', place, 'clientSecret'],
-            'is required for a new provider, and if issuer or clientId change',
-          ),
-        ],
-  );
 }
 
 /** An entry without a name refers to a tenant that exists. */

@@ -2,19 +2,21 @@ import { createHash } from 'node:crypto';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
-import type { StoredPassword } from '../store/store.ts';
+import type { TenantPlan } from '../plans/plan.ts';
+import type { AdminStore, StoredPassword } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
+import { administers } from './administration-guard.ts';
 
 /** PHC strings by normalized user name: declared ones, and those of declared passwords. */
 export async function hashesOf(
   passwords: Passwords,
-  tenant: DeclaredTenant,
+  { users }: Pick<DeclaredTenant, 'users'>,
   stored: ReadonlyMap<string, StoredPassword>,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   await Promise.all(
-    tenant.users.map(async ({ username, password, passwordHash }) => {
+    users.map(async ({ username, password, passwordHash }) => {
       const key = normalizeIdentifier(username);
       if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
       if (password === undefined) return;
@@ -22,6 +24,27 @@ export async function hashesOf(
     }),
   );
   return hashes;
+}
+
+/** As `hashesOf`, for the people who administer already; none if their hashes are being replaced, which the transaction sees. */
+export async function administratorHashes(
+  { store, passwords }: { readonly store: Pick<AdminStore, 'passwordHashes'>; readonly passwords: Passwords },
+  tenant: DeclaredTenant,
+  { current }: Pick<TenantPlan, 'current'>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Set(
+    current?.users.filter(administers).map(({ username }) => normalizeIdentifier(username)),
+  );
+  const users = tenant.users.filter(
+    ({ username, password, passwordHash }) =>
+      (password ?? passwordHash) !== undefined && names.has(normalizeIdentifier(username)),
+  );
+  if (users.length === 0) return new Map();
+  const stored = await store.passwordHashes(tenant.id);
+  return isPreparedFor({ users }, stored, current)
+    ? hashesOf(passwords, { users }, stored, signal)
+    : new Map();
 }
 
 /** The stored hash if it replaced the declared one, which had other parameters. */
@@ -32,12 +55,12 @@ function presentHash(declared: string, stored: StoredPassword | undefined): stri
 
 /** Whether the stored hashes are still those that the declared passwords were compared with. */
 export function isPreparedFor(
-  tenant: DeclaredTenant,
+  declared: Pick<DeclaredTenant, 'users'>,
   stored: ReadonlyMap<string, StoredPassword>,
   current: TenantState | undefined,
 ): boolean {
   const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
-  return tenant.users.every(({ username, password, passwordHash }) => {
+  return declared.users.every(({ username, password, passwordHash }) => {
     const key = normalizeIdentifier(username);
     const isUndeclared = password === undefined && passwordHash === undefined;
     return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
