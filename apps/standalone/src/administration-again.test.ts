@@ -148,4 +148,24 @@ describe('who administers and was disabled', () => {
     });
     expect(await update('TenantsService', tenant('active'), ofTenants)).toMatchObject({ status: 200 });
   });
+
+  it('administers at another issuer only if that is given by those who hold everything', async () => {
+    const move = async (issuer: string, token: string) =>
+      on.post(
+        'tessera.admin.v1.TenantsService/Update',
+        { tenantId, tenant: { issuer }, updateMask: 'issuer', takeOver: true },
+        token,
+      );
+    const ofTenants = await on.tokenOfClient('ops', ['admin.tenants.read', 'admin.tenants.write']);
+    const [here, elsewhere] = ['https://login.globex.example', 'https://elsewhere.globex.example'];
+    expect((await move(elsewhere, ofTenants)).body).toMatchObject(denied);
+    expect(await move(here, ofTenants)).toMatchObject({ status: 200 });
+    expect(await move('', ofTenants)).toMatchObject({ status: 200 });
+    expect((await move(here, ofTenants)).body).toMatchObject(denied);
+    expect(await move(elsewhere, await on.tokenOfClient('ops'))).toMatchObject({ status: 200 });
+    const created = { tenantId: 'initech', tenant: { name: 'Initech', issuer: 'https://initech.example' } };
+    expect(await on.post('tessera.admin.v1.TenantsService/Create', created, ofTenants)).toMatchObject({
+      status: 200,
+    });
+  });
 });

@@ -82,7 +82,10 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         ...(passkeyDomain === 'shared'
           ? [{ field: 'passkeyDomain', what: 'shared', scopes: [], everyTenant: true }]
           : []),
-        // Everybody who administers it does so again.
+        // Everybody who administers it does so there, or again.
+        ...(issuer === ''
+          ? []
+          : [{ field: 'issuer', what: issuer, scopes: [...adminScopes.keys()], again: true }]),
         ...(status === 'active'
           ? [{ field: 'status', what: status, scopes: [...adminScopes.keys()], again: true }]
           : []),

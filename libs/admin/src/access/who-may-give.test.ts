@@ -117,7 +117,13 @@ describe('what a record gives', () => {
       { resource: create(ResourceSchema, { audience: 'x', scopes: [{ name: 'admin.users.write' }] }) },
       ['admin.users.write'],
     ],
-    ['an issuer', TenantsService.method.update, { tenant: { issuer: 'https://evil.example' } }, [], true],
+    [
+      'another issuer, at which the tenant administers itself,',
+      TenantsService.method.update,
+      { tenant: { issuer: 'https://evil.example' } },
+      [...adminScopes.keys()],
+      true,
+    ],
     [
       'passkeys of the shared host',
       TenantsService.method.update,
