@@ -21,6 +21,7 @@ export { noLooks } from './tenants/looks.ts';
 export { findTenant } from './tenants/read.postgres.ts';
 export { attributes } from './users/attributes.ts';
 export { desiredUser } from './users/desired.ts';
+export { findEmailProver, mailedLink, putEmailProof } from './users/email-proof.postgres.ts';
 export { user, type DeclaredUser, type UserRecord } from './users/fields.ts';
 export { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
 export { findUserByIdentifier, takenIdentifiers } from './users/read.postgres.ts';

@@ -56,7 +56,7 @@ export const providerFields = {
     schema: z.enum(['never', 'verified-email']).default('never'),
     stored: 'text',
     reference:
-      'whether a first sign-in may be that of a person whom the tenant knows already: `never` (default: they link it at `/account`), or `verified-email`: if both say that the e-mail address is verified, it is of `domains` (without any: neither of, nor below, those of another provider), and the person has no built-in role',
+      'whether a first sign-in may be that of a person whom the tenant knows already: `never` (default: they link it at `/account`), or `verified-email`: if both say that the e-mail address is verified, a link that was mailed there or this provider has proved that it is theirs, it is of `domains` (without any: neither of, nor below, those of another provider), and the person has no built-in role',
   }),
   createsAccounts: field({
     schema: z.boolean().default(false),

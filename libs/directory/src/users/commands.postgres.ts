@@ -5,6 +5,7 @@ import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts
 import { personValidFrom } from '../ground/valid-from.ts';
 import { validFromAfter } from '../endings/ending-fields.ts';
 import type { Command } from '../ground/command.ts';
+import { endEmailProofs } from './email-proof.postgres.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 
@@ -32,6 +33,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
       );
     }
     await endLinksToFormerAddresses(put)(write);
+    await endEmailProofs(put)(write);
     // All of them first, so that two people may swap an address.
     await write(
       'clear_identifiers',

@@ -12,6 +12,8 @@ import {
   type ChangeRecord,
   type DirectoryStore,
   type RecordTransaction,
+  mailedLink,
+  putEmailProof,
   user,
   type UserRecord,
   normalizeIdentifier,
@@ -119,6 +121,7 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         if (normalizeIdentifier(before.email) !== normalizeIdentifier(email))
           await announce(tx, { tenantId, userId }, 'email-changed', { to: before.email });
         await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
+        await putEmailProof(tx, { tenantId, userId }, email, mailedLink);
       });
       onChange();
     },

@@ -71,14 +71,18 @@ export async function hasIdentity(
   return rows.length > 0;
 }
 
-/** Names of the providers with which a person signs in. */
-export async function providersOf(tx: Queryable, tenantId: string, userId: string): Promise<string[]> {
-  const { rows } = await tx.query<{ provider: string }>({
+/** The providers with which a person signs in: another issuer under the same name is another one. */
+export async function providersOf(
+  tx: Queryable,
+  tenantId: string,
+  userId: string,
+): Promise<Pick<Identity, 'provider' | 'issuer'>[]> {
+  const { rows } = await tx.query<{ provider: string; issuer: string }>({
     name: 'directory.providers_of_person',
-    text: 'SELECT DISTINCT provider FROM directory.provider_identity WHERE tenant_id = $1 AND user_id = $2',
+    text: 'SELECT provider, issuer FROM directory.provider_identity WHERE tenant_id = $1 AND user_id = $2',
     values: [tenantId, userId],
   });
-  return rows.map(({ provider }) => provider);
+  return rows;
 }
 
 /** Binds an identity to a person. Fails with a unique violation if either has another one meanwhile. */

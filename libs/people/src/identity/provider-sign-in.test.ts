@@ -2,7 +2,7 @@ import type { Database } from '@tessera/stores';
 import { Code } from '@tessera/rpc';
 import { testDatabase, testEmbeddedDatabase, runsEverything } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { purgeDeleted } from '@tessera/directory/records';
+import { mailedLink, purgeDeleted, putEmailProof } from '@tessera/directory/records';
 import { migrations } from '@tessera/directory';
 import { forgetPeople } from '../account/forget-people.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
@@ -56,6 +56,11 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       async outcome(subject: string, claims: object = {}) {
         const { user, refusal } = await signIn(subject, claims);
         return user?.username ?? refusal;
+      },
+      /** What somebody proves who follows a link that was mailed to their address. */
+      async prove(email: string) {
+        const [user] = (await api.users.list({ tenantId, search: email }, call())).users;
+        await putEmailProof(database, { tenantId, userId: user?.userId ?? '' }, email, mailedLink);
       },
       async people() {
         const { users } = await api.users.list({ tenantId }, call());
@@ -151,7 +156,8 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('links a verified address by the rule of the provider alone, once', async () => {
-      const { outcome, people, events } = await world({ ...linking, createsAccounts: true }, [ada]);
+      const { outcome, people, events, prove } = await world({ ...linking, createsAccounts: true }, [ada]);
+      await prove(ada.email);
       expect(await outcome('s-1', verified('ADA@acme.example'))).toBe('ada');
       expect(await outcome('s-1')).toBe('ada');
       // The company has given the address to somebody else.
@@ -362,7 +368,8 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       });
 
       it('leaves the people whom a file declares, and never gives a built-in role', async () => {
-        const { signIn, declare, provider } = await world({ ...mapping, ...linking }, [ada]);
+        const { signIn, declare, provider, prove } = await world({ ...mapping, ...linking }, [ada]);
+        await prove(ada.email);
         const linked = await signIn('s-1', {
           ...verified('ada@acme.example'),
           ...said({ groups: ['finance'], dept: 'F' }),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { EventBase } from '@tessera/audit';
 import { domainOfEmail, withAsciiDomain } from '@tessera/kit';
 import { adminRoles } from '@tessera/oauth';
@@ -15,6 +16,9 @@ import {
   type FoundUser,
   type RecordTransaction,
   desiredUser,
+  findEmailProver,
+  mailedLink,
+  putEmailProof,
   user,
   type UserRecord,
   normalizeIdentifier,
@@ -53,10 +57,11 @@ export interface ProviderProof extends Identity {
 
 /**
  * Why somebody does not get in, for the audit trail; people are told the same for each. `unknown`: nobody is bound to the identity, and none
- * is made. `taken`: somebody has the address and is not linked. `inactive`: the person or the tenant is disabled, locked or gone.
+ * is made. `taken`: somebody has the address and is not linked; `unproven`: only because neither a link that was mailed there nor this provider
+ * has proved that it is theirs. `inactive`: the person or the tenant is disabled, locked or gone.
  * `provider`: the tenant has no such provider with that issuer.
  */
-export type Refusal = 'unknown' | 'taken' | 'inactive' | 'provider';
+export type Refusal = 'unknown' | 'taken' | 'unproven' | 'inactive' | 'provider';
 
 export type ProviderSignedIn =
   | {
@@ -143,6 +148,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const plan = planRecord(around.tenant, 'user', undefined, record);
     const events = eventsOf(plan, baseOf(proof, userId));
     await around.carryOut({ plan, changes: changesOf(plan), events });
+    if (email !== '') await putEmailProof(around.tx, { tenantId: proof.tenantId, userId }, email, proof);
     return userId;
   }
 
@@ -164,8 +170,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
 }
 
 /**
- * The person with this address, if they may be linked: both sides must have verified it, and the tenant must say that this is enough. What
- * another provider may have brought counts only if it vouches for the address too.
+ * The person with this address, if they may be linked: the tenant must say that a verified address is enough, and a link that was mailed there,
+ * or this provider, must have proved that it is theirs. What an administrator or another provider says leads nobody to an account.
  */
 async function link(
   proof: ProviderProof,
@@ -182,10 +188,20 @@ async function link(
     !holder.roles.some((role) => adminRoles.has(role)) &&
     // The address may have been somebody else's before.
     !(await hasIdentity(tx, proof, holder.userId)) &&
-    (await providersOf(tx, proof.tenantId, holder.userId)).every((name) =>
-      all.some((other) => other.name === name && vouchesFor(other, domainOfEmail(holder.email), all)),
+    (await providersOf(tx, proof.tenantId, holder.userId)).every((at) =>
+      all.some(
+        (other) =>
+          other.name === at.provider &&
+          other.issuer === at.issuer &&
+          vouchesFor(other, domainOfEmail(holder.email), all),
+      ),
     );
-  return mayLink ? holder.userId : { refusal: 'taken' };
+  if (!mayLink) return { refusal: 'taken' };
+  const prover = await findEmailProver(tx, { tenantId: proof.tenantId, userId: holder.userId }, holder.email);
+  const isProven = [mailedLink, { provider: provider.name, issuer: provider.issuer }].some((trusted) =>
+    isDeepStrictEqual(trusted, prover),
+  );
+  return isProven ? holder.userId : { refusal: 'unproven' };
 }
 
 /** The person with an identifier, who stays as they are until the commit. */

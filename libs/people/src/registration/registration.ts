@@ -20,6 +20,8 @@ import {
   type TenantRecord,
   findTenant,
   desiredUser,
+  mailedLink,
+  putEmailProof,
   user,
   normalizeIdentifier,
   findUserByIdentifier,
@@ -111,6 +113,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const plan = planRecord(tenant, 'user', undefined, desiredUser(declared, undefined, known));
       const base = { actor: { type: 'user', id: userId }, ...origin } as const;
       await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
+      await putEmailProof(tx, { tenantId, userId }, email, mailedLink);
       if (passkey !== undefined)
         await addFirstPasskey(tx, runtime, { tenantId, userId }, { passkey, ...origin });
       return true;

@@ -35,7 +35,7 @@ export function twoProviders(database: Database) {
       return authorize.signInWithProvider(proof, call());
     },
     record: async (userId: string) => api.users.get({ tenantId, userId }, call()),
-    async update(user: { readonly userId: string } & object, ...paths: string[]) {
+    async update(user: { readonly userId: string; readonly [field: string]: unknown }, ...paths: string[]) {
       return api.users.update({ tenantId, user, ...(paths.length > 0 && { updateMask: { paths } }) }, call());
     },
     /** Gives somebody another way in, and takes the provider from them. */

@@ -146,6 +146,13 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     email: `'user' || i || '@example'`,
     expires_at: later,
   });
+  await fill('directory.email_proof', rows, {
+    tenant_id: tenant,
+    user_id: user,
+    identifier: `'user' || i || '@example'`,
+    provider: `''`,
+    issuer: `''`,
+  });
   await fill('directory.registration_link', rows, {
     tenant_id: tenant,
     identifier: `'new' || i || '@example'`,

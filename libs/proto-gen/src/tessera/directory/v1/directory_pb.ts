@@ -1828,7 +1828,7 @@ export type SignInWithProviderResponse = Message<"tessera.directory.v1.SignInWit
   signedInAtMs: bigint;
 
   /**
-   * Why not, for the audit trail: "unknown", "taken", "inactive" or "provider". People are told the same for each.
+   * Why not, for the audit trail: "unknown", "taken", "unproven", "inactive" or "provider". People are told the same for each.
    *
    * @generated from field: string refusal = 3;
    */

@@ -1,0 +1,126 @@
+import { migrations } from '@tessera/directory';
+import type { Database } from '@tessera/stores';
+import { testDatabase } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { mailWorld } from '../testing/mail-world.ts';
+import { call } from '../testing/start-directory.ts';
+import { corp, partner, twoProviders } from '../testing/two-providers.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+
+const cfo = 'cfo@company.example';
+const companyOwned = [
+  { ...corp, domains: ['company.example'] },
+  { ...partner, domains: ['partner.example'] },
+];
+
+describe('an account that has an address', () => {
+  it('does not become that of its owner if another provider brought it, which was unlinked since', async () => {
+    const { declare, signIn, leave } = twoProviders(database);
+    await declare([partner]);
+    const userId = (await signIn(partner, 'evil', cfo)).user?.userId ?? '';
+    await leave(userId, 'partner');
+    await declare(companyOwned);
+    expect(await signIn(corp, 'cfo', cfo)).toMatchObject({ refusal: 'unproven' });
+  });
+
+  it('does not become that of its owner if another issuer of the same name brought it', async () => {
+    const { declare, signIn, leave } = twoProviders(database);
+    const before = { ...partner, name: 'sso' };
+    const after = { ...corp, name: 'sso', domains: ['company.example'] };
+    for (const unlinks of [false, true]) {
+      const email = `${unlinks ? 'former' : 'present'}-${cfo}`;
+      await declare([before]);
+      const userId = (await signIn(before, email, email)).user?.userId ?? '';
+      if (unlinks) await leave(userId, 'sso');
+      await declare([after]);
+      expect(await signIn(after, `real ${email}`, email)).toMatchObject({
+        refusal: unlinks ? 'unproven' : 'taken',
+      });
+    }
+  });
+
+  it('is signed in to again with the provider that brought it', async () => {
+    const { declare, signIn, leave } = twoProviders(database);
+    await declare(companyOwned);
+    const userId = (await signIn(corp, 'cfo', cfo)).user?.userId ?? '';
+    await leave(userId, 'corp');
+    expect((await signIn(corp, 'cfo', cfo)).user?.userId).toBe(userId);
+  });
+
+  it('is linked to nobody because an administrator or a file says that the address is verified', async () => {
+    const { declare, signIn, api, tenantId } = twoProviders(database);
+    const declared = { username: 'declared', email: `declared-${cfo}`, emailVerified: true };
+    await declare(companyOwned, [declared]);
+    const user = { username: 'made', email: `made-${cfo}`, emailVerified: true };
+    await api.users.create({ tenantId, user }, call());
+    for (const { email } of [declared, user])
+      expect(await signIn(corp, email, email)).toMatchObject({ refusal: 'unproven' });
+  });
+
+  it('forgets who proved its address when somebody else changes it, or says anew whether it is verified', async () => {
+    const { declare, signIn, leave, update } = twoProviders(database);
+    await declare(companyOwned);
+    const made = async (email: string) => {
+      const userId = (await signIn(corp, email, email)).user?.userId ?? '';
+      await leave(userId, 'corp');
+      return { userId, email };
+    };
+    const moved = await made(`moved-${cfo}`);
+    await update({ userId: moved.userId, email: 'elsewhere@home.example', emailVerified: true });
+    await update({ userId: moved.userId, email: moved.email, emailVerified: true });
+    const said = await made(`said-${cfo}`);
+    await update({ userId: said.userId, emailVerified: false });
+    await update({ userId: said.userId, emailVerified: true });
+    const renamed = await made(`renamed-${cfo}`);
+    await update({ userId: renamed.userId, email: renamed.email, emailVerified: true, name: 'Carla' });
+    for (const [{ email }, refusal] of [
+      [moved, 'unproven'],
+      [said, 'unproven'],
+      [renamed, ''],
+    ] as const)
+      expect(await signIn(corp, `again ${email}`, email)).toMatchObject({ refusal });
+  });
+
+  it('forgets who proved its address when a process of the version before changes it', async () => {
+    const { declare, signIn, leave, tenantId } = twoProviders(database);
+    await declare([partner]);
+    const userId = (await signIn(partner, 'evil', 'evil@partner.example')).user?.userId ?? '';
+    await leave(userId, 'partner');
+    const change = async (name: string, text: string) =>
+      database.query({ name: `test.${name}`, text, values: [tenantId, userId, cfo] });
+    await change(
+      'former_account',
+      'UPDATE directory.user_account SET email = $3 WHERE tenant_id = $1 AND user_id = $2',
+    );
+    await change(
+      'former_identifier',
+      'UPDATE directory.user_identifier SET identifier = $3 WHERE tenant_id = $1 AND user_id = $2',
+    );
+    expect(await signIn(partner, 'evil too', cfo)).toMatchObject({ refusal: 'unproven' });
+  });
+
+  it('becomes that of its owner if the address was proven by a link that was mailed there', async () => {
+    const { tenantId, as, admin, smtp, redeem } = await mailWorld(database, {
+      tenant: { registration: 'open' },
+    });
+    const ipAddress = '10.0.0.1';
+    const document = JSON.stringify({
+      owner: 'providers',
+      tenants: [{ id: tenantId, providers: companyOwned }],
+    });
+    await admin.apply({ document, fileName: 'state.yaml' }, call());
+    await as('gateway').requestRegistration({ tenantId, email: cfo, language: 'en', ipAddress }, call());
+    const [mail] = await smtp.gotAll(1);
+    await redeem(mail?.link ?? '', 'the passphrase of the officer');
+    const proof = { tenantId, provider: 'corp', issuer: corp.issuer, subject: 'cfo', ipAddress };
+    const signedIn = await as('authorize').signInWithProvider(
+      { ...proof, email: cfo, emailVerified: true },
+      call(),
+    );
+    expect(signedIn).toMatchObject({ refusal: '', user: { username: cfo, email: cfo } });
+  });
+});
