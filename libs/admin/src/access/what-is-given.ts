@@ -127,7 +127,8 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
         resetSecondFactors: 'changes',
-        unlock: 'acts',
+        // Whoever guesses codes may go on.
+        unlock: 'changes',
       } satisfies EffectsOf<typeof UsersService>,
       gifts: ({ roles, attributes = {} }: User) => [
         ...roles.map((what) => {

@@ -291,6 +291,7 @@ describe('who or what administers', () => {
       person(['tessera.helpdesk', 'tessera.auditor']),
     ],
     [UsersService.method.resetSecondFactors, { userId: 'usr_1' }, person(['tessera.auditor'])],
+    [UsersService.method.unlock, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [
       ApplicationsService.method.createSecret,
       { clientId: 'desk' },

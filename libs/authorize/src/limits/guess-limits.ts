@@ -43,6 +43,8 @@ export interface SignInLimits {
 /** The factor of codes of an app and of recovery codes. */
 export const codeFactor = 'totp';
 
+const daySeconds = 24 * 3600;
+
 /**
  * Failed codes in longer windows: after more of them the wait is longer, and with a known password nobody has more than a hundred a day
  * (RFC 4226 §7.3).
@@ -51,7 +53,7 @@ export const codeLimits: readonly LimitRule[] = [
   { name: 'sign-in.codes-1h', limit: 20, windowSeconds: 3600 },
   { name: 'sign-in.codes-2h', limit: 30, windowSeconds: 2 * 3600 },
   { name: 'sign-in.codes-8h', limit: 60, windowSeconds: 8 * 3600 },
-  { name: 'sign-in.codes-24h', limit: 100, windowSeconds: 24 * 3600 },
+  { name: 'sign-in.codes-24h', limit: 100, windowSeconds: daySeconds },
 ];
 
 /** A limit, and the key of the counter that an attempt was counted on. */
@@ -74,7 +76,7 @@ export const longestIdentifier = 512;
 /** Whom a guess is about. */
 export interface Guessed {
   readonly userId: string;
-  /** Guesses before it no longer count: the person has another password since, or an administrator ended the lock. */
+  /** Guesses before it no longer count, but for codes of a day: the person has another password since, or an administrator ended the lock. */
   readonly since: string;
 }
 
@@ -149,6 +151,8 @@ export function createGuessLimits(deps: {
       return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
     });
     const keyed = (key: string) => countedSince(key, person?.since, factor ?? method);
+    // An unlock ends no bound of a day, or it would be none to who unlocks, or asks for it, again and again.
+    const ofDay = (key: string) => countedSince(key, factorSince(undefined), factor ?? method);
     const counted = isUnproven(guess) ? digest(`${named}\n${address}`) : named;
     const account = keyed(counted);
     await begin(
@@ -158,13 +162,16 @@ export function createGuessLimits(deps: {
       failed,
     );
     const longer = factor === codeFactor ? limits.codes : [];
-    for (const rule of longer)
-      await begin(from, attempt, [rule, own === undefined ? account : keyed(own)], failed);
+    for (const rule of longer) {
+      const named = rule.windowSeconds < daySeconds ? keyed : ofDay;
+      await begin(from, attempt, [rule, named(own ?? counted)], failed);
+    }
     // A sign-in counts once, however many factors it has.
     if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
     // No user ID begins with a line break.
-    const counter = keyed(personKey(tenantId, person === undefined ? `\n${counted}` : person.userId));
+    const whom = personKey(tenantId, person === undefined ? `\n${counted}` : person.userId);
+    const counter = keyed(whom);
     const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
       const allowed = own !== undefined || (await countPerson(counter, attempt));
       // A code is used up when it is judged. A password is judged all the same, as the time would tell.
@@ -174,7 +181,7 @@ export function createGuessLimits(deps: {
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (proven === undefined) audit.signInFailed(from, failed);
     if (withinLimit && proven === undefined && factor === codeFactor)
-      await tellOfWrongCodes(from, { tenantId, userId: identifier }, counter);
+      await tellOfWrongCodes(from, { tenantId, userId: identifier }, ofDay(whom));
     return withinLimit ? proven : undefined;
   };
 }
@@ -267,7 +274,7 @@ export function passwordSince({ validFrom, unlockedAtMs }: Pick<User, 'validFrom
   return `${validFrom} ${unlockedAtMs}`;
 }
 
-/** When guesses at a second factor begin to count: a new password does not end its lock. */
+/** When guesses at a second factor begin to count within less than a day: a new password does not end its lock. */
 export function factorSince(user: Pick<User, 'unlockedAtMs'> | undefined): string {
   return String(user?.unlockedAtMs ?? 0n);
 }

@@ -871,7 +871,8 @@ export const UsersService: GenService<{
     output: typeof ResetSecondFactorsResponseSchema;
   },
   /**
-   * Unlock ends the lock that too many wrong passwords or codes have set, and changes nothing else.
+   * Unlock ends the lock that too many wrong passwords or codes have set, but for that of 100 wrong codes within a day, and changes nothing else.
+   * As a reset of their second factors it is for who holds as much of the administration as the person.
    *
    * @generated from rpc tessera.admin.v1.UsersService.Unlock
    */
