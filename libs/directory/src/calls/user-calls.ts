@@ -13,7 +13,7 @@ import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
+import { checkAmongOthers, messageOfUser, updatedUser, userForm } from './user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps {
   readonly passwords: Passwords;
@@ -108,7 +108,7 @@ export function userCalls({
           etag,
           paths,
           async draft(present, around) {
-            const declared = userForm.parse(user, updatedEntry(entryOfUser(present), entry, paths));
+            const declared = userForm.parse(user, updatedUser(present, entry, paths));
             await checkAmongOthers(declared, id, around);
             const passwordHash = hashed ?? declared.passwordHash;
             return desiredUser(declared, present, { owner: apiOwner, passwordHash, newUserId });

@@ -2,7 +2,7 @@ import { Code, invalidFields } from '@tessera/rpc';
 import { UserSchema } from '@tessera/proto-gen/admin-users';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import type { Outcome } from '../records/change-records.ts';
-import { recordForm, type Entry } from '../records/record-form.ts';
+import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { checkUser } from '../users/checks.ts';
@@ -37,6 +37,34 @@ export async function checkAmongOthers(
 /** The entry that asks for a person, without the password. */
 export function entryOfUser(record: UserRecord): Entry {
   return { ...entryOf(userFields, record), ...record.standardClaims };
+}
+
+/** What is said of an address or a number, and holds for that one alone. */
+const saidOf: Readonly<Record<string, string>> = {
+  email: 'emailVerified',
+  phoneNumber: 'phoneNumberVerified',
+};
+
+/**
+ * The entry of a person after an update of these fields. Another address or number is not verified because the former one was: the same update
+ * says so, or nobody does.
+ */
+export function updatedUser(
+  present: UserRecord,
+  given: Entry,
+  paths: Parameters<typeof updatedEntry>[2],
+): Entry {
+  const before = entryOfUser(present);
+  const after = updatedEntry(before, given, paths);
+  const isSame = (key: string) => identifierIn(before[key]) === identifierIn(after[key]);
+  const former = Object.entries(saidOf)
+    .filter(([key, said]) => !isSame(key) && !paths.some(([path]) => path === said))
+    .map(([, said]) => said);
+  return Object.fromEntries(Object.entries(after).filter(([key]) => !former.includes(key)));
+}
+
+function identifierIn(value: unknown): string {
+  return typeof value === 'string' ? normalizeIdentifier(value) : '';
 }
 
 /** Never with the password hash. */

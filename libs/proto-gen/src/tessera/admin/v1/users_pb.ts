@@ -147,6 +147,8 @@ export type User = Message<"tessera.admin.v1.User"> & {
   nickname: string;
 
   /**
+   * Of this address: an update that changes the address and does not set this takes it away; so with the number.
+   *
    * @generated from field: optional bool email_verified = 22;
    */
   emailVerified?: boolean | undefined;
