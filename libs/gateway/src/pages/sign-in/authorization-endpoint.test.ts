@@ -64,11 +64,15 @@ describe('GET /authorize', () => {
   it.each([
     ['is too long for a proxy with 4 KiB for the headers of an answer', `extra=${'s'.repeat(1600)}`],
     ['has an ID token, which belongs in no address that is kept', 'id_token_hint=x'],
-  ])('carries no request to the page that %s', async (_what, more) => {
+  ])('carries to the page only which client a request is from that %s', async (_what, more) => {
     const verifyIdTokenHint = () => ({ valid: true, sub: 'u1' });
     const gateway = openGateway(testRuntime(), { begin: toLogin, verifyIdTokenHint });
     const answer = await get(gateway, `${query}&${more}`);
-    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
+    const part = '&client_id=web&redirect_uri=https%3A%2F%2Fapp%2Fcb';
+    expect([answer.statusCode, answer.headers.location]).toEqual([
+      302,
+      `/login?interaction=ti_abc&again=${Buffer.from(part).toString('base64url')}`,
+    ]);
   });
 
   it('forwards the parameters unchanged and redirects to /login if a sign-in is needed', async () => {

@@ -4,6 +4,7 @@ import { testRuntime } from '@tessera/test-kit';
 import { antiForgery } from '../../http/anti-forgery.ts';
 import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
 import { purpose } from '../form.ts';
+import { carriedRequest } from './carried-request.ts';
 
 const interaction = {
   interactionId: 'ti_abc',
@@ -166,6 +167,65 @@ describe('a sign-in that has expired, was completed, or is of another browser', 
       expect(body).toContain('Continue to Acme &lt;Web&gt;');
       expect(body).toContain('href="/account?tenant=acme"');
     }
+  });
+
+  describe('of a person who is signed in', () => {
+    const session = { userId: 'u1', username: 'ada', name: 'Ada', tenantId: 'acme' };
+    const cookies = { ...html, cookie: `${cookie}; tessera_session=ts_${'s'.repeat(43)}` };
+    const shown = async (text: string, tenantId = 'acme') => {
+      const redirectUris = ['https://app.example/cb', 'http://127.0.0.1/cb'];
+      const registered = { ...application, redirectUris, anyLoopbackPort: true };
+      const gateway = gone({
+        getSession: () => ({ session: { ...session, tenantId } }),
+        getApplication: () => ({ application: registered, tenant: { tenantId: 'acme', name: 'Acme' } }),
+      });
+      const url = `/login?interaction=ti_abc&again=${Buffer.from(text).toString('base64url')}`;
+      return (await gateway.app.inject({ method: 'GET', url, headers: cookies })).body;
+    };
+    const request = (redirectUri: string) => `${query}&redirect_uri=${encodeURIComponent(redirectUri)}`;
+
+    it('is not called expired, and leads to the application instead of repeating its request', async () => {
+      const body = await shown(request('https://app.example/cb'));
+      expect(body).toContain('<h1>You are already signed in</h1>');
+      expect(body).toContain('<a class="button" href="https://app.example/">Open Acme &lt;Web&gt;</a>');
+      expect(body).toContain('href="/account?tenant=acme"');
+      expect(body).not.toMatch(/expired<|\/authorize/);
+    });
+
+    it.each(['https://evil.example/cb', 'http://127.0.0.1/cb', 'com.acme:/cb', ''])(
+      'leads to the account where the redirect URI %j tells no address to open',
+      async (redirectUri) => {
+        const body = await shown(request(redirectUri));
+        expect(body).toContain('Open the application you want to use and start from there.');
+        expect(body).not.toContain('class="button"');
+      },
+    );
+
+    it('is begun anew at another organization', async () => {
+      const body = await shown(request('https://app.example/cb'), 'globex');
+      expect(body).toContain('This sign-in has expired');
+      expect(body).toContain('/authorize?client_id=web');
+    });
+  });
+
+  it('leads to the application, with the looks of its organization, if its request is too long for an address', async () => {
+    const long = `client_id=web&redirect_uri=https%3A%2F%2Fapp.example%2Fcb&state=${'s'.repeat(8192)}`;
+    const text = carriedRequest(long) ?? '';
+    expect(text.length).toBeLessThan(2000);
+    const redirectUris = ['https://app.example/cb'];
+    const { body } = await opened(
+      gone({
+        getApplication: () => ({
+          application: { ...application, redirectUris },
+          tenant: { tenantId: 'acme', name: 'Acme' },
+        }),
+      }),
+      text,
+    );
+    expect(body).toContain('This sign-in has expired');
+    expect(body).toContain('<a class="button" href="https://app.example/">Open Acme &lt;Web&gt;</a>');
+    expect(body).toContain('data-tenant="acme"');
+    expect(body).not.toContain('/authorize');
   });
 
   it('is begun anew without a name while the application cannot be read, or is of another issuer', async () => {

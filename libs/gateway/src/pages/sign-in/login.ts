@@ -9,7 +9,8 @@ import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../page.ts';
-import { servesTenant } from '../signed-in-person.ts';
+import { servesTenant, signedInPerson } from '../signed-in-person.ts';
+import { applicationHome } from './application-home.ts';
 import { againField, requestAgain, type RequestAgain } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
 import { continueSignIn, sendStep, type SignInPlace } from './sign-in.ts';
@@ -58,16 +59,27 @@ export async function sendOver(
 
 async function pageOfOver(context: PageContext, again: RequestAgain | undefined): Promise<Page> {
   const found = again && (await applicationOf(context, again));
+  const person = await signedInPerson(context).catch(() => undefined);
+  const isSignedIn =
+    person !== undefined && (found?.tenant?.tenantId ?? person.session.tenantId) === person.session.tenantId;
+  const {
+    request: { incoming },
+  } = context;
+  const home =
+    found?.application &&
+    applicationHome(found.application, again?.redirectUri ?? '', new URL(incoming.issuer()).origin);
   return {
     template: 'no-sign-in',
-    title: 'This sign-in has expired',
+    title: isSignedIn ? 'You are already signed in' : 'This sign-in has expired',
     message: noSignIn,
     formTarget: 'own',
     ...(found?.tenant && { tenant: { id: found.tenant.tenantId, name: found.tenant.name } }),
     data: {
       // For people; a client that reads JSON has the other one.
       message: 'It was completed already, or has waited too long.',
-      again: again?.path,
+      // The client of a completed sign-in has had its answer, and would refuse another one to the same request.
+      again: isSignedIn ? undefined : again?.path,
+      home,
       application: found?.application?.name,
     },
   };
