@@ -17,7 +17,7 @@ import { missingSecrets } from './missing-secrets.ts';
 import { namesakesOf } from './namesakes.ts';
 import { administratorHashes, hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
-import { takenInFile, takenProblems } from './taken-in-file.ts';
+import { spellingProblems, takenInFile, takenProblems } from './taken-in-file.ts';
 import { weakPasswords } from '../declared/weak-passwords.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
@@ -206,7 +206,9 @@ async function readApplicable(
       problems.push(unknownTenant(read, index));
     problems.push(...missingSecrets(read, index, states.get(tenant.id)));
     const plan = plans[index];
-    const taken = plan === undefined ? [] : await deps.store.takenValues(plan, parsed.tenantIds);
+    if (plan === undefined) continue;
+    problems.push(...spellingProblems(read, tenant, plan));
+    const taken = await deps.store.takenValues(plan, parsed.tenantIds);
     problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
@@ -275,6 +277,8 @@ async function prepare(
       desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),
     );
     refuseConflicts(plan, by.owner);
+    const problems = spellingProblems(read, tenant, plan);
+    if (problems.length > 0) throw new DeclaredStateError(problems);
     return plan;
   };
 }

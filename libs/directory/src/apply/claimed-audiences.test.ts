@@ -142,4 +142,91 @@ describe('an audience of another tenant at the shared issuer', () => {
       ),
     ).rejects.toMatchObject({ code: Code.AlreadyExists });
   });
+
+  it.each([
+    ['', '/'],
+    ['/', ''],
+    ['?v=1', '/?v=1'],
+  ])(
+    'is not had in the other spelling, which is the same URI (RFC 3986 §6.2.3): %j, then %j',
+    async (here, there) => {
+      const { apply, api, one, other, audience, audiencesOf } = world();
+      const declared = (id: string, path: string, more: object = {}) => ({
+        id,
+        name: id,
+        resources: [pay(`${audience}${path}`, more)],
+      });
+      await apply([declared(one, here)]);
+      const elsewhere = 'is declared by another tenant of the same issuer';
+      await expect(apply([declared(other, there)])).rejects.toMatchObject(refused(elsewhere));
+      await expect(apply([declared(one, here), declared(other, there)])).rejects.toMatchObject(
+        refused(elsewhere),
+      );
+      await expect(apply([declared(other, there, { shared: true })])).rejects.toMatchObject(
+        refused(elsewhere),
+      );
+      await api.tenants.create({ tenantId: other, tenant: { name: other } }, call());
+      const theirs = { audience: `${audience}${there}`, name: 'Mine' };
+      await expect(api.resources.create({ tenantId: other, resource: theirs }, call())).rejects.toMatchObject(
+        {
+          code: Code.AlreadyExists,
+          rawMessage: expect.stringContaining(`${theirs.audience}: ${elsewhere}`) as string,
+        },
+      );
+      const shared = { shared: true };
+      await apply([declared(one, here, shared), declared(other, there, shared)], { takeOver: true });
+      await expect(apply([declared(other, there)])).rejects.toMatchObject(refused(elsewhere));
+      expect(await audiencesOf(other)).toEqual([theirs.audience]);
+    },
+  );
+});
+
+describe('both spellings of one URI in a tenant', () => {
+  const twice = 'is an audience of the tenant already, with or without the path "/"';
+
+  it('are refused by a file and by the API, whoever owns the first', async () => {
+    const { apply, api, one, audience } = world();
+    const both = [pay(audience), pay(`${audience}/`, { scopes: ['pay.some'] })];
+    await expect(apply([{ id: one, name: one, resources: both }])).rejects.toMatchObject(
+      refused(`tenants[0].resources[1].audience: ${twice}`),
+    );
+    await apply([{ id: one, name: one, resources: [pay(audience)] }]);
+    await expect(
+      apply([{ id: one, resources: [pay(`${audience}/`, { scopes: ['pay.some'] })] }], { owner: 'team' }),
+    ).rejects.toMatchObject(refused(`tenants[0].resources[0].audience: ${twice}`));
+    const resource = { audience: `${audience}/`, name: 'Pay' };
+    await expect(api.resources.create({ tenantId: one, resource }, call())).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      rawMessage: expect.stringContaining(twice) as string,
+    });
+    await apply([{ id: one, name: one, resources: [pay(`${audience}/`)] }]);
+  });
+
+  it('stay as they are from before, and keep nothing else from being changed', async () => {
+    const { apply, api, one, audience, audiencesOf } = world();
+    const [first, second] = [pay(`${audience}/1`), pay(`${audience}/2`, { scopes: ['pay.some'] })];
+    await apply([{ id: one, name: one, resources: [first, second] }]);
+    for (const [from, to] of [
+      ['/1', ''],
+      ['/2', '/'],
+    ])
+      await database.query({
+        name: 'test.spell',
+        text: `WITH moved AS (UPDATE directory.scope SET audience = $2 WHERE tenant_id = $3 AND audience = $1),
+                    made AS (INSERT INTO directory.api_resource (tenant_id, audience, name)
+                             VALUES ($3, $2, 'Pay'))
+               DELETE FROM directory.api_resource WHERE tenant_id = $3 AND audience = $1`,
+        values: [`${audience}${from}`, `${audience}${to}`, one],
+      });
+    const file = (name: string) => ({
+      id: one,
+      name,
+      resources: [pay(audience), pay(`${audience}/`, { scopes: ['pay.some', 'pay.more'] })],
+    });
+    await apply([file('One')]);
+    await apply([file('Won')]);
+    const resource = { audience, name: 'Till' };
+    await api.resources.update({ tenantId: one, resource, takeOver: true }, call());
+    expect((await audiencesOf(one)).toSorted()).toEqual([audience, `${audience}/`]);
+  });
 });

@@ -3,7 +3,14 @@ import type { ReadState } from '../declared/read.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { claimedValues, heldValues, type ClaimedValues } from '../plans/claimed-values.ts';
 import type { TenantPlan } from '../plans/plan.ts';
-import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
+import {
+  isSameAudience,
+  jwtAudienceAsClientId,
+  otherSpelling,
+  sharedAudience,
+  spelledTwice,
+  takenElsewhere,
+} from '../resources/checks.ts';
 import type { TakenValue } from '../store/store.ts';
 
 /** What each plan of a file claims and another one of it has, by tenant. If both claim it, the later one takes it. */
@@ -31,7 +38,7 @@ function without({ claimed, held }: { readonly claimed: ClaimedValues; readonly 
 /** What cannot be of both. Client IDs and issuers are compared with the stored ones alone: those of other tenants are not free before. */
 function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer'>): TakenValue[] {
   const audiences = claimed.audiences.filter(({ audience, shared }) =>
-    held.audiences.some((other) => other.audience === audience && !(shared && other.shared)),
+    held.audiences.some((other) => isSameAudience(other.audience, audience) && !(shared && other.shared)),
   );
   return [
     ...audiences.map(({ audience: value }): TakenValue => ({ kind: 'audience', value })),
@@ -65,5 +72,20 @@ export function takenProblems(
     const index = tenant.applications.findIndex(({ clientId }) => clientId === value);
     const message = kind === 'clientId' ? takenElsewhere : jwtAudienceAsClientId;
     return read.problem([...path, 'applications', index, 'clientId'], message);
+  });
+}
+
+/** The audiences that a plan creates and the tenant has in the other spelling, whoever owns that. */
+export function spellingProblems(
+  read: ReadState,
+  tenant: DeclaredTenant,
+  { resources, desired }: Pick<TenantPlan, 'resources' | 'desired'>,
+): Problem[] {
+  const audiences = (records: readonly { readonly audience: string }[]) =>
+    records.map(({ audience }) => audience);
+  return spelledTwice(audiences(resources.created), audiences(desired.resources)).map((audience) => {
+    const index = audiences(tenant.resources).indexOf(audience);
+    const path = ['tenants', read.state.tenants.indexOf(tenant), 'resources', index, 'audience'];
+    return read.problem(path, otherSpelling);
   });
 }

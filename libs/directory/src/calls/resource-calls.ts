@@ -8,7 +8,7 @@ import type { Report } from '../fields/field-checks.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { checkResources, jwtAudienceAsClientId } from '../resources/checks.ts';
+import { checkResources, jwtAudienceAsClientId, otherSpelling, spelledTwice } from '../resources/checks.ts';
 import { resource, resourceFields, type ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
 
@@ -31,10 +31,13 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
         const isClientId =
           after.tokenType === 'JWT' && (await around.find('application', after.audience)) !== undefined;
         const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
+        const audiences = others.map(({ audience }) => audience);
         form.check((report) => {
           const here: Report = ([, , ...path], message) => report(path, message);
           checkResources({ resources: [after] }, here, { others, roles });
           if (isClientId) report(['audience'], jwtAudienceAsClientId);
+          const created = present === undefined ? [after.audience] : [];
+          if (spelledTwice(created, audiences).length > 0) report(['audience'], otherSpelling);
         });
         await refuseUsed(present, after, around);
         return after;

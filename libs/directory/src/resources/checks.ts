@@ -1,4 +1,4 @@
-import { adminRoles } from '@tessera/oauth';
+import { adminRoles, withUriPath } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { ResourceRecord } from './fields.ts';
 
@@ -12,6 +12,29 @@ export const sharedAudience =
 /** The message for a client ID that is such an audience, and the reverse: `typ` and `aud` of the tokens would not differ. */
 export const jwtAudienceAsClientId =
   'is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens';
+
+/** The message for an audience that a tenant has in the other spelling already. */
+export const otherSpelling =
+  'is an audience of the tenant already, with or without the path "/": they are one URI (RFC 3986 §6.2.3)';
+
+/** Whether two audiences are one URI: a `resource` that names one finds the other (RFC 3986 §6.2.3). */
+export function isSameAudience(one: string, other: string): boolean {
+  return withUriPath(one) === withUriPath(other);
+}
+
+/**
+ * The new audiences of a tenant that it has in the other spelling, too. Those that it had before there was this rule stay.
+ * @param all of the tenant afterwards, new ones too
+ */
+export function spelledTwice(created: readonly string[], all: readonly string[]): string[] {
+  return created.filter((audience) => {
+    const others = all.filter((other) => other !== audience && isSameAudience(audience, other));
+    // Of two new ones the later one is told.
+    return others.some(
+      (other) => !created.includes(other) || created.indexOf(other) < created.indexOf(audience),
+    );
+  });
+}
 
 /** What the resources of a tenant are among. */
 export interface AroundResources {

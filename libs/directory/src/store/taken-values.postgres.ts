@@ -1,6 +1,8 @@
+import { uriSpellings } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import { isKept } from '../deleted/deleted-records.postgres.ts';
 import { claimsNothing, type ClaimedValues } from '../plans/claimed-values.ts';
+import { isSameAudience } from '../resources/checks.ts';
 import type { TakenValue } from './store.ts';
 
 /**
@@ -43,11 +45,16 @@ export async function takenValues(
       tenantId,
       clientIds,
       issuer,
-      audiences.map(({ audience }) => audience),
+      audiences.flatMap(({ audience }) => uriSpellings(audience)),
       besides,
       jwtAudiences,
-      audiences.filter(({ shared }) => shared).map(({ audience }) => audience),
+      audiences.filter(({ shared }) => shared).flatMap(({ audience }) => uriSpellings(audience)),
     ],
   });
-  return rows.map(({ kind, value }) => ({ kind, value }));
+  // Which of ours it is, if that of the other tenant is in the other spelling.
+  const ours = (value: string) =>
+    audiences.map(({ audience }) => audience).filter((audience) => isSameAudience(audience, value));
+  return rows.flatMap(({ kind, value }) =>
+    (kind === 'audience' ? ours(value) : [value]).map((taken) => ({ kind, value: taken })),
+  );
 }

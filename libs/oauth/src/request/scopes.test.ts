@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '../errors.ts';
-import { grantResourcesFor, grantScopes, introspectionScope, narrowScopes, parseScope } from './scopes.ts';
+import {
+  grantResourcesFor,
+  grantScopes,
+  introspectionScope,
+  narrowScopes,
+  parseScope,
+  uriSpellings,
+} from './scopes.ts';
 
 const orders = 'https://orders.example';
 const stock = 'https://stock.example';
@@ -221,4 +228,16 @@ describe('narrowScopes (RFC 6749 §6)', () => {
   it('refuses a wider scope, even together with granted ones.', () => {
     expect(codeOf(() => narrowScopes(['openid'], ['openid', 'orders.read']))).toBe('invalid_scope');
   });
+});
+
+describe('the spellings of a URI (RFC 3986 §6.2.3)', () => {
+  it.each([
+    ['https://a.example', ['https://a.example/', 'https://a.example']],
+    ['https://a.example/', ['https://a.example/', 'https://a.example']],
+    ['https://a.example?x', ['https://a.example/?x', 'https://a.example?x']],
+    ['https://a.example/x/', ['https://a.example/x/']],
+    ['urn:a/', ['urn:a/']],
+  ])('are those with and without an empty path: %s', (uri, spellings) =>
+    expect(uriSpellings(uri)).toEqual(spellings),
+  );
 });

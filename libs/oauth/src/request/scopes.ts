@@ -140,6 +140,12 @@ export function withUriPath(uri: string): string {
   return uri.replace(/^(https?:\/\/[^/?#]+)(?=\?|$)/i, '$1/');
 }
 
+/** The texts that are one URI: with an empty path, and with the path `/` (RFC 3986 §6.2.3). */
+export function uriSpellings(uri: string): string[] {
+  const whole = withUriPath(uri);
+  return [...new Set([whole, whole.replace(/^(https?:\/\/[^/?#]+)\/(?=\?|$)/i, '$1')])];
+}
+
 function defaultScopes(request: ScopeRequest): string[] {
   const declared = request.available.map(({ name }) => name);
   if (request.person) {
