@@ -20,6 +20,8 @@ export function connectClients({ url, token, asOperator, tls }: Listener): Remot
     ...(tls !== undefined && { nodeOptions: tls }),
     interceptors: [
       (next) => (request) => {
+        // A call may bring an access token of somebody else.
+        if (request.header.has('authorization')) return next(request);
         request.header.set('authorization', `Bearer ${token.reveal()}`);
         // Only where the token is the shared one does the caller say who it is.
         if (asOperator) request.header.set('x-tessera-caller', 'operator');

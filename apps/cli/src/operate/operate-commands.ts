@@ -42,8 +42,9 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     .addHelpText(
       'after',
       `
-With --isolation it creates two tenants with names that begin with smoke-, tries to use codes, tokens, sessions and requests of one
-as clients and people of the other, and deletes both. It reaches the directory as tessera user create does.`,
+With --isolation it creates two tenants with names that begin with smoke-, tries what one has as the other, at every path and by every call of
+the administration API, and deletes both. It needs an administrator of the operator tenant: tessera login, or the process with
+embedded stores in TESSERA_DATA_DIR. Both tenants get issuers below the shared one, whose paths must reach Tessera.`,
     )
     .action(async (options: ClientOptions & { address?: string; wait?: string; isolation: boolean }) => {
       const issuer = await issuerOf(options, context);

@@ -1,58 +1,92 @@
+import type { CallOptions } from '@tessera/rpc';
+import { withAdministration, type ClientOf } from '../records/with-service.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
+import { administrationRequests } from './administration-requests.ts';
+import { administrationOf } from './administration.ts';
 import type { Place } from './browser.ts';
-import { crossingsOf, type Crossing } from './crossings.ts';
-import { createParty } from './party.ts';
+import { cross, type GoodRequest } from './crossing.ts';
+import { createParty, type Party } from './party.ts';
+import { publicRequests } from './public-requests.ts';
 import { createTenants, deleteTenants, newTenants } from './throw-away-tenants.ts';
 
 /** Within which a change is in effect everywhere. */
 const effectMs = 1000;
+const timeoutMs = 30_000;
 
 /**
- * Creates two tenants and tries, over public HTTP, what one could do with values of the other: all must be refused as unknown values
- * are. Deletes the tenants, whatever happened. Throws CommandError, which names every crossing that was not refused.
+ * Creates two tenants and tries, over public HTTP and by the administration API, what one could do with values of
+ * the other: all must be
+ * answered as unknown values are. First both are at the shared issuer; then the one that tries has an issuer of its
+ * own, where it administers
+ * itself. Deletes the tenants, whatever happened. Throws CommandError if a crossing is not good; each is named before.
  */
 export async function checkIsolation(place: Place, terminal: Terminal): Promise<void> {
+  await withAdministration(terminal, {
+    name: 'Trying what tenants can do with values of others',
+    timeoutMs,
+    run: async (clientOf, call) => check(place, clientOf, call, terminal),
+  });
+}
+
+async function check(place: Place, clientOf: ClientOf, call: CallOptions, terminal: Terminal): Promise<void> {
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
-  const tenants = newTenants();
+  const administration = administrationOf(clientOf, call);
+  const [ours, theirs] = newTenants();
+  const results = { tried: 0, bad: 0 };
+  const tryAll = async (requests: readonly GoodRequest<Party>[], one: Party, other: Party): Promise<void> => {
+    for (const request of requests) {
+      if (interrupted.signal.aborted) throw new CommandError('Interrupted.');
+      await tryOne(request, one, other, results, terminal);
+    }
+  };
   try {
-    await createTenants(tenants, terminal);
+    await createTenants([ours, theirs], administration);
     await terminal.sleep(effectMs);
-    const [a, b] = tenants.map((tenant) => createParty(tenant, place, terminal));
-    if (a === undefined || b === undefined) throw new Error('there are two tenants');
-    await tryAll(crossingsOf(a, b), interrupted.signal, terminal);
+    const partyAt = (of: typeof ours, where: Place): Party =>
+      createParty(of, where, administration, terminal);
+    await tryAll(publicRequests(true), partyAt(ours, place), partyAt(theirs, place));
+    const own: Party[] = [];
+    for (const tenant of [ours, theirs]) {
+      const [issuer, address] = [place.issuer.replace(/\/$/, ''), place.address].map(
+        (each) => `${each}/${tenant.id}`,
+      );
+      const at = { issuer: issuer ?? '', address: address ?? '', tenantId: tenant.id };
+      await administration.call('TenantsService.Update', {
+        tenantId: tenant.id,
+        tenant: { issuer: at.issuer },
+      });
+      own.push(partyAt(tenant, at));
+    }
+    await terminal.sleep(effectMs);
+    const [one, other] = own as [Party, Party];
+    await tryAll([...publicRequests(false), ...administrationRequests()], one, other);
   } finally {
-    await deleteTenants(tenants, terminal);
+    await deleteTenants([ours, theirs], administration, terminal);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt);
   }
+  const { tried, bad } = results;
+  if (bad > 0) throw new CommandError(`${bad} of ${tried} crossings were not refused as they must be.`);
+  terminal.say(`${tried} crossings were refused.\n`);
 }
 
-async function tryAll(
-  crossings: readonly Crossing[],
-  interrupted: AbortSignal,
+async function tryOne(
+  request: GoodRequest<Party>,
+  ours: Party,
+  theirs: Party,
+  results: { tried: number; bad: number },
   terminal: Terminal,
 ): Promise<void> {
-  let refused = 0;
-  for (const crossing of crossings) {
-    if (interrupted.aborted) throw new CommandError('Interrupted.');
-    const problem = await problemOf(crossing);
-    if (problem === undefined) refused += 1;
-    terminal.say(problem === undefined ? `good  refused: ${crossing.sentence}\n` : `bad   ${problem}\n`);
-  }
-  const bad = crossings.length - refused;
-  if (bad > 0)
-    throw new CommandError(`${bad} of ${crossings.length} crossings were not refused as they must be.`);
-}
-
-/** Why a crossing is not good; undefined if it is. */
-async function problemOf({ sentence, attempt }: Crossing): Promise<string | undefined> {
+  const show = (crossing: string, problem: string | undefined): void => {
+    results.tried += 1;
+    if (problem !== undefined) results.bad += 1;
+    terminal.say(problem === undefined ? `good  refused: ${crossing}\n` : `bad   ${crossing}: ${problem}\n`);
+  };
   try {
-    const { unknown, crossed, own } = await attempt();
-    if (crossed !== unknown) return `${sentence}: answered "${crossed}", an unknown value "${unknown}"`;
-    return own === unknown ? `${sentence}: not known, as its owner is answered "${own}" too` : undefined;
+    for await (const { crossing, problem } of cross(request, ours, theirs)) show(crossing, problem);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    return `${sentence}: not known, ${error.message}`;
+    show(request.name, `not known, ${error.message}`);
   }
 }

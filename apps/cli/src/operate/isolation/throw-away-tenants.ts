@@ -1,51 +1,43 @@
-import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
-import { systemRandom, uuid } from '@tessera/kit';
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { UsersService } from '@tessera/proto-gen/admin-users';
-import { withService, type ClientOf } from '../records/with-service.ts';
+import type { JsonObject } from '@bufbuild/protobuf';
+import { systemRandom } from '@tessera/kit';
+import { adminScopes } from '@tessera/oauth';
 import { CommandError, type Terminal } from '../../terminal.ts';
+import type { Administration } from './administration.ts';
 
-/** A tenant with a person, an API resource and three applications, for a few seconds. */
-export interface ThrowAwayTenant {
-  readonly id: string;
-  readonly username: string;
-  readonly password: string;
-  /** Signs people in, acts on its own behalf, introspects. */
-  readonly web: string;
-  readonly tv: string;
-  readonly desk: string;
-  /** Of `web` and `desk`. */
-  readonly secret: string;
-  readonly redirectUri: string;
-  readonly loggedOutUri: string;
-  /** A resource of this tenant alone, and its scope. */
-  readonly audience: string;
-  readonly scope: string;
-  /** A resource that both tenants have, so that a token's audience does not tell them apart. */
-  readonly sharedAudience: string;
-  readonly sharedScope: string;
-}
+/** A tenant with one of everything, for a few seconds. All names that it alone has begin with its identifier. */
+export type ThrowAwayTenant = ReturnType<typeof newTenant>;
 
 /** Two of them, with names that nobody has. */
 export function newTenants(): readonly [ThrowAwayTenant, ThrowAwayTenant] {
-  const shared = `smoke-${randomHex()}`;
+  const shared = randomName('smoke');
   return [newTenant(shared), newTenant(shared)];
 }
 
-const secretOf = (): string => systemRandom.bytes(32).toString('base64url');
-const randomHex = (): string => systemRandom.bytes(5).toString('hex');
+/** A name that nobody has. */
+export const randomName = (of: string): string => `${of}-${systemRandom.bytes(5).toString('hex')}`;
 
-function newTenant(shared: string): ThrowAwayTenant {
-  const id = `smoke-${randomHex()}`;
+const secretOf = (): string => systemRandom.bytes(32).toString('base64url');
+
+/** @param shared the name of an API of both tenants, so that the audience of a token does not tell them apart */
+function newTenant(shared: string) {
+  const id = randomName('smoke');
   return {
     id,
+    /** Who declares what it has. */
+    owner: shared,
     username: `${id}-person`,
     password: secretOf(),
+    role: `${id}-clerk`,
+    provider: `${id}-provider`,
+    /** Signs people in, acts on its own behalf, introspects. */
     web: `${id}-web`,
+    /** Of a third party: people are asked for their consent. */
+    partner: `${id}-partner`,
     tv: `${id}-tv`,
     desk: `${id}-desk`,
+    /** Administers the tenant, once it has an issuer of its own. */
+    robot: `${id}-robot`,
+    /** Of all that are confidential. */
     secret: secretOf(),
     redirectUri: `https://${id}.example/callback`,
     loggedOutUri: `https://${id}.example/goodbye`,
@@ -56,107 +48,75 @@ function newTenant(shared: string): ThrowAwayTenant {
   };
 }
 
-const timeoutMs = 30_000;
-
-/** Creates the tenants with all that they have. May leave a part of them if it fails. Throws CommandError. */
-export async function createTenants(tenants: readonly ThrowAwayTenant[], terminal: Terminal): Promise<void> {
-  // The work is repeated if a store is unavailable, and creates each record once.
-  const requestIds = new Map<string, string>();
-  const requestId = (record: string): string => {
-    const id = requestIds.get(record) ?? uuid();
-    requestIds.set(record, id);
-    return id;
-  };
-  await withService('directory', terminal, {
-    name: 'Creating tenants',
-    timeoutMs,
-    async run(clientOf, call) {
-      for (const tenant of tenants) await createTenant(tenant, requestId, clientOf, call);
-    },
-  });
+/** What a tenant has, as it is declared in a file. */
+function declared(of: ThrowAwayTenant): string {
+  const { id, role, secret, redirectUri, scope, sharedScope } = of;
+  const confidential = `type: confidential, secrets: [{value: ${secret}}]`;
+  return `
+  - id: ${id}
+    roles: [${role}]
+    resources:
+      - {audience: '${of.audience}', name: API, scopes: [${scope}]}
+      - {audience: '${of.sharedAudience}', name: Shared API, scopes: [${sharedScope}], shared: true}
+    providers: [{name: ${of.provider}, issuer: 'https://${id}.invalid', clientId: ${id}, clientSecret: ${secret}}]
+    users: [{username: ${of.username}, password: ${of.password}, roles: [${role}]}]
+    applications:
+      - {clientId: ${of.web}, name: Web, ${confidential}, grantTypes: [authorization_code, refresh_token, client_credentials],
+         redirectUris: ['${redirectUri}'], logoutRedirectUris: ['${of.loggedOutUri}'],
+         scopes: [openid, offline_access, ${scope}, ${sharedScope}], introspectAudiences: ['${of.audience}', '${of.sharedAudience}']}
+      - {clientId: ${of.partner}, name: Partner, type: public, thirdParty: true, grantTypes: [authorization_code],
+         redirectUris: ['${redirectUri}'], scopes: [openid]}
+      - {clientId: ${of.tv}, name: TV, type: public, grantTypes: [device_code], scopes: [openid]}
+      - {clientId: ${of.desk}, name: Desk, ${confidential}, grantTypes: [ciba], scopes: [openid], ciba: {approval: page}}
+      - {clientId: ${of.robot}, name: Robot, ${confidential}, grantTypes: [client_credentials], scopes: [${[...adminScopes.keys()].join()}]}`;
 }
 
-async function createTenant(
-  tenant: ThrowAwayTenant,
-  requestId: (record: string) => string,
-  clientOf: ClientOf,
-  call: CallOptions,
+/** Declares what tenants have. */
+async function apply(owner: string, tenants: readonly string[], { call }: Administration): Promise<void> {
+  const document = `owner: ${owner}\ntenants:${tenants.join('')}`;
+  const allowed = { allowAdministration: true, allowDelete: true };
+  await call('DirectoryAdminService.Apply', { document, fileName: 'smoke', ...allowed });
+}
+
+/** Creates the tenants with all that they have. May leave a part of them if it fails. */
+export async function createTenants(
+  tenants: readonly [ThrowAwayTenant, ThrowAwayTenant],
+  administration: Administration,
 ): Promise<void> {
-  const { id, username, password, web, tv, desk, secret, redirectUri, loggedOutUri } = tenant;
-  const { audience, scope, sharedAudience, sharedScope } = tenant;
-  const owned = (record: string) => ({ tenantId: id, requestId: requestId(`${id} ${record}`) });
-  await clientOf(TenantsService).create({ ...owned('tenant'), tenant: { name: id } }, call);
-  const resources = [
-    { audience, name: 'API', scopes: [{ name: scope }] },
-    { audience: sharedAudience, name: 'Shared API', scopes: [{ name: sharedScope }], shared: true },
-  ];
-  for (const resource of resources)
-    await clientOf(ResourcesService).create({ ...owned(resource.audience), resource }, call);
-  await clientOf(UsersService).create({ ...owned(username), user: { username, password } }, call);
-  const applications = [
-    {
-      clientId: web,
-      name: 'Web',
-      type: 'confidential',
-      grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
-      redirectUris: [redirectUri],
-      logoutRedirectUris: [loggedOutUri],
-      scopes: ['openid', 'offline_access', scope, sharedScope],
-      introspectAudiences: [audience, sharedAudience],
-    },
-    { clientId: tv, name: 'TV', type: 'public', grantTypes: ['device_code'], scopes: ['openid'] },
-    {
-      clientId: desk,
-      name: 'Desk',
-      type: 'confidential',
-      grantTypes: ['ciba'],
-      scopes: ['openid'],
-      ciba: { approval: 'page' },
-    },
-  ];
-  const calls = clientOf(ApplicationsService);
-  for (const application of applications) {
-    const { clientId, type } = application;
-    await calls.create({ ...owned(clientId), application }, call);
-    if (type === 'confidential')
-      await calls.createSecret({ ...owned(`${clientId} secret`), clientId, value: secret }, call);
-  }
+  for (const { id } of tenants)
+    await administration.call('TenantsService.Create', { tenantId: id, tenant: { name: id } });
+  await apply(tenants[0].owner, tenants.map(declared), administration);
 }
 
 /** Deletes all that was created of the tenants. Throws CommandError, which names them. */
-export async function deleteTenants(tenants: readonly ThrowAwayTenant[], terminal: Terminal): Promise<void> {
+export async function deleteTenants(
+  tenants: readonly ThrowAwayTenant[],
+  administration: Administration,
+  terminal: Terminal,
+): Promise<void> {
   const names = tenants.map(({ id }) => id).join(' and ');
   try {
-    await withService('directory', terminal, {
-      name: 'Deleting tenants',
-      timeoutMs,
-      async run(clientOf, call) {
-        for (const { id } of tenants) await deleteTenant(id, clientOf, call).catch(unlessAbsent);
-      },
-    });
+    for (const tenant of tenants) await deleteTenant(tenant, administration);
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof Error)) throw error;
     throw new CommandError(`Delete the tenants ${names}: this command could not. ${error.message}`);
   }
   terminal.say(`The tenants ${names} are deleted.\n`);
 }
 
-async function deleteTenant(tenantId: string, clientOf: ClientOf, call: CallOptions): Promise<void> {
-  const page = { tenantId, pageSize: 100 };
-  const [applications, resources, users] = [
-    clientOf(ApplicationsService),
-    clientOf(ResourcesService),
-    clientOf(UsersService),
-  ];
-  for (const { clientId } of (await applications.list(page, call)).applications)
-    await applications.delete({ tenantId, clientId }, call);
-  for (const { audience } of (await resources.list(page, call)).resources)
-    await resources.delete({ tenantId, audience }, call);
-  for (const { userId } of (await users.list(page, call)).users)
-    await users.delete({ tenantId, userId }, call);
-  await clientOf(TenantsService).delete({ tenantId }, call);
-}
+/** What identifies the records of each kind, in the order in which they can be deleted. */
+const keys = { Applications: 'clientId', Resources: 'audience', Users: 'userId', Roles: 'name' };
 
-function unlessAbsent(error: unknown): void {
-  if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
+async function deleteTenant({ id: tenantId, owner }: ThrowAwayTenant, administration: Administration) {
+  const { call } = administration;
+  if ((await call('TenantsService.Get', { tenantId }, 'absent')) === undefined) return;
+  // First what calls have made, as it refers to what is declared.
+  for (const [kind, key] of Object.entries(keys)) {
+    const page = await call(`${kind}Service.List`, { tenantId, pageSize: 1000 });
+    for (const record of (page[kind.toLowerCase()] ?? []) as JsonObject[])
+      if (record['owner'] === 'api')
+        await call(`${kind}Service.Delete`, { tenantId, [key]: record[key] ?? '' }, 'absent');
+  }
+  await apply(owner, [`\n  - id: ${tenantId}`], administration);
+  await call('TenantsService.Delete', { tenantId });
 }
