@@ -95,7 +95,13 @@ async function htmlOf(reply: FastifyReply, gateway: Gateway, page: Page): Promis
   const looks = id === undefined ? undefined : await gateway.looks.of(id);
   const tenant = id === undefined ? undefined : { id, name: looks?.name ?? page.tenant?.name ?? '' };
   const links = looks && { ...looksLinks(id ?? '', looks), tosUri: looks.tosUri, policyUri: looks.policyUri };
-  return templates.render(page.template, { base, title, message, tenant, ...links, ...data }, language);
+  // An issuer of a tenant's own says by itself where its people sign in.
+  const accountTenant = request.incoming.tenant === undefined ? id : undefined;
+  return templates.render(
+    page.template,
+    { base, title, message, tenant, accountTenant, ...links, ...data },
+    language,
+  );
 }
 
 /** A page that says that something is unavailable, or asked too often, asks nobody else. */

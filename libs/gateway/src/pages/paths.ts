@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, otherPaths } from '@tessera/oauth';
 import { longestHead } from '../http/longest-head.ts';
 
 /** Leaves the rest of the headers that the server takes for cookies and what browsers add. */
@@ -40,6 +40,11 @@ export function accountPath(tenantId?: string): string {
 /** `/password`; the tenant says where to sign in. */
 export function passwordPath(tenantId?: string): string {
   return withParameters('/password', { tenant: tenantId });
+}
+
+/** `/password/link` without a link, for what became of one; the tenant says where to sign in. */
+export function passwordLinkPath(tenantId: string): string {
+  return withParameters(otherPaths.passwordLink, { tenant: tenantId });
 }
 
 /** `/password/forgot`; the tenant says whose people it is for, and `sent` that the request was made. */

@@ -174,6 +174,25 @@ describe('GET /account', () => {
 });
 
 describe('POST /account', () => {
+  it('keeps the organization in the address after a sign-in, where Back leads once the person is signed out', async () => {
+    const gateway = open({
+      getSession: () => ({}),
+      continue: () => ({
+        next: { next: { case: 'done', value: {} } },
+        session: { sessionToken: 'ts_new', maxAge: 60 },
+      }),
+    });
+    const csrf = antiForgery.token(browserId, purpose.signInTo('acme'));
+    const fields = { csrf, tenant: 'acme', visit: 'see', identifier: 'ada', password: 'x' };
+    const answer = await gateway.app.inject({
+      method: 'POST',
+      url: '/account',
+      headers: { ...html, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(fields).toString(),
+    });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/account?tenant=acme']);
+  });
+
   it.each([
     ['change_name', '', 'name_changed', { name: 'Ada King' }],
     ['change_email', '', 'email_proposed', { email: 'ada@new.example' }],

@@ -74,7 +74,7 @@ export const submitAccount: PageHandler = async (context) => {
     checkForm(app, request, form, place.purpose, gateway);
     const answer = await continueSignIn(context, place, form);
     if (answer !== 'signed_in') return answer;
-    return back(context, visit === 'change' ? 'confirmed' : undefined);
+    return back(context, visit === 'change' ? 'confirmed' : undefined, tenantId);
   }
   const person = await signedInPerson(context);
   // Signed out meanwhile.
@@ -99,7 +99,7 @@ export const submitAccount: PageHandler = async (context) => {
 /** Lifetime in seconds of the cookie with the result for the next page. */
 const resultSeconds = 60;
 
-/** `tenantId`: of a person who may have to sign in again. */
+/** `tenantId`: where the person signs in again, by the address that the browser keeps. */
 function back({ request, reply }: PageContext, result?: AccountResult, tenantId?: string): FastifyReply {
   if (result !== undefined) writeCookie(request, reply, 'accountResult', result, resultSeconds);
   const isShared = request.incoming.tenant === undefined;
@@ -121,7 +121,7 @@ export function resumeAccount(context: PageContext, fields: ReadonlyMap<string, 
   const [tenantId, visit] = [shownParameter(fields, 'tenant'), visitOf(shownParameter(fields, 'visit'))];
   return {
     place: signInFor(tenantId, visit),
-    signedIn: () => back(context, visit === 'change' ? 'confirmed' : undefined),
+    signedIn: () => back(context, visit === 'change' ? 'confirmed' : undefined, tenantId),
   };
 }
 

@@ -64,6 +64,15 @@ describe('GET /password/link', () => {
     expect(answer.cookies).toMatchObject([{ name: 'tessera_password_set', value: '', maxAge: 0 }]);
   });
 
+  it('then leads to the account of the person, at the organization of the link and with its looks', async () => {
+    const cookie = `${html.cookie}; tessera_password_set=1`;
+    const { body } = await get(open(), '?tenant=acme', { cookie });
+    expect(body).toContain('<a href="/account?tenant=acme">Sign in to your account</a>');
+    expect(body).toContain('data-tenant="acme"');
+    const other = await get(open(), '?tenant=%22%3Eacme', { cookie });
+    expect(other.body).toContain('<a href="/account">Sign in to your account</a>');
+  });
+
   it('asks again later if the directory does not know links yet', async () => {
     const unknown = () => {
       throw new ConnectError('no such method', Code.Unimplemented);
@@ -101,7 +110,7 @@ describe('a passkey in place of the password', () => {
   it('is enrolled, and the next page says so', async () => {
     const gateway = open({ getPasswordLink: () => asked });
     const answer = await post(gateway, made);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/password/link']);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/password/link?tenant=acme']);
     expect(gateway.requests('redeemPasswordLink')).toMatchObject([
       { link, password: '', passkey: '{"id":"x"}', passkeyNonce: 'a-nonce', issuer: 'http://localhost' },
     ]);
@@ -125,7 +134,7 @@ describe('POST /password/link', () => {
   it('sets the password, and leads to a page whose address has no link', async () => {
     const gateway = open();
     const answer = await post(gateway, chosen);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/password/link']);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/password/link?tenant=acme']);
     expect(answer.cookies).toMatchObject([{ name: 'tessera_password_set', value: '1' }]);
     expect(gateway.requests('redeemPasswordLink')).toMatchObject([
       { link, password, tenantId: '', ipAddress: '127.0.0.1' },

@@ -6,15 +6,17 @@ import { readQuery } from '../../http/query.ts';
 import { checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage, sendPageError } from '../page.ts';
-import { loginPath, redirectToPage } from '../paths.ts';
+import { loginPath, passwordLinkPath, redirectToPage } from '../paths.ts';
+import { isTenantId } from '../tenant-form.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 
 /** `GET /password/link`: the form of a one-time link, or what became of it. Looking at it changes nothing, as mail scanners open links too. */
 export const showPasswordLink: PageHandler = async (context) => {
-  const opened = openedBy(readQuery(context.request));
+  const query = readQuery(context.request);
+  const opened = openedBy(query);
   const { link } = opened;
   const set = link === '' ? takePasswordSet(context) : undefined;
-  if (set !== undefined) return sendDone(context, set);
+  if (set !== undefined) return sendDone(context, set, shownParameter(query, 'tenant'));
   const found = await findLink(context, link);
   return found === undefined ? sendGone(context) : sendForm(context, opened, found);
 };
@@ -45,7 +47,7 @@ export const submitPasswordLink: PageHandler = async (context) => {
   if (passwordProblem !== '') return sendForm(context, opened, found, `The password ${passwordProblem}.`);
   if (interaction !== '') return redirectToPage(reply, loginPath(interaction));
   notePasswordSet(context, passkey === '' ? 'password' : 'passkey');
-  return redirectToPage(reply, otherPaths.passwordLink);
+  return redirectToPage(reply, passwordLinkPath(request.incoming.tenant === undefined ? found.tenantId : ''));
 };
 
 /** What a link carries. */
@@ -127,12 +129,18 @@ function sendForm(
   });
 }
 
-function sendDone({ request, reply, gateway }: PageContext, set: 'password' | 'passkey'): FastifyReply {
+/** @param tenantId where they sign in; empty at an issuer of its own, or if it is not known */
+function sendDone(
+  { request, reply, gateway }: PageContext,
+  set: 'password' | 'passkey',
+  tenantId: string,
+): FastifyReply {
   return sendPage(request, reply, gateway, {
     template: 'notice',
     title: set === 'passkey' ? 'Your passkey is ready' : 'Your password is set',
     message: 'Sign in with it from now on.',
     formTarget: 'own',
+    ...(isTenantId(tenantId) && { tenant: { id: tenantId } }),
     data: {
       advice: 'Open the application you want to use and start from there.',
       onward: 'Sign in to your account',
