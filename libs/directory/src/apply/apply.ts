@@ -17,7 +17,7 @@ import { missingSecrets } from './missing-secrets.ts';
 import { namesakesOf } from './namesakes.ts';
 import { administratorHashes, hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
-import { spellingProblems, takenInFile, takenProblems } from './taken-in-file.ts';
+import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
 import { weakPasswords } from '../declared/weak-passwords.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
@@ -207,7 +207,7 @@ async function readApplicable(
     problems.push(...missingSecrets(read, index, states.get(tenant.id)));
     const plan = plans[index];
     if (plan === undefined) continue;
-    problems.push(...spellingProblems(read, tenant, plan));
+    problems.push(...newProblems(read, tenant, plan));
     const taken = await deps.store.takenValues(plan, parsed.tenantIds);
     problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
   }
@@ -277,7 +277,7 @@ async function prepare(
       desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),
     );
     refuseConflicts(plan, by.owner);
-    const problems = spellingProblems(read, tenant, plan);
+    const problems = newProblems(read, tenant, plan);
     if (problems.length > 0) throw new DeclaredStateError(problems);
     return plan;
   };

@@ -12,6 +12,8 @@ import {
   takenElsewhere,
 } from '../resources/checks.ts';
 import type { TakenValue } from '../store/store.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+import { namesOf, sharedNames } from '../users/preferred-names.ts';
 
 /** What each plan of a file claims and another one of it has, by tenant. If both claim it, the later one takes it. */
 export function takenInFile(plans: readonly TenantPlan[]): TakenValue[][] {
@@ -75,17 +77,29 @@ export function takenProblems(
   });
 }
 
-/** The audiences that a plan creates and the tenant has in the other spelling, whoever owns that. */
-export function spellingProblems(
+/** The audiences that a plan creates and the tenant has in the other spelling, and the people who get names of others, whoever owns those. */
+export function newProblems(
   read: ReadState,
   tenant: DeclaredTenant,
-  { resources, desired }: Pick<TenantPlan, 'resources' | 'desired'>,
+  { resources, users, desired }: Pick<TenantPlan, 'resources' | 'users' | 'desired'>,
 ): Problem[] {
   const audiences = (records: readonly { readonly audience: string }[]) =>
     records.map(({ audience }) => audience);
-  return spelledTwice(audiences(resources.created), audiences(desired.resources)).map((audience) => {
-    const index = audiences(tenant.resources).indexOf(audience);
-    const path = ['tenants', read.state.tenants.indexOf(tenant), 'resources', index, 'audience'];
-    return read.problem(path, otherSpelling);
-  });
+  const names = namesOf(desired.users);
+  const changed = [...users.created.map((after) => ({ before: undefined, after })), ...users.updated];
+  const ofPeople = changed.flatMap(({ before, after }) =>
+    sharedNames(before, after, names).map(({ key, message }) => {
+      const name = normalizeIdentifier(after.username);
+      const index = tenant.users.findIndex(({ username }) => normalizeIdentifier(username) === name);
+      return read.problem(['tenants', read.state.tenants.indexOf(tenant), 'users', index, key], message);
+    }),
+  );
+  const ofAudiences = spelledTwice(audiences(resources.created), audiences(desired.resources)).map(
+    (audience) => {
+      const index = audiences(tenant.resources).indexOf(audience);
+      const path = ['tenants', read.state.tenants.indexOf(tenant), 'resources', index, 'audience'];
+      return read.problem(path, otherSpelling);
+    },
+  );
+  return [...ofAudiences, ...ofPeople];
 }

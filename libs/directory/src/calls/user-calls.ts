@@ -109,7 +109,7 @@ export function userCalls({
           paths,
           async draft(present, around) {
             const declared = userForm.parse(user, updatedUser(present, entry, paths));
-            await checkAmongOthers(declared, id, around);
+            await checkAmongOthers(declared, id, around, present);
             const passwordHash = hashed ?? declared.passwordHash;
             return desiredUser(declared, present, { owner: apiOwner, passwordHash, newUserId });
           },

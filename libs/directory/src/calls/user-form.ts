@@ -8,16 +8,21 @@ import type { RecordTransaction } from '../store/store.ts';
 import { checkUser } from '../users/checks.ts';
 import { user, userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
-import { takenIdentifiers } from '../users/read.postgres.ts';
+import { namesOf, sharedNames } from '../users/preferred-names.ts';
+import { peopleOfNames, takenIdentifiers } from '../users/read.postgres.ts';
 
 /** How people stand in messages. */
 export const userForm = recordForm(UserSchema, 'user', Object.keys(user.shape));
 
-/** Throws InvalidArgument for broken rules, and AlreadyExists for identifiers of other people. */
+/**
+ * Throws InvalidArgument for broken rules, and AlreadyExists for identifiers and names of other people.
+ * @param present the person as they are; undefined for a new one
+ */
 export async function checkAmongOthers(
   declared: DeclaredUser,
   userId: string,
   { tx, tenantId }: RecordTransaction,
+  present?: UserRecord,
 ): Promise<void> {
   const roles = new Set((await readRoles(tx, tenantId)).map(({ name }) => name));
   userForm.check((report) => checkUser(declared, roles, report));
@@ -32,6 +37,13 @@ export async function checkAmongOthers(
       Code.AlreadyExists,
     );
   }
+  const person = { ...declared, userId, standardClaims: declared };
+  const shared = sharedNames(present, person, namesOf(await peopleOfNames(tx, tenantId, person)));
+  if (shared.length > 0)
+    throw invalidFields(
+      shared.map(({ key, message: description }) => ({ field: `user.${key}`, description })),
+      Code.AlreadyExists,
+    );
 }
 
 /** The entry that asks for a person, without the password. */

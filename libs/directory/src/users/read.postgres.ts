@@ -3,7 +3,8 @@ import type { FoundUser } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
-import { normalizeIdentifier, storedForms } from './identifiers.ts';
+import { preferredNameOf, type NamedPerson } from './preferred-names.ts';
+import { identifiersOf, normalizeIdentifier, storedForms } from './identifiers.ts';
 
 type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
@@ -142,4 +143,25 @@ export async function takenIdentifiers(
     values: [tenantId, identifiers.flatMap(storedForms), userId],
   });
   return rows.map(({ identifier }) => normalizeIdentifier(identifier));
+}
+
+/** The other people of a tenant who sign in with the name by which a person would be known, or are known by one that the person signs in with. */
+export async function peopleOfNames(
+  tx: Queryable,
+  tenantId: string,
+  person: NamedPerson,
+): Promise<NamedPerson[]> {
+  const { rows } = await tx.query<NamedPerson>({
+    name: 'directory.people_of_names',
+    text: `SELECT u.user_id AS "userId", u.username, u.email, u.phone_number AS "phoneNumber", u.standard_claims AS "standardClaims"
+             FROM directory.user_account u
+            WHERE u.tenant_id = $1 AND u.user_id <> $2 AND u.user_id IN (
+              SELECT user_id FROM directory.user_identifier WHERE tenant_id = $1 AND identifier = ANY($3::text[])
+               UNION ALL
+              SELECT user_id FROM directory.user_account
+               WHERE tenant_id = $1 AND standard_claims ? 'preferredUsername'
+                 AND lower(standard_claims ->> 'preferredUsername') = ANY($4::text[]))`,
+    values: [tenantId, person.userId, storedForms(preferredNameOf(person)), identifiersOf(person)],
+  });
+  return rows;
 }
