@@ -25,6 +25,7 @@ const storeTests = [
   'libs/directory/src/providers/',
   'libs/directory/src/wiring.test.ts',
   'libs/directory/src/apply/',
+  'libs/directory/src/plans/',
   'libs/people/src/account/',
   'libs/people/src/bootstrap/',
   'libs/people/src/identity/',
