@@ -7,6 +7,7 @@ import {
   restoreApplications,
 } from '../applications/commands.postgres.ts';
 import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
+import { judgeEmails } from '../providers/judge-emails.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
@@ -90,6 +91,7 @@ function commandsOf({
       providers.deleted.map(({ name }) => name),
     ),
     ...ifAny(putProviders, putOf(providers)),
+    ...ifAny(judgeEmails, [...putOf(providers), ...providers.deleted]),
     ...ifAny(putResources, putOf(resources)),
     ...ifAny(
       deleteResources,

@@ -17,6 +17,15 @@ const companyOwned = [
   { ...partner, domains: ['partner.example'] },
 ];
 
+/** As a process of the version before leaves an account when providers change: its address stays verified. */
+async function unjudged(userId: string): Promise<void> {
+  await database.query({
+    name: 'test.unjudged',
+    text: `UPDATE directory.user_account SET standard_claims = '{"emailVerified": true}' WHERE user_id = $1`,
+    values: [userId],
+  });
+}
+
 describe('an account that has an address', () => {
   it('does not become that of its owner if another provider brought it, which was unlinked since', async () => {
     const { declare, signIn, leave } = twoProviders(database);
@@ -24,6 +33,8 @@ describe('an account that has an address', () => {
     const userId = (await signIn(partner, 'evil', cfo)).user?.userId ?? '';
     await leave(userId, 'partner');
     await declare(companyOwned);
+    expect(await signIn(corp, 'cfo', cfo)).toMatchObject({ refusal: 'taken' });
+    await unjudged(userId);
     expect(await signIn(corp, 'cfo', cfo)).toMatchObject({ refusal: 'unproven' });
   });
 
@@ -37,6 +48,7 @@ describe('an account that has an address', () => {
       const userId = (await signIn(before, email, email)).user?.userId ?? '';
       if (unlinks) await leave(userId, 'sso');
       await declare([after]);
+      await unjudged(userId);
       expect(await signIn(after, `real ${email}`, email)).toMatchObject({
         refusal: unlinks ? 'unproven' : 'taken',
       });
@@ -101,6 +113,51 @@ describe('an account that has an address', () => {
       'UPDATE directory.user_identifier SET identifier = $3 WHERE tenant_id = $1 AND user_id = $2',
     );
     expect(await signIn(partner, 'evil too', cfo)).toMatchObject({ refusal: 'unproven' });
+  });
+
+  it('has it verified by a provider for as long as that may say so, and loses no address', async () => {
+    const { declare, signIn, record, authorize, tenantId, update } = twoProviders(database);
+    const told = async (userId: string) => {
+      const { user } = await authorize.getUser({ tenantId, userId }, call());
+      const { email, emailVerified } = await record(userId);
+      expect(user?.standardClaims?.['email_verified']).toBe(emailVerified);
+      return [email, emailVerified];
+    };
+    await declare([partner]);
+    const made = async (subject: string, email: string) =>
+      (await signIn(partner, subject, email)).user?.userId ?? '';
+    const brought = await made('evil', cfo);
+    const below = await made('below', 'eve@eu.company.example');
+    const own = await made('own', 'eve@partner.example');
+    const said = await made('said', `said-${cfo}`);
+    expect(await told(brought)).toEqual([cfo, true]);
+    await declare(companyOwned);
+    expect(await told(brought)).toEqual([cfo, undefined]);
+    expect(await told(below)).toEqual(['eve@eu.company.example', undefined]);
+    expect(await told(own)).toEqual(['eve@partner.example', true]);
+    expect(await signIn(corp, 'cfo', cfo)).toMatchObject({ refusal: 'taken' });
+    await update({ userId: said, emailVerified: true });
+    await declare([{ ...corp, domains: ['company.example'] }, partner]);
+    expect(await told(said), 'an administrator says so').toEqual([`said-${cfo}`, true]);
+    expect(await told(brought)).toEqual([cfo, undefined]);
+    await declare([corp]);
+    expect(await told(brought), 'nobody else has the domain').toEqual([cfo, true]);
+    await declare([{ ...corp, domains: ['company.example'] }]);
+    expect(await told(brought)).toEqual([cfo, undefined]);
+    expect(await told(own)).toEqual(['eve@partner.example', true]);
+    await declare([partner]);
+    expect(await told(brought)).toEqual([cfo, true]);
+  });
+
+  it('stays verified as a file declares it, whatever the provider that brought it may say', async () => {
+    const { declare, record, signIn } = twoProviders(database);
+    await declare([partner]);
+    const userId = (await signIn(partner, 'evil', cfo)).user?.userId ?? '';
+    const declared = [{ username: cfo, email: cfo, emailVerified: true }];
+    await declare(companyOwned, declared);
+    await declare(companyOwned, declared);
+    expect(await record(userId)).toMatchObject({ email: cfo, emailVerified: true });
+    expect(await signIn(corp, 'cfo', cfo)).toMatchObject({ refusal: 'taken' });
   });
 
   it('becomes that of its owner if the address was proven by a link that was mailed there', async () => {

@@ -24,10 +24,11 @@ export function twoProviders(database: Database) {
   return {
     ...directory,
     tenantId,
+    authorize,
     async declare(providers: readonly object[], users: readonly object[] = []): Promise<void> {
       const document = JSON.stringify({ tenants: [{ id: tenantId, name: 'Acme', providers, users }] });
       const allowed = { allowDelete: true, allowAdministration: true };
-      await admin.apply({ document, fileName: 'state.yaml', ...allowed }, call());
+      await admin.apply({ document, fileName: 'state.yaml', takeOver: true, ...allowed }, call());
     },
     /** Signs in with what a provider calls a verified address. */
     async signIn({ name: provider, issuer }: typeof corp, subject: string, email: string) {
