@@ -149,7 +149,7 @@ function warnOfPush({ application }: AdmittedClient, { warnings }: Pick<Backchan
   if (application.ciba?.delivery !== 'push') return;
   const { tenantId, clientId } = application;
   const message = 'CIBA push is gone: the application has to poll. Declare delivery ping or poll for it.';
-  warnings.warn(`push ${clientId}`, { event: 'ciba.push_gone', tenantId, clientId }, message);
+  warnings.warn(`push ${clientId}`, { tenantId, clientId }, message);
 }
 
 /** The request with the encrypted values that its ping needs. */

@@ -201,9 +201,9 @@ describe('a client of version 0.1 that is to be pushed its tokens', () => {
       await decide();
       expect(await codeOf(poll())).toBe('no error');
     }
-    expect(lines.filter((line) => JSON.stringify(line).includes('push_gone'))).toEqual([
+    expect(lines.filter((line) => JSON.stringify(line).includes('CIBA push'))).toEqual([
       [
-        { event: 'ciba.push_gone', tenantId: 'acme', clientId: 'acme-box' },
+        { tenantId: 'acme', clientId: 'acme-box' },
         'CIBA push is gone: the application has to poll. Declare delivery ping or poll for it.',
       ],
     ]);
