@@ -41,6 +41,14 @@ const rules: readonly Rule[] = [
     files:
       /^(?:apps|libs)\/(?!oauth\/src\/token\/authentication-class)(?!.*\/testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
   },
+  {
+    problem:
+      'what lets a person in, asked a second time (libs/directory/src/ground/ways-in.postgres.ts knows)',
+    pattern:
+      /\.password_hash IS (?:NOT )?NULL\b|EXISTS \(SELECT\b[^)]*? FROM directory\.(?:passkey|provider_identity)\b|'provider_identity'/,
+    files:
+      /^libs\/(?:directory|people)\/src\/(?!ground\/ways-in\.)(?!.*testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
   { problem: 'the host of a registry', pattern: /"resolved": "[a-z+]+:\/\//, files: /^package-lock\.json$/ },
 ];
 

@@ -1,4 +1,5 @@
 import { importRules, services } from '../import-rules.ts';
+import { copies } from './copies.ts';
 
 /** The violations that the canaries plant, at least one for each guard. */
 export interface Plant {
@@ -182,16 +183,7 @@ const hygiene: readonly Plant[] = [
   clean('tools/e2e/.npmrc', ['//registry.example/:_auth', 'Token=x'].join(''), /registry credentials/),
   clean('libs/kit/src/canary-off.ts', ['// oxlint', 'disable eqeqeq'].join('-'), /check switched off/),
   clean('libs/kit/src/canary-later.ts', ['// TO', 'DO: all of it'].join(''), /work put off/),
-  clean(
-    'libs/authorize/src/canary-rank.ts',
-    "export const f = (policies: string[]) => policies.includes('second-factor');",
-    /table of policies repeated/,
-  ),
-  clean(
-    'libs/directory/src/canary-rank.ts',
-    "export const f = (authenticationPolicy: string) => authenticationPolicy === 'any';",
-    /table of policies repeated/,
-  ),
+  ...copies.map(([path, text, expect]) => clean(path, text, expect)),
   {
     guard: 'hygiene',
     path: 'package-lock.json',

@@ -1,20 +1,21 @@
 import { administratorRole } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import type { Command } from './command.ts';
+import { hasNoWayIn, isOpenLink } from './ways-in.postgres.ts';
 
-/** SQL: whether an administrator of a tenant can sign in, or has a link to begin with, other than that of a first administrator. */
+/**
+ * SQL: whether an administrator of a tenant has a way in, or a link to begin with, other than that of a first administrator. One who is
+ * disabled counts: they administer again as soon as somebody activates them.
+ */
 function hasWayIn(tenantId: string): string {
-  const has = (table: string) =>
-    `EXISTS (SELECT FROM directory.${table} h WHERE h.tenant_id = a.tenant_id AND h.user_id = a.user_id)`;
   return `EXISTS (SELECT FROM directory.user_role r
                     JOIN directory.user_account a ON a.tenant_id = r.tenant_id AND a.user_id = r.user_id
                     JOIN directory.tenant o ON o.tenant_id = a.tenant_id
                    WHERE r.tenant_id = ${tenantId} AND r.role = '${administratorRole}'
-                     AND (a.password_hash IS NOT NULL OR ${has('passkey')} OR ${has('provider_identity')}
+                     AND (NOT ${hasNoWayIn('a')}
                           OR EXISTS (SELECT FROM directory.password_link w
                                       WHERE w.tenant_id = a.tenant_id AND w.user_id = a.user_id AND w.purpose <> 'bootstrap'
-                                        AND w.expires_at > clock_timestamp()
-                                        AND w.valid_from = greatest(a.valid_from, o.valid_from))))`;
+                                        AND ${isOpenLink('w', 'a', 'o')})))`;
 }
 
 /** SQL: whether a tenant is administered, or has been. */
@@ -28,7 +29,7 @@ const note = `
   SELECT $1::text WHERE NOT EXISTS (SELECT FROM directory.administered WHERE tenant_id = $1) AND ${hasWayIn('$1')}
   ON CONFLICT DO NOTHING`;
 
-/** For a change by which administrators come or go. */
+/** For a change by which administrators, or their ways in, come or go. */
 export const notingAdministered: Command = async (write) => {
   await write('note_administered', note);
 };

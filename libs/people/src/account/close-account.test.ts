@@ -74,10 +74,15 @@ function closingContract(engine: string, open: () => Promise<Database>): void {
       expect(await of.close()).toBe('last_administrator');
       await of.create({ username: 'dan', roles: [administrator], status: 'disabled' });
       expect(await of.close()).toBe('last_administrator');
+      const userId = await of.create({ username: 'ann', roles: [administrator] });
+      expect(await of.close(), 'ann cannot sign in yet').toBe('last_administrator');
+      await of.api.users.update({ tenantId, user: { userId, password: 'the first one of ann' } }, call());
       const others = await Promise.all(
-        ['ann', 'bob', 'cyd'].map((username) => of.create({ username, roles: [administrator] })),
+        ['bob', 'cyd'].map((username) =>
+          of.create({ username, roles: [administrator], password: `the first one of ${username}` }),
+        ),
       );
-      const refusals = await Promise.all([of.userId, ...others].map((userId) => of.close(userId)));
+      const refusals = await Promise.all([of.userId, userId, ...others].map((userId) => of.close(userId)));
       expect(refusals.toSorted()).toEqual(['', '', '', 'last_administrator']);
       const { users } = await of.api.users.list({ tenantId, pageSize: 10 }, call());
       expect(users.filter(({ status }) => status === 'active')).toHaveLength(1);

@@ -1,14 +1,14 @@
 import { administratorRole } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
-import type { PersonId } from '@tessera/directory/ground';
+import { hasNoWayIn, type PersonId } from '@tessera/directory/ground';
 import { changesOf, eventsOf, apiOwner, planRecord, type ChangeRecord } from '@tessera/directory/records';
 import type { Announce } from '../mail/announce.ts';
 import type { Origin } from '../change/own-change.postgres.ts';
 
 /**
  * Deletes a person as administration does, tells them, and ends what was issued to them. `unknown` for one who is not active, `declared` for
- * one whom a file or a controller declares, `not_allowed` if the tenant lets nobody, `last_administrator` if it would have no other active
- * administrator.
+ * one whom a file or a controller declares, `not_allowed` if the tenant lets nobody, `last_administrator` if it would have no other
+ * administrator who can sign in.
  */
 export async function closeOwnAccount(
   { changeRecord, announce }: { readonly changeRecord: ChangeRecord; readonly announce: Announce },
@@ -40,7 +40,7 @@ async function hasOtherAdministrator(tx: Queryable, { tenantId, userId }: Person
     name: 'directory.other_administrator',
     text: `SELECT FROM directory.user_role r
              JOIN directory.user_account u ON u.tenant_id = r.tenant_id AND u.user_id = r.user_id
-            WHERE r.tenant_id = $1 AND r.role = $2 AND r.user_id <> $3 AND u.status = 'active' LIMIT 1`,
+            WHERE r.tenant_id = $1 AND r.role = $2 AND r.user_id <> $3 AND u.status = 'active' AND NOT ${hasNoWayIn('u')} LIMIT 1`,
     values: [tenantId, administratorRole, userId],
   });
   return rows.length === 1;

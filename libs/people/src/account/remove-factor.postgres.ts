@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { type PersonId, insertAuditRows, lockTenant } from '@tessera/directory/ground';
+import { type PersonId, insertAuditRows, lockTenant, waysInOf } from '@tessera/directory/ground';
 import { eventOf, lockActive, type Origin, endOwnSignIns } from '../change/own-change.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
 import { forgetRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
@@ -19,7 +19,7 @@ export async function removeFactor(
   return database.transaction(async (tx) => {
     await lockTenant(tx, person.tenantId, 'together');
     if (!(await lockActive(tx, person))) return 'unknown';
-    if (credentialId !== '' && !(await hasOtherWay(tx, person, credentialId))) return 'last';
+    if (credentialId !== '' && (await isLastWayIn(tx, person, credentialId))) return 'last';
     if (!(await deleteFactor(tx, person, credentialId))) return 'unknown';
     if ((await factorsOfUser(tx, person)).length === 0) await forgetRecoveryCodes(tx, person);
     const factor = credentialId === '' ? 'totp' : 'passkey';
@@ -29,26 +29,10 @@ export async function removeFactor(
   });
 }
 
-/** Whether a person can sign in without a passkey: with a password, another passkey, or a provider. */
-async function hasOtherWay(
-  tx: Queryable,
-  { tenantId, userId }: PersonId,
-  credentialId: string,
-): Promise<boolean> {
-  const { rows } = await tx.query({
-    name: 'directory.other_way_in',
-    text: `SELECT u.user_id FROM directory.user_account u
-            WHERE u.tenant_id = $1 AND u.user_id = $2 AND (u.password_hash IS NOT NULL
-              OR EXISTS (SELECT FROM directory.passkey p
-                          WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.credential_id <> $3)
-              OR NOT EXISTS (SELECT FROM directory.passkey p
-                              WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.credential_id = $3)
-              OR EXISTS (SELECT FROM directory.provider_identity i JOIN directory.provider v
-                           ON v.tenant_id = i.tenant_id AND v.name = i.provider AND v.issuer = i.issuer
-                          WHERE i.tenant_id = $1 AND i.user_id = $2))`,
-    values: [tenantId, userId, credentialId],
-  });
-  return rows.length > 0;
+/** Whether a passkey is the person's, and all that lets them in. */
+async function isLastWayIn(tx: Queryable, person: PersonId, passkey: string): Promise<boolean> {
+  if ((await waysInOf(tx, person, { passkey })).length > 0) return false;
+  return (await waysInOf(tx, person)).length > 0;
 }
 
 async function deleteFactor(

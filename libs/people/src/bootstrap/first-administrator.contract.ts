@@ -6,12 +6,19 @@ import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
 import { migrate, type Database } from '@tessera/stores';
 import { atEndOfFile, silentLog } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { giveIdentity, givePasskey, putProvider } from '../testing/give-ways-in.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '@tessera/directory';
 import { bootstrapAtStart } from './bootstrap-at-start.ts';
 
 const password = 'a passphrase of the first administrator';
 const role = 'tessera.administrator';
+const company = {
+  name: 'company',
+  issuer: 'https://company.example',
+  clientId: 'tessera',
+  clientSecret: 'a-secret-that-only-the-provider-knows',
+};
 
 const codeOf = async (work: Promise<unknown>): Promise<string> =>
   work.then(
@@ -81,25 +88,13 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
         async ({ api, tenantId }, userId) =>
           api.users.update({ tenantId, user: { userId, password } }, call()),
       ],
-      [
-        'a passkey',
-        async ({ tenantId }, userId) =>
-          run(
-            `INSERT INTO directory.passkey (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count, transports, synced, backed_up, name)
-         VALUES ($1, $2, $2, $2, 'id.example', '', 0, '{}', false, false, '')`,
-            tenantId,
-            userId,
-          ),
-      ],
+      ['a passkey', async ({ tenantId }, userId) => givePasskey(database, { tenantId, userId })],
       [
         'an identity at a provider',
-        async ({ tenantId }, userId) =>
-          run(
-            `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
-         VALUES ($1, 'company', 'https://company.example', $2, $2)`,
-            tenantId,
-            userId,
-          ),
+        async ({ tenantId }, userId) => {
+          await putProvider(database, tenantId, 'company');
+          await giveIdentity(database, { tenantId, userId }, 'company');
+        },
       ],
       ['an invitation', invite],
       [
@@ -174,6 +169,24 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
         const userId = await on.administrator('root');
         await give(on, userId);
         await on.remove(userId);
+        expect(await codeOf(on.redeem(link))).toBe('NotFound');
+        expect(await codeOf(on.ask())).toBe('FailedPrecondition');
+      });
+
+      it.each([
+        ['is removed', []],
+        ['has another issuer', [{ ...company, issuer: 'https://moved.example' }]],
+      ])('does not come back when the provider %s that was all an administrator had', async (_how, left) => {
+        const on = installed();
+        const declare = async (providers: readonly object[]) => {
+          const document = JSON.stringify({ tenants: [{ id: on.tenantId, name: 'Operators', providers }] });
+          await on.admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
+        };
+        await declare([company]);
+        const userId = await on.administrator('root');
+        const link = await on.link();
+        await giveIdentity(database, { tenantId: on.tenantId, userId }, 'company');
+        await declare(left);
         expect(await codeOf(on.redeem(link))).toBe('NotFound');
         expect(await codeOf(on.ask())).toBe('FailedPrecondition');
       });

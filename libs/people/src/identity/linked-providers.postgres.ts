@@ -1,9 +1,15 @@
-import type { Database, Queryable } from '@tessera/stores';
-import { appendChanges, type PersonId, insertAuditRows, lockTenant } from '@tessera/directory/ground';
+import type { Database } from '@tessera/stores';
+import {
+  appendChanges,
+  type PersonId,
+  insertAuditRows,
+  lockTenant,
+  waysInOf,
+} from '@tessera/directory/ground';
 import { lockProvider } from '@tessera/directory/records';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { eventOf, lockActive, type Origin, endOwnSignIns } from '../change/own-change.postgres.ts';
-import { bindIdentity, findHolder, type Identity } from './identities.postgres.ts';
+import { bindIdentity, findHolder, providersOf, type Identity } from './identities.postgres.ts';
 
 /**
  * Why a person is not linked. `taken`: the identity is somebody else's, or the person has another one there. `provider`: the tenant has no
@@ -50,9 +56,9 @@ export async function unlinkProvider(
   return database.transaction(async (tx) => {
     await lockTenant(tx, person.tenantId, 'together');
     if (!(await lockActive(tx, person))) return 'unknown';
-    const { hasIt, hasOther } = await waysIn(tx, person, provider);
-    if (!hasIt) return 'unknown';
-    if (!hasOther) return 'last';
+    const linked = await providersOf(tx, person.tenantId, person.userId);
+    if (!linked.some((at) => at.provider === provider)) return 'unknown';
+    if ((await waysInOf(tx, person, { provider })).length === 0) return 'last';
     await tx.query({
       name: 'directory.remove_identities',
       text: 'DELETE FROM directory.provider_identity WHERE tenant_id = $1 AND user_id = $2 AND provider = $3',
@@ -62,25 +68,4 @@ export async function unlinkProvider(
     await runtime.announce(tx, person, 'provider-unlinked');
     return { validFrom: await endOwnSignIns(tx, person) };
   });
-}
-
-/** Whether a person has something at a provider, and can sign in without it: with a password, a passkey, or another provider. */
-async function waysIn(
-  tx: Queryable,
-  { tenantId, userId }: PersonId,
-  provider: string,
-): Promise<{ readonly hasIt: boolean; readonly hasOther: boolean }> {
-  const { rows } = await tx.query<{ has_it: boolean; has_other: boolean }>({
-    name: 'directory.ways_in_without_provider',
-    text: `SELECT EXISTS (SELECT FROM directory.provider_identity i
-                           WHERE i.tenant_id = $1 AND i.user_id = $2 AND i.provider = $3) AS has_it,
-                  (u.password_hash IS NOT NULL
-                   OR EXISTS (SELECT FROM directory.passkey p WHERE p.tenant_id = $1 AND p.user_id = $2)
-                   OR EXISTS (SELECT FROM directory.provider_identity i JOIN directory.provider v
-                                ON v.tenant_id = i.tenant_id AND v.name = i.provider AND v.issuer = i.issuer
-                               WHERE i.tenant_id = $1 AND i.user_id = $2 AND i.provider <> $3)) AS has_other
-             FROM directory.user_account u WHERE u.tenant_id = $1 AND u.user_id = $2`,
-    values: [tenantId, userId, provider],
-  });
-  return { hasIt: rows[0]?.has_it === true, hasOther: rows[0]?.has_other === true };
 }

@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '@tessera/stores';
 import {
+  hasNoWayIn,
   noteAdministered,
   appendChanges,
   type PersonId,
@@ -12,10 +13,12 @@ import { type EnrolledPasskey, addFirstPasskey } from '../passkey/passkeys.postg
 import { eventOf, type Origin } from '../change/own-change.postgres.ts';
 import { linked, usable, type PresentedLink } from './password-links.postgres.ts';
 
-/** SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. */
-const invites = `${usable} AND l.purpose = 'invitation' AND u.password_hash IS NULL
-  AND NOT EXISTS (SELECT FROM directory.passkey p WHERE p.tenant_id = u.tenant_id AND p.user_id = u.user_id)
-  AND NOT EXISTS (SELECT FROM directory.provider_identity i WHERE i.tenant_id = u.tenant_id AND i.user_id = u.user_id)`;
+/**
+ * SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. Who has an app,
+ * from when they had a way in, sets a password and proves the app: a passkey would stand for both.
+ */
+const invites = `${usable} AND l.purpose = 'invitation' AND ${hasNoWayIn('u')}
+  AND NOT EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id)`;
 
 /** Undefined for any other link. */
 export async function findInvited(

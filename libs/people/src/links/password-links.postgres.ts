@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
 import {
   isAdministered,
+  isOpenLink,
   noteAdministered,
   appendChanges,
   insertAuditRows,
@@ -34,7 +35,7 @@ export interface PresentedLink {
 
 /** SQL: whether a link may be used. $1: digest, $2: tenant of the issuer. */
 export const usable = `
-  l.digest = $1 AND l.expires_at > clock_timestamp() AND l.valid_from = greatest(u.valid_from, t.valid_from)
+  l.digest = $1 AND ${isOpenLink('l', 'u', 't')}
   AND u.status = 'active' AND t.status = 'active'
   AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END
   AND (l.purpose <> 'bootstrap' OR NOT ${isAdministered('l.tenant_id')})`;

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '@tessera/kit';
 import type { Database, Queryable } from '@tessera/stores';
-import { notFound, insertAuditRows, lockTenant } from '@tessera/directory/ground';
+import { notFound, insertAuditRows, lockTenant, waysInOf } from '@tessera/directory/ground';
 import {
   lockRecord,
   type FoundUser,
@@ -11,7 +11,6 @@ import {
 } from '@tessera/directory/records';
 import { maySignIn } from '../change/may-sign-in.ts';
 import type { PasswordLinks } from './password-links.ts';
-import { hasOtherWayIn } from '../change/ways-in.postgres.ts';
 import type { MailContent, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
 
@@ -126,10 +125,11 @@ export function createResetRequests({
     if (remainingSeconds <= 0) return 'expired';
     if (found === undefined) return 'unknown';
     if (!maySignIn(found)) return 'inactive';
-    const { userId, email, passwordHash } = found.user;
+    const { userId, email } = found.user;
     if (email === '') return 'no_address';
+    const ways = await waysInOf(tx, { tenantId, userId });
     // A password would be a second way in, past what the provider or the passkey asks for.
-    if (passwordHash === undefined && (await hasOtherWayIn(tx, { tenantId, userId }))) return 'no_password';
+    if (ways.length > 0 && !ways.includes('password')) return 'no_password';
     return (await outbox.count(tx, tenantId, email)) ? undefined : 'limited';
   }
 }

@@ -9,6 +9,7 @@ import {
   runsEverything,
 } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { giveIdentity, putProvider } from '../testing/give-ways-in.ts';
 import { issuer, mailPace, mailWorld } from '../testing/mail-world.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '@tessera/directory';
@@ -87,16 +88,20 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
 
     it('gets no password past the provider or passkey that they sign in with', async () => {
       const of = await world({ eve: { password: '' } });
-      await of.query(
-        'bind_identity',
-        `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
-         VALUES ($1, 'p', 'https://p.example', 's', $2)`,
-        of.tenantId,
-        of.userId,
-      );
+      await putProvider(database, of.tenantId, 'p');
+      await giveIdentity(database, of, 'p');
       await of.forget('eve');
       await isSent(of);
       expect(await of.audited('auth.reset.refused')).toMatchObject([{ reason: 'no_password' }]);
+    });
+
+    it('is mailed a link if all they had was a provider that was removed', async () => {
+      const of = await world({ eve: { password: '' } });
+      await giveIdentity(database, of, 'p');
+      await of.forget('eve');
+      const [mail] = await of.smtp.gotAll(1);
+      await of.redeem(mail?.link ?? '', chosen);
+      expect(await of.signIn('eve', chosen)).toMatchObject({ userId: of.userId });
     });
 
     it('is not flooded: an address gets five mails an hour, however many are asked for at once', async () => {

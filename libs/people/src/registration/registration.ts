@@ -8,6 +8,7 @@ import {
   insertAuditRows,
   type AuditRuntime,
   signInSource,
+  waysInOf,
 } from '@tessera/directory/ground';
 import {
   changesOf,
@@ -28,7 +29,6 @@ import {
 } from '@tessera/directory/records';
 import type { RegistrationLinks } from '../links/passkey-links.ts';
 import { addFirstPasskey, type EnrolledPasskey } from '../passkey/passkeys.postgres.ts';
-import { hasOtherWayIn } from '../change/ways-in.postgres.ts';
 import type { PasswordLinks, OpenedLink } from '../links/password-links.ts';
 import type { MailContent, MailKind, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
@@ -219,8 +219,8 @@ async function answerRequest(
     await insertAuditRows(tx, [{ ...origin, ...event }], runtime);
     return undefined;
   }
-  const { userId, passwordHash } = holder.user;
-  if (passwordHash === undefined && !(await hasOtherWayIn(tx, { tenantId, userId }))) {
+  const { userId } = holder.user;
+  if ((await waysInOf(tx, { tenantId, userId })).length === 0) {
     await links.add(tx, { tenant, userId, purpose: 'invitation', link: outbox.linkOf(mailId) }, origin);
     await put('invitation', userId, { interactionId }, invitationSeconds);
   } else await put('account-exists', userId, {}, linkSeconds);

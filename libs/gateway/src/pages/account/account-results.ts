@@ -7,7 +7,8 @@ export const accountResults = {
     'If this address can be yours, we have sent a link to it. Open the link in this browser within one day.',
   bad_email: 'Enter an e-mail address.',
   read_only: 'Your organization manages this. Nothing has changed.',
-  last_administrator: 'You are the only administrator of your organization. Make somebody else one first.',
+  last_administrator:
+    'Nobody else can administer your organization. First give the role to somebody who can sign in.',
   passkey_removed: 'The passkey is removed. You are signed out everywhere else.',
   totp_removed: 'The authenticator app is removed. You are signed out everywhere else.',
   last_way_in: 'You could not sign in without this passkey. Set a password or create another passkey first.',

@@ -344,7 +344,7 @@ export const CloseOwnAccountRequestSchema: GenMessage<CloseOwnAccountRequest> = 
 export type CloseOwnAccountResponse = Message<"tessera.directory.v1.CloseOwnAccountResponse"> & {
   /**
    * Why nothing has changed: "unknown" for a person who is not active, "declared" for one whom a file or a controller declares,
-   * "not_allowed" if the tenant lets nobody, or "last_administrator" for the only active administrator of the tenant.
+   * "not_allowed" if the tenant lets nobody, or "last_administrator" if nobody else who can sign in administers the tenant.
    *
    * @generated from field: string refusal = 1;
    */

@@ -1,0 +1,32 @@
+/** Second copies of rules that stand once. */
+
+const policies = [
+  [
+    'libs/authorize/src/canary-rank.ts',
+    "export const f = (policies: string[]) => policies.includes('second-factor');",
+  ],
+  [
+    'libs/directory/src/canary-rank.ts',
+    "export const f = (authenticationPolicy: string) => authenticationPolicy === 'any';",
+  ],
+] as const;
+
+const waysIn = [
+  'u.password_hash IS NOT NULL',
+  'EXISTS (SELECT FROM directory.passkey p WHERE p.user_id = u.user_id)',
+  'NOT EXISTS (SELECT 1 FROM directory.provider_identity i WHERE i.user_id = u.user_id)',
+  "${has('provider_identity')}",
+];
+
+/** Files, by path and text, and what is said of them. */
+export const copies: readonly (readonly [path: string, text: string, expect: RegExp])[] = [
+  ...policies.map(([path, text]) => [path, text, /table of policies repeated/] as const),
+  ...waysIn.map(
+    (condition, at) =>
+      [
+        `libs/${at % 2 === 0 ? 'people' : 'directory'}/src/canary-way${at}.ts`,
+        `export const f = (has: (table: string) => string) => \`SELECT ${condition} \${has('a')}\`;`,
+        /what lets a person in, asked a second time/,
+      ] as const,
+  ),
+];
