@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { domainOfEmail } from '@tessera/kit';
 import type { Command } from '../ground/command.ts';
 import { providerColumns, type ProviderRecord } from './fields.ts';
@@ -42,6 +43,11 @@ export function judgeEmails(): Command {
       JSON.stringify(proofs.map((proof) => ({ ...proof, holds: holds(proof, all) }))),
     );
   };
+}
+
+/** Whether a provider may vouch for other addresses than before: neither a new secret nor a new name to show is such a change. */
+export function vouchesOtherwise(before: ProviderRecord, after: ProviderRecord): boolean {
+  return before.issuer !== after.issuer || !isDeepStrictEqual(before.domains, after.domains);
 }
 
 /** What a provider proved that is gone holds unless another one has the domain now. */

@@ -7,7 +7,7 @@ import {
   restoreApplications,
 } from '../applications/commands.postgres.ts';
 import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
-import { judgeEmails } from '../providers/judge-emails.postgres.ts';
+import { judgeEmails, vouchesOtherwise } from '../providers/judge-emails.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
@@ -91,7 +91,11 @@ function commandsOf({
       providers.deleted.map(({ name }) => name),
     ),
     ...ifAny(putProviders, putOf(providers)),
-    ...ifAny(judgeEmails, [...putOf(providers), ...providers.deleted]),
+    ...ifAny(judgeEmails, [
+      ...providers.created,
+      ...providers.updated.filter(({ before, after }) => vouchesOtherwise(before, after)),
+      ...providers.deleted,
+    ]),
     ...ifAny(putResources, putOf(resources)),
     ...ifAny(
       deleteResources,

@@ -102,6 +102,17 @@ test('a whole request keeps its connection until it is answered; who comes then 
   await expect.poll(async () => asked(port, '127.0.0.1')).toBe('served');
 });
 
+test('silence makes room where the address with most connections waits for answers', async () => {
+  const { port, waiting } = await stand({ inAll: 3, ofOneAddress: 2 });
+  const held = [asked(port, '127.0.0.1', '/held'), asked(port, '127.0.0.1', '/held')];
+  await expect.poll(() => waiting.length).toBe(2);
+  const silent = await opened(port, '', '127.0.0.2');
+  expect(await asked(port, '127.0.0.3')).toBe('served');
+  await closed(silent);
+  for (const send of waiting) send();
+  expect(await Promise.all(held)).toEqual(['served', 'served']);
+});
+
 test('a trusted proxy has no bound of its own', async () => {
   const { port } = await stand({ inAll: 100, ofOneAddress: 2 }, ['loopback']);
   const sockets = [await opened(port, head), await opened(port, head), await opened(port, head)];

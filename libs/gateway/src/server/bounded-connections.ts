@@ -20,7 +20,7 @@ interface Connection {
 
 /**
  * Bounds the connections of a server. Where there are too many, the oldest one ends that has no whole request under way: of the
- * same address, or of the address that has most of them, so that silence takes no place from another address.
+ * same address, or of the one that has most of them, so that silence takes no place from another address.
  */
 export function boundConnections(
   server: Server,
@@ -49,11 +49,10 @@ export function boundConnections(
   }
 
   function makeRoom(): boolean {
-    let most = '';
-    for (const [address, { size }] of byAddress) {
-      if (size > (byAddress.get(most)?.size ?? 0)) most = address;
-    }
-    return makeRoomIn(most);
+    const byMost = [...byAddress.keys()].toSorted(
+      (one, other) => (byAddress.get(other)?.size ?? 0) - (byAddress.get(one)?.size ?? 0),
+    );
+    return byMost.some(makeRoomIn);
   }
 
   server.on('connection', (socket: Socket) => {

@@ -53,7 +53,7 @@ it('who proved an address before that was kept is read from the audit trail, and
     );
   const proofs = await kept();
   await of.query('forget_proofs', 'DELETE FROM directory.email_proof WHERE tenant_id = $1', tenantId);
-  const migration = await readFile(new URL('0053_email_proof.sql', migrations.directory), 'utf8');
+  const migration = await readFile(new URL('0055_earlier_email_proofs.sql', migrations.directory), 'utf8');
   await of.query('fill_proofs', migration.slice(migration.indexOf('INSERT INTO')));
   const filled = await kept();
   expect(filled).toEqual(proofs.filter(({ user_id: userId }) => userId !== left));

@@ -109,7 +109,7 @@ describe('the pages of credentials in a real Chromium', () => {
         await look(page, 'refused');
         await choose(page, password);
         await heading(page, 'Your password is set');
-        expect(page.url()).toBe(`${baseUrl}/password/link`);
+        expect(page.url()).toBe(`${baseUrl}/password/link?tenant=demo`);
         await look(page, 'set');
         await page.goto(new URL(uri, baseUrl).href);
         await heading(page, 'This link is not valid');
