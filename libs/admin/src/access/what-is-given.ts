@@ -127,7 +127,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
         resetSecondFactors: 'changes',
-        // Whoever guesses codes may go on.
+        // Guesses of codes may go on.
         unlock: 'changes',
       } satisfies EffectsOf<typeof UsersService>,
       gifts: ({ roles, attributes = {} }: User) => [

@@ -29,7 +29,7 @@ interface Holder extends Omit<GivenAdministration, 'powers' | 'by'> {
 /**
  * The powers over the administration that somebody has after a plan and had not before, in the order of the declared state. Who holds one and
  * becomes active, alone or with their tenant, gets it too, and so does an application whose scope was one of an API of the tenant that is no
- * longer there. A new way in gives what its holder has to whoever declares it; another issuer of the tenant to all who administer it.
+ * longer there. Who declares a new way in gets what its holder has; who administers a tenant gets it by another issuer of the tenant.
  */
 export function administrationOf({ current, desired }: TenantPlan): GivenAdministration[] {
   const before = new Map(holdersIn(current).map((holder) => [holder.key, holder]));

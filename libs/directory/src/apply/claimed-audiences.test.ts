@@ -184,7 +184,7 @@ describe('an audience of another tenant at the shared issuer', () => {
 describe('both spellings of one URI in a tenant', () => {
   const twice = 'is an audience of the tenant already, with or without the path "/"';
 
-  it('are refused by a file and by the API, whoever owns the first', async () => {
+  it('are refused by a file and by the API, for every owner of the first', async () => {
     const { apply, api, one, audience } = world();
     const both = [pay(audience), pay(`${audience}/`, { scopes: ['pay.some'] })];
     await expect(apply([{ id: one, name: one, resources: both }])).rejects.toMatchObject(

@@ -77,7 +77,7 @@ export function takenProblems(
   });
 }
 
-/** The audiences that a plan creates and the tenant has in the other spelling, and the people who get names of others, whoever owns those. */
+/** The audiences that a plan creates and the tenant has in the other spelling, and the people who get names of others, for all owners. */
 export function newProblems(
   read: ReadState,
   tenant: DeclaredTenant,

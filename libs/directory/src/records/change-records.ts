@@ -216,7 +216,7 @@ export function createRecordChanges({
   };
 }
 
-/** Whoever may change records blocks and unblocks those of every owner, as it may be urgent; they stay their owner's. */
+/** Blocking may be urgent: who may change records blocks and unblocks those of every owner. They stay their owner's. */
 function isStatusAlone(paths: readonly (readonly string[])[] = []): boolean {
   return paths.length === 1 && paths[0]?.join('.') === 'status';
 }

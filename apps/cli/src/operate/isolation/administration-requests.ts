@@ -24,7 +24,7 @@ type Maker = (of: Party, method: string) => Promise<JsonObject>;
 const makers: Readonly<Record<string, Maker>> = {
   TenantsService: async (of) => {
     const { etag } = await of.call('TenantsService.Get', { tenantId: of.id });
-    // Whoever may delete one here has no other.
+    // A caller that may delete one here has no other.
     return { etag: etag ?? '', requestId: uuid(), search: of.id, validateOnly: true };
   },
   ResourcesService: async (of, method) => {
