@@ -97,7 +97,7 @@ describe('an introspector', () => {
   });
 
   it('keeps a call within the batch limit of the server', async () => {
-    const introspector = server.introspector({ ...unwatched, cache: false });
+    const introspector = server.introspector({ ...unwatched, cache: false, timeoutMs: 60_000 });
     await Promise.all(Array.from({ length: 2_300 }, (_, index) => introspector.introspect(`bad-${index}`)));
     expect(server.calls).toEqual([1_000, 1_000, 300]);
     server.calls.length = 0;

@@ -15,6 +15,9 @@ import { requiredUrl, runsEverything } from './provision/urls.ts';
 
 export { runsEverything };
 
+/** The machine has other tests to run at the same time; the time-outs themselves have tests of their own. */
+const patienceMs = 20_000;
+
 /** Address of the Postgres server the tests run on; its own database stays empty. */
 export const postgresUrl = (): string => requiredUrl('TESSERA_TEST_DATABASE_URL');
 
@@ -30,7 +33,8 @@ export async function newDatabaseUrl(...migrations: readonly Migrations[]): Prom
 
 /** A fresh Postgres database with the migrations applied, closed and dropped when the test file has ended. */
 export async function testDatabase(...migrations: readonly Migrations[]): Promise<Database> {
-  const database = await openDatabase({ url: await newDatabaseUrl(...migrations) });
+  const url = await newDatabaseUrl(...migrations);
+  const database = await openDatabase({ url, acquireTimeoutMs: patienceMs, statementTimeoutMs: patienceMs });
   atEndOfFile(() => database.close());
   return database;
 }
@@ -46,13 +50,10 @@ export async function testEmbeddedDatabase(...migrations: readonly Migrations[])
   return database;
 }
 
-/** The machine has other tests to run at the same time; the time-out itself has tests of its own. */
-const commandTimeoutMs = 2000;
-
 /** Real Redis under a key prefix of its own, emptied and closed when the test file has ended. */
 export async function testRedis(): Promise<RedisHandle> {
   const keyPrefix = `test:${randomBytes(8).toString('hex')}:`;
-  const redis = await openRedis({ url: redisUrl(), keyPrefix, commandTimeoutMs });
+  const redis = await openRedis({ url: redisUrl(), keyPrefix, commandTimeoutMs: patienceMs });
   atEndOfFile(async () => {
     await redis.close();
     await deleteKeys(keyPrefix);
@@ -73,7 +74,7 @@ export async function testRedisCluster(): Promise<RedisHandle> {
     url: cluster.url,
     tls: { ...tls, key: new Secret(await readFile(key, 'utf8')) },
     keyPrefix: 'test:',
-    commandTimeoutMs,
+    commandTimeoutMs: patienceMs,
   });
   atEndOfFile(() => redis.close());
   return redis;

@@ -119,6 +119,13 @@ describe('a feed whose changes are announced', () => {
   const patience = { timeout: 20_000 };
   let watcher: Awaited<ReturnType<typeof watch>>;
 
+  /** On a busy machine positions come before the change. */
+  async function changed(next: ReturnType<typeof watcher.next>) {
+    let heard = await next;
+    while (heard.done !== true && heard.value.kind === 'position') heard = await watcher.next();
+    return heard;
+  }
+
   beforeEach(async () => {
     store.hears = true;
     watcher = await watch(10);
@@ -134,7 +141,7 @@ describe('a feed whose changes are announced', () => {
     const [announced, readings] = [performance.now(), store.readings];
     store.newest = 11;
     store.announce();
-    expect(await next).toEqual(change);
+    expect(await changed(next)).toEqual(change);
     // The usual one may come in between on a busy machine.
     const usual = Math.floor((performance.now() - announced + 500) / 500);
     expect(store.readings - readings).toBeGreaterThanOrEqual(1);
@@ -151,7 +158,7 @@ describe('a feed whose changes are announced', () => {
     }
     store.newest = 11;
     store.announce();
-    expect(await next).toEqual(change);
+    expect(await changed(next)).toEqual(change);
     expect(store.readings - readings).toBeLessThanOrEqual((performance.now() - began) / 20 + 2);
   });
 
@@ -159,7 +166,7 @@ describe('a feed whose changes are announced', () => {
     const next = watcher.next();
     await vi.waitFor(() => expect(store.readings).toBeGreaterThan(0), patience);
     store.newest = 11;
-    expect(await next).toEqual(change);
+    expect(await changed(next)).toEqual(change);
     await vi.waitFor(() => expect(store.renewals).toBe(1), patience);
   });
 
@@ -167,7 +174,7 @@ describe('a feed whose changes are announced', () => {
     const next = watcher.next();
     await vi.waitFor(() => expect(store.readings).toBeGreaterThan(0), patience);
     store.newest = 11;
-    expect(await next).toEqual(change);
+    expect(await changed(next)).toEqual(change);
     store.announce();
     const { readings } = store;
     await vi.waitFor(() => expect(store.readings).toBeGreaterThan(readings + 3), patience);
