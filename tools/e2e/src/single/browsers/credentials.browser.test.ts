@@ -211,7 +211,7 @@ describe('the pages of credentials in a real Chromium', () => {
         await heading(late, 'Save your recovery codes');
         const [lateCode = ''] = await late.locator('ul code').allInnerTexts();
         expect(codes).not.toContain(lateCode);
-        await page.getByRole('button', { name: "I've saved my codes" }).dblclick();
+        await page.getByRole('button', { name: "I've saved my codes" }).click();
         await heading(page, 'Signed in');
         await late.getByRole('button', { name: "I've saved my codes" }).click();
         await heading(late, 'Enter your code');
