@@ -21,6 +21,7 @@ import { usualPace, type MailPace } from './mail/mail-worker.ts';
 import { requireMail } from './mail/no-mail.ts';
 import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
 import { createOutbox } from './mail/outbox.ts';
+import { purgeOneTimeValues } from './one-time/one-time-values.postgres.ts';
 import { createPasskeys } from './passkey/passkeys.ts';
 import { createChangePassword } from './password/change-password.ts';
 import { createPasswordSignIn } from './password/password-sign-in.ts';
@@ -63,17 +64,18 @@ export function buildDirectory(
   const setting = { database, clock, random, passwords, passwordMinLength, announce, onChange };
   const signIns = createPasswordSignIn({ store, admin: records.adminStore, passwords, pepper, log });
   const links = createPasswordLinks({ ...setting, outbox });
-  const linkPurge = startPurge(links, { what: 'password links', log });
+  const purge = startPurge(
+    { purge: (limit) => purgeOneTimeValues(database, limit) },
+    { what: 'one-time values', log },
+  );
   const delaySeconds = mailPace.requestDelay;
   const resetRequests =
     outbox && createResetRequests({ database, clock, random, outbox, links, delaySeconds });
   const emailChanges =
     outbox && createEmailChanges({ database, store, changeRecord, outbox, announce, runtime, onChange });
-  const emailLinkPurge = emailChanges && startPurge(emailChanges, { what: 'e-mail links', log });
   const registration =
     outbox &&
     createRegistration({ ...setting, changeRecord, links, outbox, runtime, newUserId, delaySeconds });
-  const registrationPurge = registration && startPurge(registration, { what: 'registrations', log });
   mail?.start({
     ...(resetRequests && { 'reset-request': resetRequests.answer }),
     ...(registration && { 'registration-request': registration.answer }),
@@ -82,7 +84,6 @@ export function buildDirectory(
   const changePassword = createChangePassword({ ...setting, store });
   const secondFactors = createSecondFactors({ ...setting, store, pepper });
   const passkeys = createPasskeys({ ...setting, store, pepper });
-  const challengePurge = startPurge(passkeys, { what: 'used challenges', log });
   const changing = { database, store, changeRecord, runtime, newUserId, onChange };
   const providerSignIn = createProviderSignIn(changing);
   const linkBase = sharedIssuer ?? address;
@@ -123,10 +124,7 @@ export function buildDirectory(
     ready: () => records.ready(),
     async close() {
       await mail?.close();
-      await emailLinkPurge?.close();
-      await registrationPurge?.close();
-      await linkPurge.close();
-      await challengePurge.close();
+      await purge.close();
       await signIns.close();
       await records.close();
     },

@@ -1,6 +1,7 @@
 import { maySignIn } from '../change/may-sign-in.ts';
 import type { Announce } from '../mail/announce.ts';
 import type { Outbox } from '../mail/outbox.ts';
+import { digestOf, emailLinks } from '../one-time/one-time-values.postgres.ts';
 import { Code, ConnectError, invalidFields } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import { notFound, type PersonId, insertAuditRows, type AuditRuntime } from '@tessera/directory/ground';
@@ -19,7 +20,6 @@ import {
   normalizeIdentifier,
   takenIdentifiers,
 } from '@tessera/directory/records';
-import { findEmailLink, purgeEmailLinks, putEmailLink, takeEmailLink } from './email-links.postgres.ts';
 
 export interface EmailChangesDeps {
   readonly database: Database;
@@ -49,8 +49,6 @@ export interface EmailChanges {
   find(person: PersonId & { readonly link: string }): Promise<string>;
   /** Makes it the person's address, verified, once. Throws NotFound as `find`, and if somebody else has it meanwhile. */
   confirm(person: PersonId & Origin & { readonly link: string }): Promise<void>;
-  /** Removes up to `limit` expired links. Returns how many it removed. */
-  purge(limit: number): Promise<number>;
 }
 
 const linkSeconds = 24 * 3600;
@@ -89,7 +87,13 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         if (!(await outbox.count(tx, tenantId, email))) return;
         const mailId = outbox.newId();
         const link = outbox.linkOf(mailId, 'te_');
-        await putEmailLink(tx, { tenantId, userId }, { link, email, lifetimeSeconds: linkSeconds });
+        await emailLinks.put(tx, {
+          tenantId,
+          holder: { user_id: userId },
+          digest: digestOf(link),
+          kept: { email },
+          lifetimeSeconds: linkSeconds,
+        });
         const content = { to: email, language: language.slice(0, 35) };
         const kept = { tenantId, userId, kind: 'verification', content } as const;
         await outbox.add(tx, { ...kept, lifetimeSeconds: linkSeconds }, mailId);
@@ -99,7 +103,7 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
     async find({ link, ...person }) {
       if (`${person.tenantId}${person.userId}`.includes('\0')) throw notFound('The link');
       const [email, found] = await Promise.all([
-        findEmailLink(database, person, link),
+        addressOf(database, person, link),
         store.findUser(person.tenantId, person.userId),
       ]);
       if (email === undefined || found === undefined || !maySignIn(found)) throw notFound('The link');
@@ -111,9 +115,10 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
       await changeRecord(tenantId, 'together', async (around) => {
         const { tx } = around;
         const before = await changeable(around, { tenantId, userId });
-        const email = await takeEmailLink(tx, { tenantId, userId }, link);
-        if (email === undefined || (await isTaken(tx, { tenantId, userId }, email)))
-          throw notFound('The link');
+        const email = await addressOf(tx, { tenantId, userId }, link);
+        const held = { tenantId, holder: { user_id: userId }, digest: digestOf(link) };
+        if (email === undefined || !(await emailLinks.take(tx, held))) throw notFound('The link');
+        if (await isTaken(tx, { tenantId, userId }, email)) throw notFound('The link');
         const standardClaims = { ...before.standardClaims, emailVerified: true };
         const after = { ...before, email, username: usernameAfter(before, email), standardClaims };
         const plan = planRecord(around.tenant, 'user', before, after);
@@ -125,9 +130,14 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
       });
       onChange();
     },
-
-    purge: async (limit) => purgeEmailLinks(database, limit),
   };
+}
+
+/** The address that a link of a person confirms; undefined for one that is unknown, used, expired or of somebody else. */
+async function addressOf(database: Queryable, person: PersonId, link: string): Promise<string | undefined> {
+  const found = await emailLinks.find(database, digestOf(link));
+  const isTheirs = found?.tenantId === person.tenantId && found.holder.user_id === person.userId;
+  return isTheirs ? found.kept.email : undefined;
 }
 
 /** People who registered have their address as user name: it must not stay taken when it is no longer theirs. */

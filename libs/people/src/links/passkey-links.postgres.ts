@@ -2,16 +2,14 @@ import type { Database, Queryable } from '@tessera/stores';
 import {
   hasNoWayIn,
   noteAdministered,
-  appendChanges,
   type PersonId,
   insertAuditRows,
   type AuditRuntime,
-  personValidFrom,
   lockTenant,
 } from '@tessera/directory/ground';
 import { type EnrolledPasskey, addFirstPasskey } from '../passkey/passkeys.postgres.ts';
-import { eventOf, type Origin } from '../change/own-change.postgres.ts';
-import { linked, usable, type PresentedLink } from './password-links.postgres.ts';
+import { endOwnSignIns, eventOf, type Origin } from '../change/own-change.postgres.ts';
+import { linked, takeLink, usable, type PresentedLink } from './password-links.postgres.ts';
 
 /**
  * SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. Who has an app,
@@ -41,34 +39,22 @@ export async function findInvited(
 export async function redeemInvitation(
   database: Database,
   runtime: AuditRuntime,
-  { digest, tenantId: at }: PresentedLink,
+  presented: PresentedLink,
   person: PersonId,
   made: Origin & { readonly passkey: EnrolledPasskey },
 ): Promise<boolean> {
-  const { tenantId, userId } = person;
+  const { tenantId } = person;
   return database.transaction(async (tx) => {
     await lockTenant(tx, tenantId, 'together');
-    // The row of the person is locked first, as by every other change of the person. Other links of theirs end.
-    const { rowCount } = await tx.query({
-      name: 'directory.redeem_invitation',
-      text: `WITH person AS (
-               SELECT u.tenant_id, u.user_id FROM ${linked} WHERE ${invites} FOR UPDATE OF u
-             ), used AS (
-               DELETE FROM directory.password_link l USING person
-                WHERE l.digest = $1 AND l.tenant_id = person.tenant_id AND l.user_id = person.user_id
-               RETURNING l.tenant_id, l.user_id
-             )
-             UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
-               FROM used WHERE u.tenant_id = used.tenant_id AND u.user_id = used.user_id`,
-      values: [digest, at],
-    });
-    if (rowCount !== 1) return false;
+    // Other links of theirs end, as those to what was issued before.
+    const used = await takeLink(tx, presented, { kind: 'invitation', condition: invites });
+    if (used === undefined) return false;
     const { passkey, ...origin } = made;
     const event = eventOf(person, origin, 'auth.link.used', { purpose: 'invitation' });
     await insertAuditRows(tx, [event], runtime);
     await addFirstPasskey(tx, runtime, person, { passkey, ...origin });
     await noteAdministered(tx, tenantId);
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
+    await endOwnSignIns(tx, person);
     return true;
   });
 }

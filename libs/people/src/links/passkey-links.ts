@@ -5,11 +5,12 @@ import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { type TenantRecord, findTenant } from '@tessera/directory/records';
 import type { Origin } from '../change/own-change.postgres.ts';
+import { digestOf } from '../one-time/one-time-values.postgres.ts';
 import { findPasskey, type EnrolledPasskey } from '../passkey/passkeys.postgres.ts';
 import { creationOptions, verifyRegistration } from '../passkey/webauthn.ts';
 import { userHandles } from '../passkey/user-handles.ts';
 import { findInvited, redeemInvitation } from './passkey-links.postgres.ts';
-import { digestOf, type OpenedLink } from './password-links.ts';
+import type { OpenedLink } from './password-links.ts';
 
 export interface PasskeyLinksDeps {
   readonly database: Database;

@@ -6,9 +6,11 @@ import {
   appendChanges,
   insertAuditRows,
   lockTenant,
+  type PersonId,
 } from '@tessera/directory/ground';
 import { newPassword } from '../password/change-password.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
+import { passwordLinks } from '../one-time/one-time-values.postgres.ts';
 
 /**
  * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as the
@@ -60,21 +62,23 @@ export async function putLink(
     readonly lifetimeSeconds: number;
   },
 ): Promise<number> {
-  const { rows } = await tx.query<{ expires_at: number }>({
-    name: 'directory.put_password_link',
-    text: `INSERT INTO directory.password_link (tenant_id, user_id, purpose, digest, valid_from, expires_at)
-           SELECT u.tenant_id, u.user_id, $3, $4, greatest(u.valid_from, t.valid_from),
-                  clock_timestamp() + make_interval(secs => $5::float8)
+  const { tenantId, userId, purpose, digest, lifetimeSeconds } = link;
+  const { rows } = await tx.query<{ valid_from: string }>({
+    name: 'directory.find_link_valid_from',
+    text: `SELECT greatest(u.valid_from, t.valid_from)::text AS valid_from
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-            WHERE u.tenant_id = $1 AND u.user_id = $2
-           ON CONFLICT (tenant_id, user_id, purpose) DO UPDATE
-              SET digest = excluded.digest, valid_from = excluded.valid_from, expires_at = excluded.expires_at
-           RETURNING floor(extract(epoch FROM expires_at))::float8 AS expires_at`,
-    values: [link.tenantId, link.userId, link.purpose, link.digest, link.lifetimeSeconds],
+            WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    values: [tenantId, userId],
   });
-  const [row] = rows;
-  if (row === undefined) throw new Error('The person of the link does not exist.');
-  return row.expires_at;
+  const [kept] = rows;
+  if (kept === undefined) throw new Error('The person of the link does not exist.');
+  return passwordLinks.put(tx, {
+    tenantId,
+    holder: { user_id: userId, purpose },
+    digest,
+    kept,
+    lifetimeSeconds,
+  });
 }
 
 /** Ends the links of a purpose in a tenant. */
@@ -108,6 +112,32 @@ export async function findLink(
 }
 
 /**
+ * Uses a link up, with the lock on the row of its person, as by every other change of the person. Undefined if another call was faster, or the
+ * link is no longer valid.
+ * @param condition SQL: as `usable`, which it contains
+ */
+export async function takeLink(
+  tx: Queryable,
+  { digest, tenantId }: PresentedLink,
+  { kind, condition }: { readonly kind: string; readonly condition: string },
+): Promise<(PersonId & { readonly purpose: LinkPurpose }) | undefined> {
+  const { rows } = await tx.query<LinkRow>({
+    name: `directory.lock_person_of_${kind}`,
+    text: `SELECT l.tenant_id, l.user_id, l.purpose FROM ${linked} WHERE ${condition} FOR UPDATE OF u`,
+    values: [digest, tenantId],
+  });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { tenant_id: of, user_id: userId, purpose } = row;
+  const isTaken = await passwordLinks.take(tx, {
+    tenantId: of,
+    holder: { user_id: userId, purpose },
+    digest,
+  });
+  return isTaken ? { tenantId: of, userId, purpose } : undefined;
+}
+
+/**
  * Uses up a link, sets the password of its person and ends what was issued to them before, in one commit. False if another call was
  * faster, or the link is no longer valid.
  */
@@ -116,7 +146,7 @@ export async function redeemLink(
   runtime: ChangeRuntime,
   {
     digest,
-    tenantId,
+    tenantId: at,
     person,
     passwordHash,
     ...origin
@@ -130,28 +160,19 @@ export async function redeemLink(
   return database.transaction(async (tx) => {
     // Of several first administrators, one becomes it.
     await lockTenant(tx, person.tenantId, person.purpose === 'bootstrap' ? 'alone' : 'together');
-    // The row of the person is locked first, as by every other change of the person.
-    const { rows } = await tx.query<LinkRow>({
-      name: 'directory.redeem_password_link',
-      text: `WITH person AS (
-               SELECT u.tenant_id, u.user_id FROM ${linked} WHERE ${usable} FOR UPDATE OF u
-             ), used AS (
-               DELETE FROM directory.password_link l USING person
-                WHERE l.digest = $1 AND l.tenant_id = person.tenant_id AND l.user_id = person.user_id
-               RETURNING l.tenant_id, l.user_id, l.purpose
-             )
-             UPDATE directory.user_account u SET ${newPassword('$3')}
-               FROM used WHERE u.tenant_id = used.tenant_id AND u.user_id = used.user_id
-             RETURNING used.tenant_id, used.user_id, used.purpose`,
-      values: [digest, tenantId, passwordHash],
-    });
-    const [used] = rows;
+    const used = await takeLink(tx, { digest, tenantId: at }, { kind: 'password_link', condition: usable });
     if (used === undefined) return false;
-    const { tenant_id: usedTenant, user_id: subject, purpose } = used;
+    const { purpose, ...holder } = used;
+    const { tenantId, userId: subject } = holder;
+    await tx.query({
+      name: 'directory.set_password_by_link',
+      text: `UPDATE directory.user_account u SET ${newPassword('$3')} WHERE u.tenant_id = $1 AND u.user_id = $2`,
+      values: [tenantId, subject, passwordHash],
+    });
     const event = {
       ...origin,
       outcome: 'success',
-      tenantId: usedTenant,
+      tenantId,
       subject,
       actor: { type: 'user', id: subject },
     } as const;
@@ -164,24 +185,11 @@ export async function redeemLink(
       runtime,
     );
     // Invited people had no password.
-    if (purpose === 'reset')
-      await runtime.announce(tx, { tenantId: usedTenant, userId: subject }, 'password');
-    await noteAdministered(tx, usedTenant);
-    await appendChanges(tx, [{ kind: 'user', tenantId: usedTenant, id: subject, endsAll: true }]);
+    if (purpose === 'reset') await runtime.announce(tx, holder, 'password');
+    await noteAdministered(tx, tenantId);
+    await appendChanges(tx, [{ kind: 'user', tenantId, id: subject, endsAll: true }]);
     return true;
   });
-}
-
-/** Removes up to `limit` expired links. Returns how many it removed. */
-export async function purgeLinks(database: Queryable, limit: number): Promise<number> {
-  const { rowCount } = await database.query({
-    name: 'directory.purge_password_links',
-    text: `DELETE FROM directory.password_link WHERE (tenant_id, user_id, purpose) IN (
-             SELECT tenant_id, user_id, purpose FROM directory.password_link
-              WHERE expires_at <= statement_timestamp() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
-    values: [limit],
-  });
-  return rowCount;
 }
 
 interface LinkRow {

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '@tessera/directory/records';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '@tessera/directory';
-import { findLink, purgeLinks, redeemLink } from './password-links.postgres.ts';
+import { findLink, redeemLink } from './password-links.postgres.ts';
 
 const password = 'a passphrase that eve chose';
 const refusal = async (work: Promise<unknown>) => {
@@ -308,23 +308,6 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
       await redeem(await newLink('reset', ada?.userId));
       expect((await apply()).tenants).toMatchObject([{ unchanged: true }]);
       expect((await signIn('ada')).user?.userId).toBe(ada?.userId);
-    });
-
-    it('is removed after it expired, and not before', async () => {
-      const { link: newLink, userId, bob, find } = await world();
-      const link = await newLink();
-      await newLink('reset', bob);
-      await query(
-        'age_links',
-        `UPDATE directory.password_link SET expires_at = clock_timestamp() - interval '1 day' WHERE user_id <> $1`,
-        userId,
-      );
-      expect(await purgeLinks(database, 1)).toBe(1);
-      while ((await purgeLinks(database, 100)) > 0);
-      expect(await query('links_left', 'SELECT user_id FROM directory.password_link')).toEqual([
-        { user_id: userId },
-      ]);
-      expect(await find(link)).toMatchObject({ username: 'eve' });
     });
   });
 

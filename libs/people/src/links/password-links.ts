@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { eventBase, type AuditEvent } from '@tessera/audit';
 import { opaqueValue, type Clock, type Random } from '@tessera/kit';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
@@ -16,9 +15,9 @@ import { lockRecord, type TenantRecord, findTenant } from '@tessera/directory/re
 import { requireMail } from '../mail/no-mail.ts';
 import type { Announce } from '../mail/announce.ts';
 import type { Outbox } from '../mail/outbox.ts';
+import { digestOf } from '../one-time/one-time-values.postgres.ts';
 import {
   findLink,
-  purgeLinks,
   putLink,
   redeemLink,
   type LinkedPerson,
@@ -88,8 +87,6 @@ export interface PasswordLinks {
     request: OpenedLink & { readonly password: string; readonly ipAddress: string },
     context: Pick<CallContext, 'requestId' | 'signal'>,
   ): Promise<'set' | 'unknown' | { readonly problem: string }>;
-  /** Removes up to `limit` expired links. Returns how many it removed. */
-  purge(limit: number): Promise<number>;
 }
 
 export interface CreatedLink {
@@ -178,13 +175,7 @@ export function createPasswordLinks({
       onChange();
       return 'set';
     },
-
-    purge: async (limit) => purgeLinks(database, limit),
   };
-}
-
-export function digestOf(link: string): Buffer {
-  return createHash('sha256').update(link).digest();
 }
 
 function refused(why: string): ConnectError {

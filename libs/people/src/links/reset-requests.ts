@@ -10,6 +10,7 @@ import {
   findUserByIdentifier,
 } from '@tessera/directory/records';
 import { maySignIn } from '../change/may-sign-in.ts';
+import { isServedAt } from '../change/served-at.ts';
 import type { PasswordLinks } from './password-links.ts';
 import type { MailContent, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
@@ -61,8 +62,7 @@ export function createResetRequests({
       if (`${tenantId}${issuerTenantId}`.includes('\0')) throw notFound('The tenant');
       await database.transaction(async (tx) => {
         const tenant = await findTenant(tx, tenantId);
-        const isServed = issuerTenantId === '' ? tenant?.issuer === '' : tenantId === issuerTenantId;
-        if (tenant?.status !== 'active' || !isServed) throw notFound('The tenant');
+        if (!isServedAt(tenant, issuerTenantId)) throw notFound('The tenant');
         const content = {
           // Postgres has no text with NUL.
           identifier: identifier.replaceAll('\0', '').slice(0, longestIdentifier),

@@ -1,7 +1,5 @@
 import { testDatabase } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
-import { purgeEmailLinks } from '../account/email-links.postgres.ts';
-import { purgeRegistrationLinks } from '../registration/registration.postgres.ts';
 import { mailWorld } from '../testing/mail-world.ts';
 import { migrations } from '@tessera/directory';
 import { purgeMail } from './outbox.postgres.ts';
@@ -25,24 +23,6 @@ describe('what has expired', () => {
       'SELECT FROM directory.mail_quota WHERE tenant_id = $1',
       purgeMail,
       1,
-    ],
-    [
-      'links to registration',
-      `INSERT INTO directory.registration_link (tenant_id, identifier, digest, email, expires_at)
-       SELECT $1, days::text, sha256(days::text::bytea), '', now() + days * interval '1 day'
-         FROM unnest('{-3,-2,1}'::int[]) AS days`,
-      'SELECT FROM directory.registration_link WHERE tenant_id = $1',
-      purgeRegistrationLinks,
-      1,
-    ],
-    [
-      'links that confirm an address',
-      `INSERT INTO directory.email_link (tenant_id, user_id, digest, email, expires_at)
-       SELECT $1, user_id, sha256(user_id::bytea), '', now() - interval '3 days'
-         FROM directory.user_account WHERE tenant_id = $1`,
-      'SELECT FROM directory.email_link WHERE tenant_id = $1',
-      purgeEmailLinks,
-      0,
     ],
   ])('is removed in portions, and nothing else: %s', async (_what, add, rest, purge, left) => {
     const database = await testDatabase(migrations);

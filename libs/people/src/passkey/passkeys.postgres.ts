@@ -8,7 +8,7 @@ import {
 } from '@tessera/directory/ground';
 import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { useChallenge } from '../change/used-challenges.postgres.ts';
+import { useChallenge } from '../one-time/used-challenges.postgres.ts';
 import type { NewPasskey } from './webauthn.ts';
 
 /** A passkey on record. */

@@ -11,7 +11,6 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startDirectory } from '../testing/start-directory.ts';
 import { migrations } from '@tessera/directory';
-import { purgeChallenges } from '../change/used-challenges.postgres.ts';
 
 const origin = 'https://id.example';
 const rpId = 'id.example';
@@ -247,28 +246,6 @@ function passkeysContract(engine: string, open: () => Promise<Database>): void {
       expect(await factors()).toEqual([]);
       expect((await signIn(key)).user).toBeUndefined();
       expect(await events()).toEqual(['auth.factor.added', 'auth.factor.removed']);
-    });
-
-    it('leaves its challenges behind until no visit can ask for them', async () => {
-      const { person, enrolled } = await world();
-      await enrolled();
-      const left = async () => {
-        const { rows } = await database.query({
-          name: 'test.used_challenges',
-          text: 'SELECT FROM directory.used_challenge WHERE tenant_id = $1',
-          values: [person.tenantId],
-        });
-        return rows.length;
-      };
-      await purgeChallenges(database, 1000);
-      expect(await left()).toBe(1);
-      await database.query({
-        name: 'test.age_challenges',
-        text: `UPDATE directory.used_challenge SET used_at = used_at - interval '3 days' WHERE tenant_id = $1`,
-        values: [person.tenantId],
-      });
-      await purgeChallenges(database, 1000);
-      expect(await left()).toBe(0);
     });
   });
 }

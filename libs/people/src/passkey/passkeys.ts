@@ -7,7 +7,6 @@ import { type SignedIn, findActive } from '../change/may-sign-in.ts';
 import type { Announce } from '../mail/announce.ts';
 import { userHandles } from './user-handles.ts';
 import type { Origin } from '../change/own-change.postgres.ts';
-import { purgeChallenges } from '../change/used-challenges.postgres.ts';
 import { findPasskey, passkeysOfUser, putPasskey, usePasskey } from './passkeys.postgres.ts';
 import {
   creationOptions,
@@ -43,8 +42,6 @@ export interface Passkeys {
   enrol(answered: Answered): Promise<{ readonly found: FoundUser; readonly synced: boolean } | undefined>;
   /** Signs in with a passkey (§7.2). `userId` is empty if nobody is known yet. Undefined as above, and for the passkey of somebody else. */
   verify(answered: Answered): Promise<(SignedIn & { readonly synced: boolean }) | undefined>;
-  /** Forgets challenges that can no longer be answered. Returns how many. */
-  purge(limit: number): Promise<number>;
 }
 
 export function createPasskeys({ database, store, pepper, onChange, ...runtime }: PasskeysDeps): Passkeys {
@@ -103,7 +100,5 @@ export function createPasskeys({ database, store, pepper, onChange, ...runtime }
       const signedInAt = await usePasskey(database, runtime, passkey, used);
       return signedInAt === undefined ? undefined : { found, signedInAt, synced: passkey.synced };
     },
-
-    purge: async (limit) => purgeChallenges(database, limit),
   };
 }

@@ -27,18 +27,13 @@ import {
   normalizeIdentifier,
   findUserByIdentifier,
 } from '@tessera/directory/records';
+import { isServedAt } from '../change/served-at.ts';
 import type { RegistrationLinks } from '../links/passkey-links.ts';
+import { digestOf, registrationLinks } from '../one-time/one-time-values.postgres.ts';
 import { addFirstPasskey, type EnrolledPasskey } from '../passkey/passkeys.postgres.ts';
 import type { PasswordLinks, OpenedLink } from '../links/password-links.ts';
 import type { MailContent, MailKind, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
-import {
-  findRegistrationLink,
-  purgeRegistrationLinks,
-  putRegistrationLink,
-  takeRegistrationLink,
-  type Registering,
-} from './registration.postgres.ts';
 
 export interface RegistrationDeps {
   readonly database: Database;
@@ -54,6 +49,13 @@ export interface RegistrationDeps {
   readonly delaySeconds: number;
   /** Called after each commit. */
   readonly onChange: () => void;
+}
+
+/** Somebody who may make an account with an address that they have proven theirs. */
+interface Registering {
+  readonly tenantId: string;
+  readonly tenantName: string;
+  readonly email: string;
 }
 
 interface RegistrationRequest {
@@ -84,8 +86,6 @@ export interface Registration extends RegistrationLinks {
     request: OpenedLink & { readonly password: string; readonly ipAddress: string },
     call: { readonly requestId: string; readonly signal: AbortSignal },
   ): Promise<'set' | 'unknown' | { readonly problem: string }>;
-  /** Removes up to `limit` expired links. Returns how many it removed. */
-  purge(limit: number): Promise<number>;
 }
 
 const linkSeconds = 24 * 3600;
@@ -106,7 +106,8 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const { tx, tenant } = around;
       if (tenant?.status !== 'active' || !admits(tenant, email)) return false;
       if ((await whoHas(tx, tenantId, email)) !== 'nobody') return false;
-      if (!(await takeRegistrationLink(tx, tenantId, link))) return false;
+      const holder = { identifier: normalizeIdentifier(email) };
+      if (!(await registrationLinks.take(tx, { tenantId, holder, digest: digestOf(link) }))) return false;
       const userId = deps.newUserId();
       const declared = user.parse({ username: email, email, emailVerified: true });
       const known = { owner: apiOwner, passwordHash, newUserId: () => userId };
@@ -126,8 +127,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const email = typed.trim();
       await database.transaction(async (tx) => {
         const tenant = await findTenant(tx, tenantId);
-        const isServed = issuerTenantId === '' ? tenant?.issuer === '' : tenantId === issuerTenantId;
-        if (tenant?.status !== 'active' || !isServed || tenant.registration === 'closed')
+        if (!isServedAt(tenant, issuerTenantId) || tenant.registration === 'closed')
           throw notFound('The tenant');
         const isAddress =
           user.shape.email.safeParse(email).success && user.shape.username.safeParse(email).success;
@@ -162,15 +162,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     },
 
     async find({ link, tenantId }) {
-      if (tenantId.includes('\0')) return undefined;
-      const found = await findRegistrationLink(database, { link, tenantId });
+      const found = await findLink(database, { link, tenantId });
       return found && { tenantId: found.tenantId, tenantName: found.tenantName, username: found.email };
     },
 
     async redeem({ link, tenantId, password, ipAddress }, { requestId, signal }) {
-      const found = tenantId.includes('\0')
-        ? undefined
-        : await findRegistrationLink(database, { link, tenantId });
+      const found = await findLink(database, { link, tenantId });
       if (found === undefined) return 'unknown';
       const problem = newPasswordProblem(password, deps.passwordMinLength);
       if (problem !== undefined) return { problem };
@@ -183,12 +180,21 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     },
 
     async redeemWithPasskey({ link, tenantId }, passkey, origin) {
-      const found = await findRegistrationLink(database, { link, tenantId });
+      const found = await findLink(database, { link, tenantId });
       return found !== undefined && make({ ...found, link }, { passkey }, origin);
     },
-
-    purge: async (limit) => purgeRegistrationLinks(database, limit),
   };
+}
+
+/** Undefined for a link that is unknown, used, expired, or of a tenant that the issuer does not serve. */
+async function findLink(
+  database: Queryable,
+  { link, tenantId: issuerTenantId }: OpenedLink,
+): Promise<Registering | undefined> {
+  const found = await registrationLinks.find(database, digestOf(link));
+  const tenant = found && (await findTenant(database, found.tenantId));
+  if (found === undefined || !isServedAt(tenant, issuerTenantId)) return undefined;
+  return { tenantId: tenant.tenantId, tenantName: tenant.name, email: found.kept.email };
 }
 
 /** Makes a mail of a request; resolves with the reason if none is sent, which the person is not told. */
@@ -213,7 +219,13 @@ async function answerRequest(
     outbox.add(tx, { tenantId, userId, kind, content: { language, ...more }, lifetimeSeconds }, mailId);
   if (holder === 'nobody') {
     const link = outbox.linkOf(mailId);
-    await putRegistrationLink(tx, { tenantId, email, link, lifetimeSeconds: linkSeconds });
+    await registrationLinks.put(tx, {
+      tenantId,
+      holder: { identifier: normalizeIdentifier(email) },
+      digest: digestOf(link),
+      kept: { email },
+      lifetimeSeconds: linkSeconds,
+    });
     await put('registration', '', { to: email, interactionId }, linkSeconds);
     const event = { event: 'user.registration.linked', outcome: 'success', tenantId } as const;
     await insertAuditRows(tx, [{ ...origin, ...event }], runtime);

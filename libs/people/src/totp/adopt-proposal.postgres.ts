@@ -5,7 +5,7 @@ import { addTotp, findTotp } from './totp.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
 import { lockActive, type Origin } from '../change/own-change.postgres.ts';
 import { setRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
-import { useChallenge } from '../change/used-challenges.postgres.ts';
+import { useChallenge } from '../one-time/used-challenges.postgres.ts';
 
 /** What a page has shown to a person. */
 export interface Proposal extends Origin {
