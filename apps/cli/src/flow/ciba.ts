@@ -1,9 +1,9 @@
 import { initiateBackchannelAuthentication } from 'openid-client';
-import { discover, given, refusal, requestError, type OAuthClient } from '../oauth/oauth-client.ts';
+import { discover, given, requestError, type OAuthClient } from '../oauth/oauth-client.ts';
 import { pollForTokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { listenForCallback, type Callback } from './callback-listener.ts';
 import { printTokens, type FlowOptions } from './flow-options.ts';
+import { listenForPing } from './ping-listener.ts';
 
 export interface CibaOptions extends FlowOptions {
   readonly loginHint: string;
@@ -12,10 +12,7 @@ export interface CibaOptions extends FlowOptions {
   readonly listen?: number;
 }
 
-/**
- * Client-initiated backchannel authentication (CIBA Core), with tokens by poll, or by ping or push where it listens. Throws
- * CommandError.
- */
+/** Client-initiated backchannel authentication (CIBA Core), with tokens by poll, or by ping where it listens. Throws CommandError. */
 export async function runCibaFlow(
   issuer: string,
   client: OAuthClient,
@@ -25,7 +22,7 @@ export async function runCibaFlow(
   const config = await discover(issuer, client, terminal);
   if (config.serverMetadata().backchannel_authentication_endpoint === undefined)
     throw new CommandError(`${issuer} does not offer CIBA.`);
-  const listener = options.listen === undefined ? undefined : await listenForCallback(options.listen);
+  const listener = options.listen === undefined ? undefined : await listenForPing(options.listen);
   try {
     const parameters = given(parametersOf(options, listener?.notificationToken));
     const started = await initiateBackchannelAuthentication(config, parameters).catch(
@@ -35,15 +32,13 @@ export async function runCibaFlow(
     const shown = bindingMessage === undefined ? '' : ` The request shows "${bindingMessage}".`;
     terminal.say(`Asked.${shown}\nWaiting for the approval.\n`);
     const { auth_req_id: authReqId, expires_in: expiresIn } = started;
-    const callback = await listener?.callback(authReqId, expiresIn);
-    const pushed = callback && pushedTokens(callback);
-    if (pushed !== undefined) return printTokens(pushed, terminal);
+    await listener?.pinged(authReqId, expiresIn);
     const tokens = await pollForTokens(
       config,
       'urn:openid:params:grant-type:ciba',
       { auth_req_id: authReqId },
       // After a ping the tokens are ready.
-      { expiresIn, interval: callback === undefined ? started.interval : 0 },
+      { expiresIn, interval: listener === undefined ? started.interval : 0 },
       terminal,
     );
     printTokens(tokens, terminal);
@@ -61,11 +56,4 @@ function parametersOf(options: CibaOptions, notificationToken: string | undefine
     requested_expiry: options.requestedExpiry,
     client_notification_token: notificationToken,
   };
-}
-
-/** The tokens of a push; undefined for a ping. Throws CommandError with what a push says instead (CIBA Core §12). */
-function pushedTokens(callback: Callback): Callback | undefined {
-  const { error, error_description: description } = callback;
-  if (typeof error === 'string') throw new CommandError(refusal(error, description));
-  return callback['access_token'] === undefined ? undefined : callback;
 }

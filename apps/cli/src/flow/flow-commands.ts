@@ -27,7 +27,7 @@ export function addFlowCommands(program: Command, context: CommandContext): void
     .option('--requested-expiry <seconds>', 'seconds after which to give up')
     .option(
       '--listen <port>',
-      'port of 127.0.0.1 to be notified at, for an application with ping or push whose notificationEndpoint leads there',
+      'port of 127.0.0.1 to be notified at, for an application with ping whose notificationEndpoint leads there',
       port,
     )
     .action(async (options: CibaOptions, command: Command) => {

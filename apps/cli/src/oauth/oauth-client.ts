@@ -105,7 +105,7 @@ export async function requestError(failure: unknown): Promise<RequestError> {
 }
 
 /** An error response on one line (RFC 6749 §5.2). */
-export function refusal(code: string, description: unknown): string {
+function refusal(code: string, description: unknown): string {
   return typeof description === 'string' ? `${code}: ${description}` : code;
 }
 

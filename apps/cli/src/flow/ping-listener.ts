@@ -1,35 +1,34 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import { CommandError } from '../terminal.ts';
 
-/** The body of a ping or push callback (CIBA Core §10.2, §10.3.1, §12). */
-export type Callback = Readonly<Record<string, unknown>>;
-
-/** A notification endpoint on this machine, for as long as a command waits. */
-export interface CallbackListener {
-  /** The bearer token that the server must send with a callback. */
+/** A notification endpoint on this machine (CIBA Core §10.2), for as long as a command waits. */
+export interface PingListener {
+  /** The bearer token that the server must send with a ping. */
   readonly notificationToken: string;
-  /** The callback for one request. Throws CommandError when none arrives in time. */
-  callback(authReqId: string, withinSeconds: number): Promise<Callback>;
+  /** Resolves when the server has said that one request is decided. Throws CommandError when it does not in time. */
+  pinged(authReqId: string, withinSeconds: number): Promise<void>;
   close(): void;
 }
+
+const ping = z.object({ auth_req_id: z.string() });
 
 const longestBody = 65_536;
 
 /** Listens on the loopback interface. Throws CommandError when the port is not available. */
-export async function listenForCallback(port: number): Promise<CallbackListener> {
+export async function listenForPing(port: number): Promise<PingListener> {
   const notificationToken = randomBytes(20).toString('base64url');
   const expected = Buffer.from(`Bearer ${notificationToken}`);
-  const received: Callback[] = [];
+  const received = new Set<string>();
   let onReceived = (): void => undefined;
 
   async function take(request: IncomingMessage): Promise<number> {
     if (request.method !== 'POST') return 405;
     const given = Buffer.from(request.headers.authorization ?? '');
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 401;
-    const body = await callbackOf(request);
-    if (body === undefined) return 400;
-    received.push(body);
+    const { auth_req_id: authReqId } = ping.parse(JSON.parse(await bodyOf(request)));
+    received.add(authReqId);
     onReceived();
     return 204;
   }
@@ -45,15 +44,14 @@ export async function listenForCallback(port: number): Promise<CallbackListener>
   });
   return {
     notificationToken,
-    callback: (authReqId, withinSeconds) =>
+    pinged: (authReqId, withinSeconds) =>
       new Promise((resolve, reject) => {
         const late = new CommandError('The request expired before anyone decided.');
         const timer = setTimeout(() => reject(late), withinSeconds * 1000);
         onReceived = () => {
-          const found = received.find((one) => one['auth_req_id'] === authReqId);
-          if (found === undefined) return;
+          if (!received.has(authReqId)) return;
           clearTimeout(timer);
-          resolve(found);
+          resolve();
         };
         onReceived();
       }),
@@ -61,13 +59,12 @@ export async function listenForCallback(port: number): Promise<CallbackListener>
   };
 }
 
-async function callbackOf(request: IncomingMessage): Promise<Callback | undefined> {
+async function bodyOf(request: IncomingMessage): Promise<string> {
   let text = '';
   request.setEncoding('utf8');
   for await (const chunk of request) {
     text += String(chunk);
-    if (text.length > longestBody) return undefined;
+    if (text.length > longestBody) throw new Error('the body of a ping is too long');
   }
-  const body: unknown = JSON.parse(text);
-  return typeof body === 'object' && body !== null ? (body as Callback) : undefined;
+  return text;
 }
