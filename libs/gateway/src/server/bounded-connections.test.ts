@@ -4,6 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { boundConnections, type ConnectionBounds } from './bounded-connections.ts';
 import { networks } from '../http/caller-address.ts';
+import { metrics } from '@tessera/telemetry';
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
@@ -14,18 +15,23 @@ interface Stand {
   readonly port: number;
   /** Whole requests that wait for their answers. */
   readonly waiting: (() => void)[];
+  /** The warnings in the log. */
+  readonly lines: object[];
 }
 
 /** A server that reads whole requests and answers those to `/` at once, the others when it is told. */
 async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []): Promise<Stand> {
   const waiting: (() => void)[] = [];
+  const lines: object[] = [];
   const server: Server = createServer((request, response) => {
     request.resume().once('end', () => {
       if (request.url === '/') response.end('served');
       else waiting.push(() => response.end('served'));
     });
   });
-  boundConnections(server, networks(proxies), bounds);
+  boundConnections(server, networks(proxies), bounds, {
+    warn: (fields: object) => void lines.push(fields),
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   cleanUps.push(() => {
     server.close();
@@ -34,8 +40,14 @@ async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []):
   return {
     port: (server.address() as AddressInfo).port,
     waiting,
+    lines,
   };
 }
+
+const countOf = async (reason: string): Promise<number> => {
+  const line = new RegExp(`tessera_http_connections_closed_total\\{reason="${reason}"\\} (\\d+)`);
+  return Number(line.exec(await metrics.text())?.[1] ?? 0);
+};
 
 const head = 'POST / HTTP/1.1\r\nhost: a\r\nx-long: ';
 const body = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf';
@@ -118,4 +130,28 @@ test('a trusted proxy has no bound of its own', async () => {
   const sockets = [await opened(port, head), await opened(port, head), await opened(port, head)];
   expect(await asked(port, '127.0.0.1')).toBe('served');
   expect(sockets.some((socket) => socket.closed)).toBe(false);
+});
+
+test('each connection that a bound closes is counted with the bound, and many are one line in the log', async () => {
+  const before = [await countOf('address'), await countOf('all')] as const;
+  const { port, lines } = await stand({ inAll: 4, ofOneAddress: 2 });
+  const flood: Socket[] = [];
+  for (let time = 0; time < 7; time += 1) flood.push(await opened(port, head));
+  for (const socket of flood.slice(0, 5)) await closed(socket);
+  expect(lines).toEqual([{ reason: 'address', ipAddress: '127.0.0.1', open: 2 }]);
+  for (const last of [2, 3, 4, 5]) await opened(port, head, `127.0.0.${last}`);
+  for (const socket of flood) await closed(socket);
+  expect(lines.slice(1)).toEqual([{ reason: 'all', ipAddress: '127.0.0.1', open: 4 }]);
+  expect([await countOf('address'), await countOf('all')]).toEqual([before[0] + 5, before[1] + 2]);
+});
+
+test('a new connection that finds no room is counted too', async () => {
+  const before = await countOf('address');
+  const { port, waiting, lines } = await stand({ inAll: 100, ofOneAddress: 1 });
+  const held = asked(port, '127.0.0.1', '/held');
+  await expect.poll(() => waiting.length).toBe(1);
+  expect(await asked(port, '127.0.0.1')).toBe('');
+  expect([await countOf('address'), lines.length]).toEqual([before + 1, 1]);
+  for (const send of waiting) send();
+  expect(await held).toBe('served');
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { addressKey } from '@tessera/stores';
+import { limitRepeats, metrics, type Logger } from '@tessera/telemetry';
 import type { Networks } from '../http/caller-address.ts';
 
 /** How many connections a process holds at once. What they send before it can be judged takes memory: 64 KiB of head or body each. */
@@ -12,6 +13,15 @@ export interface ConnectionBounds {
 
 export const usualBounds: ConnectionBounds = { inAll: 3_000, ofOneAddress: 1_000 };
 
+/** Which bound ends a connection. */
+type Reason = 'address' | 'all';
+
+const closed = metrics.counter({
+  name: 'tessera_http_connections_closed_total',
+  help: 'Connections closed because there were too many: of one address, or in all.',
+  labels: ['reason'],
+});
+
 interface Connection {
   readonly socket: Socket;
   /** The request that came last, and its answer. */
@@ -20,13 +30,16 @@ interface Connection {
 
 /**
  * Bounds the connections of a server. Where there are too many, the oldest one ends that has no whole request under way: of the
- * same address, or of the one that has most of them, so that silence takes no place from another address.
+ * same address, or of the one that has most of them, so that silence takes no place from another address. Each is counted; the log says so
+ * at once, and then once a minute.
  */
 export function boundConnections(
   server: Server,
   proxies: Networks,
   { inAll, ofOneAddress }: ConnectionBounds,
+  log: Pick<Logger, 'warn'>,
 ): void {
+  const warnings = limitRepeats(log);
   const byAddress = new Map<string, Set<Connection>>();
   const connections = new WeakMap<Socket, Connection>();
   let open = 0;
@@ -38,11 +51,18 @@ export function boundConnections(
     if (same.size === 0) byAddress.delete(address);
   }
 
-  function makeRoomIn(address: string): boolean {
+  function end(socket: Socket, reason: Reason): void {
+    closed.labels(reason).inc();
+    const fields = { reason, ipAddress: socket.remoteAddress, open };
+    warnings.warn(reason, fields, 'too many connections; closing the oldest without a complete request');
+    socket.destroy();
+  }
+
+  function makeRoomIn(address: string, reason: Reason): boolean {
     for (const connection of byAddress.get(address) ?? []) {
       if (isUnderWay(connection)) continue;
+      end(connection.socket, reason);
       leave(address, connection);
-      connection.socket.destroy();
       return true;
     }
     return false;
@@ -52,14 +72,15 @@ export function boundConnections(
     const byMost = [...byAddress.keys()].toSorted(
       (one, other) => (byAddress.get(other)?.size ?? 0) - (byAddress.get(one)?.size ?? 0),
     );
-    return byMost.some(makeRoomIn);
+    return byMost.some((address) => makeRoomIn(address, 'all'));
   }
 
   server.on('connection', (socket: Socket) => {
     const peer = socket.remoteAddress ?? '';
     const address = addressKey(peer);
     const tooMany = !proxies.contains(peer) && (byAddress.get(address)?.size ?? 0) >= ofOneAddress;
-    if ((tooMany && !makeRoomIn(address)) || (open >= inAll && !makeRoom())) return void socket.destroy();
+    if (tooMany && !makeRoomIn(address, 'address')) return end(socket, 'address');
+    if (open >= inAll && !makeRoom()) return end(socket, 'all');
     const connection: Connection = { socket, last: undefined };
     connections.set(socket, connection);
     const same = byAddress.get(address);

@@ -63,7 +63,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, { load, gateway }),
   });
-  boundConnections(app.server, rules.proxies, options.connections ?? usualBounds);
+  boundConnections(app.server, rules.proxies, options.connections ?? usualBounds, runtime.log);
   // Node would answer 417 itself, without our headers: `prepareRequests` does it.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.addHook('onClose', (_app, done) => {
