@@ -52,10 +52,9 @@ export async function importRecords(
   });
   for (const line of leftOut) terminal.out(`left out: ${line}\n`);
   const source = { fileName: fileNameOf(owner), read: async () => document };
-  const { allowAdministration } = allowed;
   if (!dryRun) return applyState(source, { owner, takeOver, ...allowed }, terminal);
-  const { needsAllowance } = await diffState(source, { owner, takeOver, allowAdministration }, terminal);
-  if (needsAllowance) throw new CommandError('The import needs --allow-administration.', 3);
+  const { needed } = await diffState(source, { owner, takeOver, ...allowed }, terminal);
+  if (needed.length > 0) throw new CommandError(`The import needs ${needed.join(' and ')}.`, 3);
 }
 
 /** The name of the document in messages: nobody has its lines. */

@@ -64,11 +64,7 @@ async function millisecondsOf(time = '0s'): Promise<number> {
   return seconds * 1000;
 }
 
-type DiffOptions = { readonly file: string; readonly impact: boolean } & Pick<
-  Allowed,
-  'allowAdministration'
-> &
-  Declaring;
+type DiffOptions = { readonly file: string; readonly impact: boolean } & Allowed & Declaring;
 
 const ownerOption = [
   '--owner <name>',
@@ -76,6 +72,11 @@ const ownerOption = [
   nonEmpty,
 ] as const;
 const takeOverOption = ['--take-over', 'take declared records over from other owners', false] as const;
+const allowDeleteOption = [
+  '--allow-delete',
+  'delete people, applications and other records that are no longer declared',
+  false,
+] as const;
 
 function addDeclaredState(program: Command, context: CommandContext): void {
   program
@@ -89,11 +90,7 @@ function addDeclaredState(program: Command, context: CommandContext): void {
     .command('apply')
     .description('make the tenants match a declared state')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
-    .option(
-      '--allow-delete',
-      'delete people, applications and other records that are no longer declared',
-      false,
-    )
+    .option(...allowDeleteOption)
     .option(...allowAdministrationOption)
     .option(...ownerOption)
     .option(...takeOverOption)
@@ -131,6 +128,7 @@ Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
     .description('show what apply would change, and change nothing')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
     .option('--impact', 'also show what it would end', false)
+    .option(...allowDeleteOption)
     .option(...allowAdministrationOption)
     .option(...ownerOption)
     .option(...takeOverOption)
@@ -139,14 +137,16 @@ Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
       `
 It names the records and keys that differ, never a value. With --impact it counts the people and applications for whom everything issued
 before ends, the sessions, and the refresh tokens that stop to work, and names the first hundred of each.
-Exit code 0: nothing would change; 1: something would; 2: the comparison failed; 3: it would give powers over the administration.`,
+Exit code 0: nothing would change; 1: something would; 2: the comparison failed; 3: apply with the same options would exit with 3.`,
     )
     .action(async ({ file, ...options }: DiffOptions) => {
       const { diffState } = await import('./records/declare-state.ts');
-      const { differs, needsAllowance } = await diffState(file, options, context).catch((error: unknown) => {
-        throw error instanceof CommandError ? new CommandError(error.message, 2) : error;
+      const { differs, needed } = await diffState(file, options, context).catch((error: unknown) => {
+        throw error instanceof CommandError && error.exitCode === 1
+          ? new CommandError(error.message, 2)
+          : error;
       });
-      if (needsAllowance) context.exitWith(3);
+      if (needed.length > 0) context.exitWith(3);
       else if (differs) context.exitWith(1);
     });
   program

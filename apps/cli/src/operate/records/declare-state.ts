@@ -72,16 +72,14 @@ export async function applyState(
 
 /**
  * Prints a line for each record that applying would change, for each that would get powers over the administration, and with `impact` for whom
- * it ends what was issued. Resolves with whether there are any, and whether applying needs `allowAdministration`. Throws as `checkState`.
+ * it ends what was issued. Resolves with whether there are any, and the options without which applying would be refused. Throws as
+ * `applyState`, but for those.
  */
 export async function diffState(
   file: string | NamedText,
-  {
-    allowAdministration,
-    ...options
-  }: { readonly impact?: boolean } & Pick<Allowed, 'allowAdministration'> & Declaring,
+  { allowDelete, allowAdministration, ...options }: { readonly impact?: boolean } & Allowed & Declaring,
   terminal: Terminal,
-): Promise<{ readonly differs: boolean; readonly needsAllowance: boolean }> {
+): Promise<{ readonly differs: boolean; readonly needed: readonly string[] }> {
   const [name, sources] = documentOf(file, terminal);
   const response = await withService('directory', terminal, {
     name: 'Comparing',
@@ -99,14 +97,18 @@ export async function diffState(
   for (const line of given) terminal.out(line);
   if (lines.length + given.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
-  if (count > 0)
+  const needed: string[] = [];
+  if (count > 0 && !allowDelete) {
+    needed.push('--allow-delete');
     terminal.say(
       `Applying it needs --allow-delete, for ${count} ${count === 1 ? 'deletion' : 'deletions'}.\n`,
     );
-  const needsAllowance = given.length > 0 && !allowAdministration;
-  if (needsAllowance)
+  }
+  if (given.length > 0 && !allowAdministration) {
+    needed.push('--allow-administration');
     terminal.say('Applying it needs --allow-administration, as these are powers over the administration.\n');
-  return { differs: lines.length + given.length > 0, needsAllowance };
+  }
+  return { differs: lines.length + given.length > 0, needed };
 }
 
 /** What applying would end, as lines. Throws CommandError if the directory does not know. */

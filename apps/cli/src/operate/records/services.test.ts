@@ -358,16 +358,18 @@ tenants:
       said: expect.stringContaining('application tv, of the owner "file"'),
     });
     expect(await apply(renamed, ' --owner micro --take-over')).toMatchObject({ code: 0 });
-    expect(await tessera(`diff --file ${file(people())}`, environment)).toMatchObject({
-      code: 2,
+    const compared = `diff --file ${file(people())}`;
+    expect(await tessera(compared, environment)).toMatchObject({
+      code: 3,
       said: expect.stringContaining('application tv, of the owner "micro"'),
     });
+    expect((await tessera(`${compared} --take-over`, environment)).code).toBe(1);
     expect(await apply(second, ' --owner API')).toMatchObject({ code: 1 });
   });
 });
 
 describe('tessera diff', () => {
-  it('lists what apply would change, changes nothing and exits with 1, or with 0 if nothing would change', async () => {
+  it('lists what apply would change, changes nothing and exits with 1, with 0 if nothing would change, or with 3 as apply would', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
     const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
     const diff = (state: string) => tessera(`diff --file ${file(state)}`, environment);
@@ -381,11 +383,15 @@ describe('tessera diff', () => {
     const changed = people()
       .replace('correct horse', 'battery staple')
       .replace('clientId: tv', 'clientId: radio');
+    const listed =
+      'acme: user ada would be updated (password)\nacme: application radio would be created\nacme: application tv would be deleted\n';
     expect(await diff(changed)).toEqual({
+      code: 3,
+      said: `${listed}Applying it needs --allow-delete, for 1 deletion.\n`,
+    });
+    expect(await tessera(`diff --allow-delete --file ${file(changed)}`, environment)).toEqual({
       code: 1,
-      said:
-        'acme: user ada would be updated (password)\nacme: application radio would be created\nacme: application tv would be deleted\n' +
-        'Applying it needs --allow-delete, for 1 deletion.\n',
+      said: listed,
     });
   });
 
