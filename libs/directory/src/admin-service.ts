@@ -13,6 +13,7 @@ import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
 import { impactOf } from './plans/impact.ts';
+import { warningsOf } from './plans/roles-without-effect.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
@@ -44,6 +45,7 @@ export function directoryAdminHandlers(
       const tenants = applied.map((tenant) => ({
         ...tenant,
         newPeople: [...tenant.newPeople],
+        warnings: [...tenant.warnings],
         unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
       }));
       return { tenants };
@@ -62,6 +64,7 @@ export function directoryAdminHandlers(
           ? differencesOf(plan).filter(({ change }) => change === 'deleted')
           : differencesOf(plan, await namesakesOf(deps.database, plan)),
         administration: administrationOf(plan).map(({ by: _, ...given }) => given),
+        warnings: warningsOf(plan, deps.operatorTenant),
         ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
       }));
       return { tenants: await Promise.all(tenants) };

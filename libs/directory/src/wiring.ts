@@ -123,6 +123,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
     pepper,
     sharedIssuer: config.TESSERA_ISSUER,
+    operatorTenant,
     newUserId,
     newSecret: () => opaqueValue('', random),
     requireMail,

@@ -49,6 +49,18 @@ export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['tessera.helpdesk', new Set(['admin.users.read', 'admin.users.write'])],
 ]);
 
+/**
+ * Whether the built-in roles and scopes have an effect in a tenant: it is the one that administers all, or has an issuer of its own. At the shared
+ * one, nothing but the claims of a token tells tenants apart.
+ * @param operatorTenant undefined if none administers the others
+ */
+export function isAdministrable(
+  { tenantId, issuer }: { readonly tenantId: string; readonly issuer: string },
+  operatorTenant: string | undefined,
+): boolean {
+  return issuer !== '' || tenantId === operatorTenant;
+}
+
 /** What the names of built-in roles and applications begin with, which no tenant may declare. */
 export const builtInPrefix = 'tessera.';
 

@@ -116,7 +116,8 @@ and exits with code 3.`,
     .addHelpText(
       'after',
       `
-It reports every mistake at once, and warns of audiences that are one URI and of people whose tokens many servers refuse. Secrets and passwords whose variable or file is not here are not checked.
+It reports every mistake at once, and warns of audiences that are one URI, of people whose tokens many servers refuse, and of roles of the
+administration that have no effect (TESSERA_OPERATOR_TENANT). Secrets and passwords whose variable or file is not here are not checked.
 Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
     )
     .action(async ({ file }: { file: string }) => {

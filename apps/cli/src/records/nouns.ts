@@ -86,7 +86,15 @@ export function fieldWith(message: DescMessage, record: DescMessage): DescField 
   return field;
 }
 
-const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime', 'deleteTime', 'impact']);
+const setByServer = new Set([
+  'etag',
+  'owner',
+  'createTime',
+  'updateTime',
+  'deleteTime',
+  'impact',
+  'warnings',
+]);
 
 /** The fields of a record that people set. */
 export function settable(noun: Noun): readonly DescField[] {

@@ -1,5 +1,12 @@
 import { isActive, mayUse } from '@tessera/directory-client';
-import { adminAudience, adminRoles, adminScopes, commandLineClientId, OAuthError } from '@tessera/oauth';
+import {
+  adminAudience,
+  adminRoles,
+  adminScopes,
+  commandLineClientId,
+  isAdministrable,
+  OAuthError,
+} from '@tessera/oauth';
 import type { Application, DirectoryService, Tenant } from '@tessera/proto-gen/directory';
 import { TokenKind, type IntrospectionService, type IntrospectResponse } from '@tessera/proto-gen/token';
 import { Code, ConnectError, type AuthenticateBearer, type CallOptions, type Client } from '@tessera/rpc';
@@ -105,16 +112,14 @@ async function presentRoles(
   return user.roles;
 }
 
-/**
- * Tokens of the operator tenant are of its issuer, which may be the shared one. Other tenants administer themselves at an issuer of their own
- * alone: at the shared one, nothing but the claims of a token tells tenants apart.
- */
+/** Tokens are of the issuer of their tenant; that of the operator tenant may be the shared one. */
 function requireIssuerOf(
-  { tenantId, issuer }: Tenant,
+  tenant: Tenant,
   token: IntrospectResponse,
   { TESSERA_OPERATOR_TENANT: operator, TESSERA_ISSUER: shared = token.iss }: AdministratorsDeps['config'],
 ): void {
-  if (issuer === '' && tenantId !== operator) {
+  const { tenantId, issuer } = tenant;
+  if (!isAdministrable(tenant, operator)) {
     const remedy = `give ${tenantId} an issuer of its own, or use an access token of the operator tenant (TESSERA_OPERATOR_TENANT)`;
     throw new OAuthError(
       'insufficient_scope',

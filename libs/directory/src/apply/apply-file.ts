@@ -11,8 +11,8 @@ import { z } from 'zod';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 
-const { TESSERA_PASSWORD_MIN_LENGTH: minimumLengthSetting } = directoryConfig.shape;
-const passwordConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH: minimumLengthSetting });
+const { TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TENANT } = directoryConfig.shape;
+const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TENANT });
 
 export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
@@ -93,11 +93,11 @@ export async function checkFile(
     },
   });
   const state = readDeclaredState(document, fileName);
-  const { TESSERA_PASSWORD_MIN_LENGTH: minimumLength } = loadConfig(passwordConfig, environment);
-  const weak = weakPasswords(state, minimumLength);
+  const config = loadConfig(checkConfig, environment);
+  const weak = weakPasswords(state, config.TESSERA_PASSWORD_MIN_LENGTH);
   if (weak.length > 0) throw new DeclaredStateError(weak);
   const { tenants } = state.state;
-  return { tenants, absent, warnings: warningsIn(tenants) };
+  return { tenants, absent, warnings: warningsIn(tenants, config.TESSERA_OPERATOR_TENANT) };
 }
 
 async function resolved(

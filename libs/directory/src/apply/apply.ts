@@ -22,6 +22,7 @@ import { weakPasswords } from '../declared/weak-passwords.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
+import { warningsOf } from '../plans/roles-without-effect.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import type { AdminStore, TakenValue } from '../store/store.ts';
 
@@ -39,6 +40,8 @@ export interface ApplyDeps {
   readonly passwordMinLength: number;
   /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
   readonly sharedIssuer: string | undefined;
+  /** Undefined if nobody may administer every tenant. */
+  readonly operatorTenant: string | undefined;
   readonly newUserId: () => string;
   /** Called after each commit. */
   readonly onChange: () => void;
@@ -48,6 +51,8 @@ export interface AppliedTenant extends PlanCounts {
   readonly tenantId: string;
   /** User names of created people whose namesakes were deleted and can be restored. */
   readonly newPeople: readonly string[];
+  /** What was given without effect, one sentence each. */
+  readonly warnings: readonly string[];
 }
 
 interface DeclaredDocument {
@@ -241,7 +246,11 @@ async function applyTenant(
     if (result.kind === 'stale') return undefined;
     deps.onChange();
     const newPeople = await namesakesOf(deps.database, result.plan);
-    return { kind: 'applied', applied: { tenantId: tenant.id, newPeople, ...countPlan(result.plan) } };
+    const warnings = warningsOf(result.plan, deps.operatorTenant);
+    return {
+      kind: 'applied',
+      applied: { tenantId: tenant.id, newPeople, warnings, ...countPlan(result.plan) },
+    };
   });
 }
 

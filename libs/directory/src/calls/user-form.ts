@@ -82,5 +82,7 @@ function identifierIn(value: unknown): string {
 /** Never with the password hash. */
 export function messageOfUser(outcome: Outcome<UserRecord>) {
   const { userId, standardClaims, ...record } = outcome.record;
-  return userForm.messageOf({ ...valuesOf(userFields, record), ...standardClaims, userId }, outcome);
+  const { warnings = [] } = outcome;
+  const entry = { ...valuesOf(userFields, record), ...standardClaims, userId };
+  return Object.assign(userForm.messageOf(entry, outcome), { warnings: [...warnings] });
 }

@@ -1,11 +1,20 @@
 import { largeToken, namedRoles, withUriPath } from '@tessera/oauth';
+import { withoutEffect } from '../plans/roles-without-effect.ts';
 import type { DeclaredTenant } from './schema.ts';
 
 /** What a correct declared state is likely not to mean, one sentence each. */
-export function warningsIn(tenants: readonly DeclaredTenant[]): string[] {
+export function warningsIn(tenants: readonly DeclaredTenant[], operatorTenant: string | undefined): string[] {
   return tenants.flatMap((tenant) =>
-    [...ambiguousAudiences(tenant), ...largeTokens(tenant)].map(within(tenant)),
+    [...ambiguousAudiences(tenant), ...largeTokens(tenant), ...powerlessPeople(tenant, operatorTenant)].map(
+      within(tenant),
+    ),
   );
+}
+
+/** An entry that only refers to its tenant does not say its issuer. */
+function powerlessPeople({ id, name, issuer, users }: DeclaredTenant, operatorTenant?: string): string[] {
+  if (name === undefined) return [];
+  return [withoutEffect({ tenantId: id, issuer }, users, operatorTenant) ?? []].flat();
 }
 
 const within =

@@ -4,6 +4,7 @@ import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rp
 import { endsTenant, impactOf, type Impact } from '../plans/impact.ts';
 import { changesOf, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
+import { warningsOf } from '../plans/roles-without-effect.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
 import { apiOwner } from '../fields/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
@@ -21,6 +22,8 @@ export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
   Partial<StoredRecord<R> & DeletedRecord<R>> & {
     /** What the change would end, if that was asked. */
     readonly impact?: Impact;
+    /** What the change gives without effect, one sentence each. */
+    readonly warnings?: readonly string[];
   };
 
 interface Request {
@@ -123,11 +126,14 @@ const locks = {
 export function createRecordChanges({
   changeRecord,
   pepper,
+  operatorTenant,
   onChange,
 }: {
   readonly changeRecord: ChangeRecord;
   /** For digests of requests. */
   readonly pepper: KeyObject;
+  /** Undefined if nobody may administer every tenant. */
+  readonly operatorTenant: string | undefined;
   /** Called after each commit. */
   readonly onChange: () => void;
 }): RecordChanges {
@@ -156,7 +162,7 @@ export function createRecordChanges({
         const after = await draft(records);
         if ((await records.find(kind, id)) !== undefined)
           throw new ConnectError(`${recordNames[kind]} exists.`, Code.AlreadyExists);
-        return carriedOut(records, kind, { after, id, validateOnly }, context);
+        return carriedOut(records, kind, { after, id, validateOnly, operatorTenant }, context);
       });
     },
 
@@ -178,7 +184,7 @@ export function createRecordChanges({
         const present = await changeable(records, kind, id, { etag, takeOver: takeOver || keepsOwner });
         const drafted = await draft(present.record, records);
         const after = keepsOwner ? { ...drafted, owner: present.record.owner } : drafted;
-        const change = { before: present.record, after, id, validateOnly, impact };
+        const change = { before: present.record, after, id, validateOnly, impact, operatorTenant };
         return carriedOut(records, kind, change, context);
       });
     },
@@ -207,7 +213,7 @@ export function createRecordChanges({
         const restored = await carriedOut(
           records,
           kind,
-          { after, id, validateOnly, restores: true },
+          { after, id, validateOnly, operatorTenant, restores: true },
           context,
         );
         return validateOnly ? { ...restored, etag } : restored;
@@ -303,6 +309,7 @@ async function carriedOut<K extends RecordKind>(
     id,
     validateOnly,
     impact = false,
+    operatorTenant,
     restores,
   }: {
     readonly before?: RecordKinds[K];
@@ -310,6 +317,7 @@ async function carriedOut<K extends RecordKind>(
     readonly id: string;
     readonly validateOnly: boolean;
     readonly impact?: boolean | undefined;
+    readonly operatorTenant: string | undefined;
     readonly restores?: true;
   },
   context: CallContext,
@@ -320,11 +328,13 @@ async function carriedOut<K extends RecordKind>(
     const messages = taken.map(({ kind: what, value }) => `${value}: ${takenMessages[what]}`);
     throw new ConnectError(messages.join('\n'), Code.AlreadyExists);
   }
-  if (validateOnly) return { record: after, ...(impact && { impact: await impactIn(records, plan) }) };
+  const warnings = warningsOf(plan, operatorTenant);
+  if (validateOnly)
+    return { record: after, warnings, ...(impact && { impact: await impactIn(records, plan) }) };
   await records.carryOut(decided(plan, context));
   const stored = await records.find(kind, id);
   if (stored === undefined) throw new Error(`The ${kind} was not written.`);
-  return stored;
+  return { ...stored, warnings };
 }
 
 /** A plan for a tenant alone has nobody in it. */

@@ -1008,7 +1008,14 @@ tenants:
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
         schema.fields.map(({ jsonName }) => jsonName).toSorted();
       expect(namesOf(UserSchema)).toEqual(
-        [...Object.keys(user.shape), 'userId', 'deleteTime', 'lockExpireTime', ...server].toSorted(),
+        [
+          ...Object.keys(user.shape),
+          'userId',
+          'deleteTime',
+          'lockExpireTime',
+          'warnings',
+          ...server,
+        ].toSorted(),
       );
       expect(namesOf(ResourceSchema)).toEqual([...Object.keys(resourceFields), 'etag', 'owner'].toSorted());
       expect(namesOf(TenantSchema)).toEqual([...Object.keys(tenantFields), 'tenantId', ...server].toSorted());

@@ -68,6 +68,7 @@ export async function applyState(
     terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
     for (const name of newPeople) terminal.say(`${tenantId}: user ${name} is ${aNewPerson}\n`);
   }
+  sayWarnings(tenants, terminal);
 }
 
 /**
@@ -95,6 +96,7 @@ export async function diffState(
     for (const line of await linesOfImpact(response.tenants, terminal)) terminal.out(line);
   const given = linesOfAdministration(response);
   for (const line of given) terminal.out(line);
+  sayWarnings(response.tenants, terminal);
   if (lines.length + given.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
   const needed: string[] = [];
@@ -109,6 +111,14 @@ export async function diffState(
     terminal.say('Applying it needs --allow-administration, as these are powers over the administration.\n');
   }
   return { differs: lines.length + given.length > 0, needed };
+}
+
+function sayWarnings(
+  tenants: readonly Pick<TenantDifferences, 'tenantId' | 'warnings'>[],
+  { say }: Terminal,
+): void {
+  for (const { tenantId, warnings } of tenants)
+    for (const warning of warnings) say(`Warning: tenant ${tenantId}: ${warning}.\n`);
 }
 
 /** What applying would end, as lines. Throws CommandError if the directory does not know. */
