@@ -15,7 +15,6 @@ export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/a
 export { isLoopback } from './apply/demo-data.ts';
 export { migrations, openDirectory, requirePepper, type DirectoryRoom, type OfPeople } from './wiring.ts';
 export { directoryConfig, directorySecret, pepperOf, type DirectoryConfig } from './config.ts';
-export { PepperMismatchError } from './secrets/pepper-check.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';

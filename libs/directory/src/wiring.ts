@@ -72,8 +72,7 @@ export interface DirectoryRoom {
 }
 
 /**
- * Compares the pepper with that of the database, and records none. Throws `temporarily_unavailable` with a PepperMismatchError as its cause if it
- * is another one.
+ * Compares the pepper with that of the database, and records none. Throws `needsOperator` if it is another one.
  */
 export async function requirePepper(
   config: DirectoryConfig,

@@ -37,6 +37,7 @@ export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
 export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts';
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isUnanswered } from './errors/refusal.ts';
+export { needsOperator, operatorRemedy } from './errors/operator-action.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';

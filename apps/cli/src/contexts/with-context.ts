@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Code, ConnectError, type CallOptions, type RemoteService } from '@tessera/rpc';
+import { Code, ConnectError, operatorRemedy, type CallOptions, type RemoteService } from '@tessera/rpc';
 import { connectClients } from './connect-clients.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { accessToken, endLogin } from './access-token.ts';
@@ -27,6 +27,7 @@ export async function withContext<T>(
       } catch (error) {
         if (!(error instanceof ConnectError)) throw error;
         if (error.code === Code.Unauthenticated) return endLogin(name, terminal);
+        if (operatorRemedy(error) !== undefined) throw error;
         if (error.code !== Code.Unavailable && !isOfConnection(error.cause)) throw error;
         const hint = url.startsWith('https:')
           ? ' Are --ca-file and --server-name of tessera login right?'

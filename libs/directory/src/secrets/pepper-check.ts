@@ -1,18 +1,11 @@
 import { createHmac, type KeyObject } from 'node:crypto';
+import { needsOperator } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import type { Logger } from '@tessera/telemetry';
-import { temporarilyUnavailable } from '@tessera/oauth';
 
 const mismatch =
   'TESSERA_DIRECTORY_PEPPER is not the pepper of the client secrets in this database: no client could authenticate. ' +
   'Start with the former one; to replace it, see "Rotate" in docs/operations.md';
-
-/** The cause of the error of a check that failed: waiting does not cure it. */
-export class PepperMismatchError extends Error {
-  constructor() {
-    super(mismatch);
-  }
-}
 
 const unproven =
   'This database has client secrets, but no record of their TESSERA_DIRECTORY_PEPPER. The first secret that matches ' +
@@ -68,7 +61,7 @@ export function createPepperCheck(database: Database, pepper: KeyObject, log: Lo
     isRight = found === digest;
     if (isRight) return;
     logOnce(mismatch, (line) => log.error({ event: 'directory.pepper_mismatch' }, line));
-    throw temporarilyUnavailable(new PepperMismatchError());
+    throw needsOperator(mismatch);
   }
 
   return {

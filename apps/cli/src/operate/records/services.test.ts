@@ -1,10 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { announceAdministration } from '@tessera/admin';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { Secret, systemRandom } from '@tessera/kit';
 import { loadConfig } from '@tessera/process';
-import { local, rootCall, type BuiltService } from '@tessera/rpc';
-import { openDatabase } from '@tessera/stores';
+import { createProver, local, rootCall, serveConnect, type BuiltService } from '@tessera/rpc';
+import { openDatabase, type Database } from '@tessera/stores';
 import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
@@ -34,10 +39,10 @@ async function publishedBy(built: BuiltService, algorithm = 'RS256'): Promise<st
   return keys.map(({ kid }) => kid);
 }
 
-async function directory(): Promise<BuiltService> {
-  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
-  const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
-  return buildDirectory(config, {}, runtime);
+async function directory(database?: Database, TESSERA_DIRECTORY_PEPPER = pepper): Promise<BuiltService> {
+  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER });
+  const stored = database ?? (await testDatabase(directoryMigrations));
+  return buildDirectory(config, {}, testRuntime({ database: stored, log: silentLog() }));
 }
 
 /** A directory of a version that deletes whatever a file leaves out, and marks no deletion. */
@@ -365,6 +370,38 @@ tenants:
     });
     expect((await tessera(`${compared} --take-over`, environment)).code).toBe(1);
     expect(await apply(second, ' --owner API')).toMatchObject({ code: 1 });
+  });
+});
+
+/** As a process with embedded stores serves administration. Resolves with the environment of its user. */
+async function servingBeside(built: BuiltService): Promise<Record<string, string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-beside-'));
+  onTestFinished(async () => rm(folder, { recursive: true }));
+  const token = new Secret('a-token-that-is-in-the-file-alone');
+  const prover = createProver(token, systemRandom);
+  const credentials = { kind: 'token', token, of: 'operator', prover } as const;
+  const server = await serveConnect(built, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
+  onTestFinished(() => server.drain());
+  await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
+  return { TESSERA_DATA_DIR: folder };
+}
+
+describe('tessera apply at a directory that was started with another pepper', () => {
+  it('fails at once and says what to do, by gRPC and by the administration API', async () => {
+    const database = await testDatabase(directoryMigrations);
+    const secret = `secrets: [{ value: ${'s'.repeat(32)} }]`;
+    const robot = `{ clientId: robot, name: Robot, type: confidential, grantTypes: [client_credentials], ${secret} }`;
+    const state = `apply -f ${file(`tenants: [{ id: acme, name: Acme, applications: [${robot}] }]`)}`;
+    const first = await serving(await directory(database), 'TESSERA_PEER_DIRECTORY');
+    expect((await tessera(state, first)).code).toBe(0);
+    const wrong = await directory(database, Buffer.alloc(32, 9).toString('base64'));
+    for (const environment of [await serving(wrong, 'TESSERA_PEER_DIRECTORY'), await servingBeside(wrong)])
+      expect(await tessera(state, environment, fetch)).toEqual({
+        code: 1,
+        said:
+          'Applying cannot be done. TESSERA_DIRECTORY_PEPPER is not the pepper of the client secrets in this database: ' +
+          'no client could authenticate. Start with the former one; to replace it, see "Rotate" in docs/operations.md.\n',
+      });
   });
 });
 

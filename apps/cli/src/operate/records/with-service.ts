@@ -2,6 +2,7 @@ import {
   Code,
   ConnectError,
   local,
+  operatorRemedy,
   rootCall,
   whereOffered,
   type BuiltService,
@@ -14,8 +15,7 @@ import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Logger } from '@tessera/telemetry';
 import { migrations as authorizeMigrations } from '@tessera/authorize';
-import { directoryConfig, migrations as directoryMigrations, requirePepper } from '@tessera/directory';
-import { OAuthError } from '@tessera/oauth';
+import { migrations as directoryMigrations } from '@tessera/directory';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { migrations as tokenMigrations } from '@tessera/token';
@@ -24,14 +24,7 @@ import { readContexts } from '../../contexts/context-file.ts';
 import { proveAdministration } from '../../at-hand/prove-administration.ts';
 import { withContext } from '../../contexts/with-context.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import {
-  orExplain,
-  patiently,
-  reasonOf,
-  silentLog,
-  terminalLog,
-  withDatabase,
-} from '../schemas/with-database.ts';
+import { orExplain, patiently, reasonOf, terminalLog, withDatabase } from '../schemas/with-database.ts';
 import { settings, type Environment } from '../../settings.ts';
 import { configureCounting } from './count-in-database.ts';
 
@@ -55,8 +48,6 @@ interface OperatedService {
   configured(environment: Environment): (runtime: Runtime) => BuiltService;
   /** Whether it must be ready before the first request. */
   readonly readyFirst: boolean;
-  /** Why it is unavailable, if waiting does not help: rejects with an error that says so. */
-  diagnose?(environment: Environment, runtime: Runtime): Promise<void>;
 }
 
 const services = {
@@ -68,8 +59,6 @@ const services = {
       return (runtime) => buildDirectory(config, {}, runtime);
     },
     readyFirst: false,
-    diagnose: async (environment, runtime) =>
-      requirePepper(settings(directoryConfig, environment), { ...runtime, log: silentLog }),
   },
   keys: {
     peer: 'TESSERA_PEER_KEYS',
@@ -177,7 +166,8 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
     try {
       return await work.run(clientOf, call);
     } catch (error) {
-      if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) throw error;
+      const isSilent = error instanceof ConnectError && error.code === Code.Unavailable;
+      if (!isSilent || operatorRemedy(error) !== undefined) throw error;
       throw new CommandError(
         `The process of the data directory ${directory} does not answer: ${error.rawMessage}. ${remedy}`,
       );
@@ -190,7 +180,7 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
 }
 
 async function inDatabase<T>(
-  { migrations, configured, readyFirst, diagnose }: OperatedService,
+  { migrations, configured, readyFirst }: OperatedService,
   terminal: Terminal,
   work: ServiceWork<T>,
 ): Promise<T> {
@@ -211,20 +201,11 @@ async function inDatabase<T>(
     try {
       if (readyFirst) await requireReady(built, work.name, log);
       const clientOf: ClientOf = (service) => local(service, built, 'operator', log);
-      const attempted = async (): Promise<T> =>
-        attempt(work, clientOf).catch(async (error: unknown) => {
-          if (isUnavailable(error)) await diagnose?.(terminal.environment, runtime);
-          throw error;
-        });
-      return await patiently(attempted, work.name, log);
+      return await patiently(async () => attempt(work, clientOf), work.name, log);
     } finally {
       await built.close();
     }
   });
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof OAuthError && error.code === 'temporarily_unavailable';
 }
 
 async function requireReady(built: BuiltService, what: string, log: Logger): Promise<void> {
@@ -241,6 +222,8 @@ async function attempt<T>(work: ServiceWork<T>, clientOf: ClientOf): Promise<T> 
     const call = rootCall(ulid(systemClock, systemRandom), work.timeoutMs);
     return await whereOffered(work.run(clientOf, call), () => tooOld(work));
   } catch (error) {
+    const remedy = operatorRemedy(error);
+    if (remedy !== undefined) throw new CommandError(`${work.name} cannot be done. ${remedy}.`);
     if (!(error instanceof ConnectError)) throw error;
     // By the administration API.
     if (error.code === Code.Unimplemented) return tooOld(work);

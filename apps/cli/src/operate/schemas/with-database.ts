@@ -1,4 +1,3 @@
-import { PepperMismatchError } from '@tessera/directory';
 import { ConfigError, databaseOptions, processConfig } from '@tessera/process';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
 import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
@@ -61,8 +60,6 @@ export async function patiently<T>(work: () => Promise<T>, what: string, log: Lo
 function endAtRemedy(what: string): (error: unknown) => never {
   return (error) => {
     const cause = error instanceof Error ? error.cause : undefined;
-    if (cause instanceof PepperMismatchError)
-      throw new CommandError(`${what} cannot be done. ${cause.message}.`);
     if (lacksRight(error) || lacksRight(cause))
       throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
     const remedy = remedyFor(cause);
