@@ -5,11 +5,10 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { warningsIn } from '../declared/warnings.ts';
 import { readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
-import { weakPasswords } from '../declared/weak-passwords.ts';
 import { loadConfig } from '@tessera/process';
 import { z } from 'zod';
 import { resolveDeclaredState } from '../declared/resolve.ts';
-import type { DeclaredTenant } from '../declared/schema.ts';
+import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
 
 const { TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TENANT } = directoryConfig.shape;
 const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TENANT });
@@ -83,21 +82,36 @@ export async function checkFile(
   readonly absent: readonly Problem[];
   readonly warnings: readonly string[];
 }> {
+  const config = loadConfig(checkConfig, environment);
   const absent: Problem[] = [];
+  const mistakes: Problem[] = [];
   const document = await resolveDeclaredState(await read(), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
-    placeholder: (problem) => {
-      absent.unshift(problem);
+    placeholder: (problem, isMistake) => {
+      (isMistake ? mistakes : absent).unshift(problem);
       return `stands for ${problem.key}`.padEnd(32, '.');
     },
   });
-  const state = readDeclaredState(document, fileName);
-  const config = loadConfig(checkConfig, environment);
-  const weak = weakPasswords(state, config.TESSERA_PASSWORD_MIN_LENGTH);
-  if (weak.length > 0) throw new DeclaredStateError(weak);
-  const { tenants } = state.state;
+  const { tenants } = checked(document, fileName, config.TESSERA_PASSWORD_MIN_LENGTH, mistakes);
   return { tenants, absent, warnings: warningsIn(tenants, config.TESSERA_OPERATOR_TENANT) };
+}
+
+/** Throws DeclaredStateError with these mistakes and all others. */
+function checked(
+  document: string,
+  fileName: string,
+  passwordMinLength: number,
+  mistakes: readonly Problem[],
+): DeclaredState {
+  try {
+    const { state } = readDeclaredState(document, fileName, passwordMinLength);
+    if (mistakes.length === 0) return state;
+  } catch (error) {
+    if (!(error instanceof DeclaredStateError)) throw error;
+    throw new DeclaredStateError([...mistakes, ...error.problems]);
+  }
+  throw new DeclaredStateError(mistakes);
 }
 
 async function resolved(

@@ -18,7 +18,6 @@ import { namesakesOf } from './namesakes.ts';
 import { administratorHashes, hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
-import { weakPasswords } from '../declared/weak-passwords.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
@@ -189,7 +188,10 @@ async function readApplicable(
   const owner = given ?? parsed.owner ?? fileOwner;
   const states = new Map<string, TenantState | undefined>();
   for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
-  const read = parsed.checked((tenant) => othersIn(states.get(tenant.id), tenant, owner));
+  const read = parsed.checked(
+    (tenant) => othersIn(states.get(tenant.id), tenant, owner),
+    deps.passwordMinLength,
+  );
   const by = { owner, takeOver };
   const withoutPasswords = {
     ...deps,
@@ -202,7 +204,7 @@ async function readApplicable(
     return planTenant(current, desiredState(tenant, current, withoutPasswords));
   });
   const takenHere = takenInFile(plans);
-  const problems = weakPasswords(read, deps.passwordMinLength);
+  const problems: Problem[] = [];
   for (const [index, tenant] of read.state.tenants.entries()) {
     if (tenant.issuer !== '' && tenant.issuer === deps.sharedIssuer) {
       problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));

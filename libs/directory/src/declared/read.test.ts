@@ -4,10 +4,12 @@ import { DeclaredStateError } from './positions.ts';
 import { readDeclaredState } from './read.ts';
 import { resolveDeclaredState } from './resolve.ts';
 
+const read = (text: string) => readDeclaredState(text, 'state.yaml', 8);
+
 /** Every line of the message, without the file's name. */
 function mistakes(text: string): string[] {
   try {
-    readDeclaredState(text, 'state.yaml');
+    read(text);
     return [];
   } catch (error) {
     if (!(error instanceof DeclaredStateError)) throw error;
@@ -36,7 +38,7 @@ function application(key: string, value: string): string {
 describe('a declared state', () => {
   it('may be the demo file', () => {
     const demo = new URL('../../../../deploy/demo/tessera.yaml', import.meta.url);
-    const { state } = readDeclaredState(readFileSync(demo, 'utf8'), 'demo.yaml');
+    const { state } = read(readFileSync(demo, 'utf8'));
     expect(state.tenants.map(({ id, applications }) => [id, applications.length])).toEqual([
       ['demo', 4],
       ['demo-two', 1],
@@ -47,15 +49,12 @@ describe('a declared state', () => {
     const document = readFileSync(new URL('../../../../docs/integrating.md', import.meta.url), 'utf8');
     const [, example = ''] = /^```yaml\n([^]*?)^```$/m.exec(document) ?? [];
     const secrets = { environment: {}, readFile: () => 'x'.repeat(43) };
-    const { state } = readDeclaredState(
-      await resolveDeclaredState(example, 'state.yaml', secrets),
-      'state.yaml',
-    );
+    const { state } = read(await resolveDeclaredState(example, 'state.yaml', secrets));
     expect(state.tenants[0]?.applications).toMatchObject([{ clientId: 'acme-web', type: 'confidential' }]);
   });
 
   it('may have every key of the format', () => {
-    const { state } = readDeclaredState(
+    const { state } = read(
       tenant(
         'status: active',
         'issuer: https://login.acme.example',
@@ -109,7 +108,6 @@ describe('a declared state', () => {
         '      groups: { roles: true, targets: [idToken] }',
         '      https://acme.example/department: { attribute: department, targets: [accessToken, userinfo] }',
       ),
-      'state.yaml',
     );
     expect(state.tenants[0]?.applications[0]).toMatchObject({
       lifetimes: {
@@ -146,7 +144,7 @@ describe('a declared state', () => {
     'https://id.example/auth/acme',
     'http://localhost:8080/t/acme',
   ])('may give a tenant the issuer %s', (issuer) => {
-    const { state } = readDeclaredState(tenant(`issuer: ${issuer}`), 'state.yaml');
+    const { state } = read(tenant(`issuer: ${issuer}`));
     expect(state.tenants[0]?.issuer).toBe(issuer);
   });
 
@@ -175,22 +173,20 @@ describe('a declared state', () => {
     ['https://login.acme.example/approvals', 'must not have the path'],
     ['https://id.example/readyz', 'must not have the path'],
   ])('may not give a tenant the issuer %s', (issuer, reason) => {
-    expect(() => readDeclaredState(tenant(`issuer: ${issuer}`), 'state.yaml')).toThrow(
-      new RegExp(`tenants\\[0\\].issuer: .*${reason}`),
-    );
+    expect(() => read(tenant(`issuer: ${issuer}`))).toThrow(new RegExp(`tenants\\[0\\].issuer: .*${reason}`));
   });
 
   it('may not give two tenants issuers that differ only in scheme', () => {
     const text = (scheme: string) => tenant(`issuer: ${scheme}://localhost/t`);
     const both = text('http') + text('https').replace('tenants:', '').replace('acme', 'globex');
-    expect(() => readDeclaredState(both, 'state.yaml')).toThrow(/tenants\[1\].issuer: is declared twice/);
+    expect(() => read(both)).toThrow(/tenants\[1\].issuer: is declared twice/);
   });
 
   describe('with one audience at two tenants', () => {
     const state = (first: string, second: string) => {
       const resources = (keys: string) => `resources: [{ audience: https://api.example, name: API${keys} }]`;
       const other = tenant(resources(second)).replace('tenants:', '').replace('acme', 'globex');
-      return () => readDeclaredState(tenant(resources(first)) + other, 'state.yaml');
+      return () => read(tenant(resources(first)) + other);
     };
 
     it.each([
@@ -250,6 +246,56 @@ describe('a declared state', () => {
       expect.stringMatching(/^tenants\[0\]\.users\[1\]\.roles\[0\]: is not/),
       'tenants[0].applications[1].secrets: a confidential application needs a secret',
     ]);
+  });
+
+  it('reports what is wrong with the rest of a tenant, and a weak password, beside malformed keys and records', () => {
+    const text = tenant(
+      'name2: Acme',
+      'issuer: nowhere',
+      'resources:',
+      '  - { audience: a, name: A, scopes: [a.read, a.read] }',
+      '  - { audience: b, scopes: [b.read] }',
+      'roles: [clerk, 7]',
+      'users:',
+      '  - { username: ada, password: short, roles: [boss] }',
+      '  - { username: ADA, email: nowhere }',
+      '  - { username: Ada }',
+      'applications:',
+      '  - { clientId: w, name: W, type: public, grantTypes: [authorization_code], scopes: [a.read, b.read, openid, openid] }',
+    );
+    const found = mistakes(text).map((mistake) => mistake.replace(/^\d+:\d+: tenants\[0\]\./, ''));
+    expect(found.toSorted()).toEqual(
+      [
+        'applications[0].redirectUris: the authorization_code grant needs a redirect URI',
+        'applications[0].scopes[3]: is listed twice',
+        'issuer: must be an https URL such as https://id.example/t/acme',
+        'name2: is not a known key',
+        'resources[0].scopes[1]: is declared twice; a scope belongs to exactly one resource of its tenant',
+        'resources[1].name: is required',
+        'roles[1]: must be text; put it in quotes',
+        'users[0].password: must have at least 8 characters',
+        'users[1].email: must be an e-mail address',
+        'users[2]: shares a user name, e-mail address or phone number with another user of the tenant',
+      ].toSorted(),
+    );
+  });
+
+  it('is told nothing of what depends on a malformed name', () => {
+    const text = ['tenants:', '  - { id: acme, name: [Acme], status: active, roles: [a, a] }'].join('\n');
+    expect(mistakes(text).map((mistake) => mistake.replace(/^\d+:\d+: /, ''))).toEqual([
+      'tenants[0].name: must be text; put it in quotes',
+      'tenants[0].roles[1]: is declared twice',
+    ]);
+  });
+
+  it('that only refers to its tenant may use the scopes of an API that it adds', () => {
+    const lines = [
+      'tenants:',
+      '  - id: acme',
+      '    resources: [{ audience: a, name: A, scopes: [a.read] }]',
+      '    applications: [{ clientId: w, name: W, type: public, grantTypes: [device_code], scopes: [a.read, b.read] }]',
+    ];
+    expect(mistakes(lines.join('\n'))).toEqual([]);
   });
 
   it.each([

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import { everything, wellFormedPart } from './well-formed.ts';
 import { DeclaredStateError, DeclaredText, type Problem } from './positions.ts';
+import type { Report } from '../fields/field-checks.ts';
 import type { Path } from '../fields/path.ts';
 import { checkRules } from './rules.ts';
 import { declaredState, type DeclaredState, type DeclaredTenant } from './schema.ts';
 import { sentence } from '../fields/sentences.ts';
 import { assumedFor, type Surroundings } from './surroundings.ts';
+import { checkPasswords } from './weak-passwords.ts';
 
 /** A declared state that keeps every rule, and where its keys stand. */
 export interface ReadState {
@@ -21,8 +23,9 @@ interface ParsedState {
   /**
    * Throws DeclaredStateError with every mistake found, by file, line and key.
    * @param around what a tenant has besides what is declared
+   * @param passwordMinLength in characters
    */
-  checked(around: (tenant: DeclaredTenant) => Surroundings): ReadState;
+  checked(around: (tenant: DeclaredTenant) => Surroundings, passwordMinLength: number): ReadState;
 }
 
 /** Reads a declared state whose references are resolved. Throws DeclaredStateError if it is not YAML. */
@@ -30,13 +33,16 @@ export function parseDeclaredState(text: string, fileName: string): ParsedState 
   const source = new DeclaredText(text, fileName);
   const values = source.values();
   const parsed = declaredState.safeParse(values, { error: sentence });
-  const { tenants, pathOf } = parsed.success ? everything(parsed.data) : wellFormedPart(values);
+  const checkable = parsed.success ? everything(parsed.data) : wellFormedPart(values);
+  const { tenants, pathOf, withMalformed } = checkable;
   return {
     owner: parsed.data?.owner,
     tenantIds: [...new Set(tenants.map(({ id }) => id))],
-    checked(around) {
+    checked(around, passwordMinLength) {
       const problems = parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue));
-      checkRules(tenants, (path, message) => problems.push(source.problem(pathOf(path), message)), around);
+      const report: Report = (path, message) => problems.push(source.problem(pathOf(path), message));
+      checkRules(tenants, report, (tenant) => withMalformed(tenant, around(tenant)));
+      checkPasswords(tenants, report, passwordMinLength);
       if (!parsed.success || problems.length > 0) throw new DeclaredStateError(problems);
       return { state: parsed.data, problem: (path, message) => source.problem(path, message) };
     },
@@ -44,8 +50,8 @@ export function parseDeclaredState(text: string, fileName: string): ParsedState 
 }
 
 /** Reads a declared state without a directory. Throws DeclaredStateError with every mistake that it shows by itself. */
-export function readDeclaredState(text: string, fileName: string): ReadState {
-  return parseDeclaredState(text, fileName).checked(assumedFor);
+export function readDeclaredState(text: string, fileName: string, passwordMinLength: number): ReadState {
+  return parseDeclaredState(text, fileName).checked(assumedFor, passwordMinLength);
 }
 
 function locate(source: DeclaredText, issue: z.core.$ZodIssue): Problem[] {

@@ -7,8 +7,8 @@ export interface ReferenceSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8; rejects when it cannot. The path is absolute if the declared file's name is. */
   readonly readFile: (path: string) => Promise<string> | string;
-  /** Substitutes a missing value. Called with its problem; without this, the problem is an error. */
-  readonly placeholder?: (problem: Problem) => string;
+  /** Substitutes a value. Called with its problem: it is not here, or its key has a mistake; without this, the problem is an error. */
+  readonly placeholder?: (problem: Problem, isMistake: boolean) => string;
 }
 
 /** Where secrets and passwords may refer to the environment or to a file, and the key that takes the value. */
@@ -49,7 +49,8 @@ export async function resolveDeclaredState(
   for (const reference of findReferences(declared).reverse()) {
     const found = await read(reference, fileName, sources);
     const problem = 'problem' in found ? declared.problem(reference.path, found.problem) : undefined;
-    const value = 'value' in found ? found.value : problem && sources.placeholder?.(problem);
+    const isMistake = typeof reference.source !== 'string' || reference.source === '';
+    const value = 'value' in found ? found.value : problem && sources.placeholder?.(problem, isMistake);
     if (value === undefined) {
       if (problem !== undefined) problems.unshift(problem);
       continue;

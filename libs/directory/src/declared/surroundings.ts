@@ -48,11 +48,23 @@ export function othersIn(
 }
 
 /** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
-export function assumedFor({ name, resources, users, applications }: DeclaredTenant): Surroundings {
-  if (name !== undefined) return { resources: [], roles: [], providers: [], identifiers: [] };
+export function assumedFor(declared: DeclaredTenant): Surroundings {
+  const nothing = { resources: [], roles: [], providers: [], identifiers: [] };
+  return declared.name === undefined ? { ...nothing, ...referredTo(declared) } : nothing;
+}
+
+/** What the records of a tenant refer to and it does not declare. */
+export function referredTo({
+  resources,
+  users,
+  applications,
+}: DeclaredTenant): Pick<Surroundings, 'resources' | 'roles'> {
+  const own = new Set(resources.flatMap((resource) => resource.scopes.map(({ name }) => name)));
   const scopes = applications.flatMap((application) => application.scopes);
   const audiences = applications.flatMap(({ introspectAudiences }) => introspectAudiences);
-  const others = scopes.filter((scope) => !isBuiltInScope(scope)).map((scope) => ({ name: scope }));
+  const others = scopes
+    .filter((scope) => !isBuiltInScope(scope) && !own.has(scope))
+    .map((scope) => ({ name: scope }));
   return {
     resources: [
       { audience: '', scopes: others, tokenType: '' },
@@ -63,7 +75,5 @@ export function assumedFor({ name, resources, users, applications }: DeclaredTen
       ...applications.flatMap((application) => [...application.allowedRoles, ...application.roles]),
       ...resources.flatMap((resource) => resource.roles),
     ],
-    providers: [],
-    identifiers: [],
   };
 }

@@ -1,13 +1,16 @@
+import type { Report } from '../fields/field-checks.ts';
 import { passwordProblem } from '../ground/password-policy.ts';
-import type { Problem } from './positions.ts';
-import type { ReadState } from './read.ts';
+import type { DeclaredTenant } from './schema.ts';
 
-/** Every declared password that a person may not have. */
-export function weakPasswords({ state, problem }: ReadState, minimumLength: number): Problem[] {
-  return state.tenants.flatMap(({ users }, tenantIndex) =>
-    users.flatMap(({ password }, index) => {
+/** Reports every declared password that a person may not have. */
+export function checkPasswords(
+  tenants: readonly DeclaredTenant[],
+  report: Report,
+  minimumLength: number,
+): void {
+  for (const [tenantIndex, { users }] of tenants.entries())
+    for (const [index, { password }] of users.entries()) {
       const why = password === undefined ? undefined : passwordProblem(password, minimumLength);
-      return why === undefined ? [] : [problem(['tenants', tenantIndex, 'users', index, 'password'], why)];
-    }),
-  );
+      if (why !== undefined) report(['tenants', tenantIndex, 'users', index, 'password'], why);
+    }
 }
