@@ -136,6 +136,34 @@ describe('every page in a real Chromium', () => {
     },
   );
 
+  it('recovery_codes are downloaded and copied with a button, and selected with one click', async () => {
+    const codes = (samplePage('recovery_codes') as { readonly codes: readonly string[] }).codes;
+    await show('recovery_codes', 'en', looks);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('recovery-codes.txt');
+    expect((await readFile(await download.path(), 'utf8')).split('\n')).toEqual([
+      expect.stringContaining('Save your recovery codes'),
+      'pages.example',
+      '',
+      ...codes,
+      '',
+    ]);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin });
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${codes.join('\n')}\n`);
+    await page.locator('.codes code').first().click();
+    const selected = (await page.evaluate('getSelection().toString()')) as string;
+    expect(selected.split(/\s+/).filter((code) => code !== '')).toEqual(codes);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('button').count()).toBe(0);
+    await page.emulateMedia({ media: 'screen' });
+    expect(refused).toEqual([]);
+  });
+
   it('moves nothing, so there is nothing to reduce (WCAG 2.2 section 2.3.3)', () => {
     for (const { body } of templates.assets)
       expect(String(body)).not.toMatch(/transition|animat|scroll-behavior/);

@@ -28,9 +28,10 @@ export function loadTemplates(): Templates {
   const approvals = asset('approvals.js', 'text/javascript; charset=utf-8');
   const formPost = asset('form-post.js', 'text/javascript; charset=utf-8');
   const passkey = asset('passkey.js', 'text/javascript; charset=utf-8');
+  const recoveryCodes = asset('recovery-codes.js', 'text/javascript; charset=utf-8');
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
-    assets: [style, icon, approvals, formPost, passkey],
+    assets: [style, icon, approvals, formPost, passkey, recoveryCodes],
     render: (template, data, { tag, direction, t, html, when }) =>
       eta.render(`./${template}`, {
         language: tag,
@@ -43,6 +44,7 @@ export function loadTemplates(): Templates {
         approvalsScript: approvals.href,
         formPostScript: formPost.href,
         passkeyScript: passkey.href,
+        recoveryCodesScript: recoveryCodes.href,
         ...data,
       }),
   };

@@ -80,6 +80,14 @@ describe('GET /login', () => {
     });
   });
 
+  it('lets the page of recovery codes run its own script, and no other one', async () => {
+    const step = { name: 'recovery_codes', interaction, shown: { codes: 'abcd-efgh ijkl-mnop' } };
+    const { body, headers } = await show(open({ getInteraction: () => ({ step }) }));
+    expect(body).toContain('<script src="/assets/recovery-codes.js?v=');
+    expect(headers['content-security-policy']).toContain("; script-src 'self'; connect-src 'self'");
+    expect((await show(open())).headers['content-security-policy']).not.toContain('script-src');
+  });
+
   it('redirects to the client if the request is no longer allowed (RFC 6749 §4.1.2.1)', async () => {
     const refusal = 'https://app/cb?error=unauthorized_client';
     const gateway = open({

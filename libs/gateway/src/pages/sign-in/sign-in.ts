@@ -271,7 +271,7 @@ export function sendStep(
     message: place.message(interaction),
     // Chromium applies it to where a provider sends the browser, too.
     formTarget: providers === undefined ? place.formTarget : 'client',
-    script: passkey !== undefined,
+    script: passkey !== undefined || step.script === true,
     tenant: { id: place.page?.tenantId ?? interaction.tenantId, name: interaction.tenantName },
     ...(interaction.uiLocales === '' ? {} : { uiLocales: interaction.uiLocales }),
     data: {

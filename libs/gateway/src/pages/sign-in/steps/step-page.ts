@@ -19,6 +19,8 @@ export interface StepPage {
   readonly title: (view: StepView) => string;
   /** What the template shows in addition to title, purpose and `problem`. */
   readonly data: (view: StepView) => object;
+  /** Whether the template refers to a script. */
+  readonly script?: true;
   /** What the page says of a form that was refused, by the name of the problem. */
   readonly problems: Readonly<Record<string, { readonly status: 400 | 401; readonly message: string }>>;
 }

@@ -47,6 +47,7 @@ export const recoveryCodesPage: StepPage = {
   name: 'recovery_codes',
   fields: ['recovery_codes'],
   title: () => 'Save your recovery codes',
+  script: true,
   data: ({ shown }) => ({ codes: shown['codes']?.split(' ') ?? [], enrolsApp: shown['enrols'] === 'totp' }),
   problems: {
     other_app: {
