@@ -10,7 +10,7 @@ import { report } from './report.ts';
 
 const isTest = (path: string) => /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//.test(path);
 
-const packages = filesMatching('{apps,libs}/*/package.json')
+const packages = filesMatching('{apps,libs,tools}/*/package.json')
   .map((path) => dirname(path))
   .filter((folder) => folder !== 'libs/proto-gen');
 

@@ -1,6 +1,6 @@
 import type { Population } from './declared-state.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
-import { residentMemory } from './measure/processor-time.ts';
+import { residentMemory } from './processor-time.ts';
 import { ratioBetween, type Row } from './measure/row.ts';
 import type { OperationName } from './operations/index.ts';
 import type { Options, Topology } from './options.ts';

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { usualPopulation } from './declared-state.ts';
 import { growth } from './growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
-import { residentMemory } from './measure/processor-time.ts';
+import { residentMemory } from './processor-time.ts';
 import type { Result, Row, Start } from './measure/row.ts';
 import { parseOptions, usage, type Options } from './options.ts';
 import { overload } from './overload.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from './measure/measure.ts';
-import { proportionalMemory, residentMemory } from './measure/processor-time.ts';
+import { proportionalMemory, residentMemory } from './processor-time.ts';
 import { usageDuring } from './measure/usage.ts';
 import type { Topology } from './options.ts';
 import { startTessera, withSystems, type System, type SystemOptions } from './systems.ts';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { startPostgres, startRedis } from '@tessera/test-kit/provision';
-import { processorTimeOfTree } from './measure/processor-time.ts';
+import { processorTimeOfTree } from './processor-time.ts';
 
 /** The work of the stores so far. */
 export interface StoreWork {

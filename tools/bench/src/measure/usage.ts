@@ -1,6 +1,6 @@
 import type { Stores, StoreWork } from '../stores.ts';
 import type { System } from '../systems.ts';
-import { processorTime } from './processor-time.ts';
+import { processorTime } from '../processor-time.ts';
 
 /** What systems and stores used for some time. */
 export interface Usage {

@@ -3,7 +3,7 @@ import { callAsOperator } from '@tessera/test-client';
 import { freePort } from '@tessera/test-kit/provision';
 import pg from 'pg';
 import type { Bench } from '../measure/measure.ts';
-import { residentMemory } from '../measure/processor-time.ts';
+import { residentMemory } from '../processor-time.ts';
 import { applyState, startTessera, withSystems, type SystemOptions } from '../systems.ts';
 import { applyOneTenant } from './apply-one-tenant.ts';
 import { enlarge, largeTenant, manyTenants } from './large-directory.ts';

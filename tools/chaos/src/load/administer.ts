@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendAsOperator } from '@tessera/test-client';
 import type { Outcome } from '../history/history.ts';
-import type { Stage } from '../scenarios/scenario.ts';
+import type { Cluster } from '../system/cluster.ts';
 import { tenants } from '../system/declared-state.ts';
-import { Caller } from './caller.ts';
+import { Caller, type Surroundings } from './caller.ts';
 
 const pauseMs = 150;
 const afterLossMs = 250;
@@ -20,12 +20,18 @@ const reads = [
   'AuditService/Search',
 ];
 
+/** Where they ask, and what they share with the other clients. */
+interface Place {
+  readonly cluster: Pick<Cluster, 'administrators' | 'rpcToken'>;
+  readonly on: Surroundings;
+}
+
 /** Administrators of both tenants, who read everything, and make people and delete them, until they are asked to leave. */
-export function administer(stage: Pick<Stage, 'cluster' | 'on'>): { leave(): Promise<void> } {
+export function administer(place: Place): { leave(): Promise<void> } {
   let running = true;
-  const served = stage.cluster.administrators.length > 0 ? tenants : [];
+  const served = place.cluster.administrators.length > 0 ? tenants : [];
   const lanes = served.map(async (tenant) => {
-    while (running && stage.on.running()) await round(stage, tenant);
+    while (running && place.on.running()) await round(place, tenant);
   });
   for (const lane of lanes) lane.catch(() => undefined);
   return {
@@ -36,11 +42,11 @@ export function administer(stage: Pick<Stage, 'cluster' | 'on'>): { leave(): Pro
   };
 }
 
-async function round(stage: Pick<Stage, 'cluster' | 'on'>, tenantId: string): Promise<void> {
-  for (const method of reads) await ask(stage, method, { tenantId });
-  await ask(stage, 'KeysService/List', {});
+async function round(place: Place, tenantId: string): Promise<void> {
+  for (const method of reads) await ask(place, method, { tenantId });
+  await ask(place, 'KeysService/List', {});
   const username = `new-${randomBytes(6).toString('hex')}`;
-  const made = await ask(stage, 'UsersService/Create', {
+  const made = await ask(place, 'UsersService/Create', {
     tenantId,
     user: { username },
     requestId: crypto.randomUUID(),
@@ -48,15 +54,15 @@ async function round(stage: Pick<Stage, 'cluster' | 'on'>, tenantId: string): Pr
   const userId = made?.['userId'];
   if (userId === undefined) return;
   const whom = { tenantId, userId };
-  await ask(stage, 'GrantsService/List', whom);
-  await ask(stage, 'UsersService/Update', { tenantId, user: { userId, name: 'New' }, updateMask: 'name' });
-  await ask(stage, 'UsersService/Delete', { ...whom, validateOnly: true, impact: true });
-  await ask(stage, 'UsersService/Delete', whom, [404]);
+  await ask(place, 'GrantsService/List', whom);
+  await ask(place, 'UsersService/Update', { tenantId, user: { userId, name: 'New' }, updateMask: 'name' });
+  await ask(place, 'UsersService/Delete', { ...whom, validateOnly: true, impact: true });
+  await ask(place, 'UsersService/Delete', whom, [404]);
 }
 
 /** Repeats a call until it is answered. A status of `spent` is what an earlier attempt leaves, whose answer was lost. */
 async function ask(
-  { cluster, on }: Pick<Stage, 'cluster' | 'on'>,
+  { cluster, on }: Place,
   method: string,
   request: object,
   spent: readonly number[] = [],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countCrossings } from '../history/crossings.ts';
+import { countCrossings } from './crossings.ts';
 import type { Operation } from '../history/history.ts';
 import { administer } from '../load/administer.ts';
 import type { Replica } from '../system/replica.ts';

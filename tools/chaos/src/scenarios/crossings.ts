@@ -1,5 +1,5 @@
+import type { Operation } from '../history/history.ts';
 import type { Cluster } from '../system/cluster.ts';
-import type { Operation } from './history.ts';
 
 /** How many values issued by one version were served by the other, from the logs of the gateways. */
 export function countCrossings(
