@@ -98,7 +98,7 @@ describe('an account that has an address', () => {
   });
 
   it('forgets who proved its address when a process of the version before changes it', async () => {
-    const { declare, signIn, leave, tenantId } = twoProviders(database);
+    const { declare, signIn, leave, record, tenantId } = twoProviders(database);
     await declare([partner]);
     const userId = (await signIn(partner, 'evil', 'evil@partner.example')).user?.userId ?? '';
     await leave(userId, 'partner');
@@ -113,6 +113,9 @@ describe('an account that has an address', () => {
       'UPDATE directory.user_identifier SET identifier = $3 WHERE tenant_id = $1 AND user_id = $2',
     );
     expect(await signIn(partner, 'evil too', cfo)).toMatchObject({ refusal: 'unproven' });
+    // What it proved says nothing of the other address when it may no longer say it.
+    await declare([{ ...corp, domains: ['partner.example'] }]);
+    expect(await record(userId)).toMatchObject({ email: cfo, emailVerified: true });
   });
 
   it('has it verified by a provider for as long as that may say so, and loses no address', async () => {

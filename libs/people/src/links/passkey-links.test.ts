@@ -34,7 +34,8 @@ function passkeyLinksContract(engine: string, open: () => Promise<Database>): vo
       const { uri } = await of.api.users.createPasswordLink({ ...person, purpose }, call());
       return new URL(uri).searchParams.get('link') ?? '';
     };
-    const get = async (link: string, at = issuer) => gateway.getPasswordLink({ link, issuer: at }, call());
+    const get = async (link: string, at = issuer, tenantId = '') =>
+      gateway.getPasswordLink({ link, issuer: at, tenantId }, call());
     const redeem = async (link: string, passkey: string, passkeyNonce: string, at = issuer) =>
       gateway.redeemPasswordLink(
         { link, issuer: at, passkey, passkeyNonce, ipAddress: '203.0.113.9' },
@@ -112,6 +113,16 @@ function passkeyLinksContract(engine: string, open: () => Promise<Database>): vo
         call(),
       );
       expect((await get(await linkFor('reset'))).passkeyOptions).toBe('');
+    });
+
+    it.each([
+      ['own', 'login.own.example'],
+      ['shared', 'id.example'],
+    ])('is for the host that its tenant has passkeys for: %s', async (passkeyDomain, id) => {
+      const at = `https://login.${passkeyDomain}.example`;
+      const { tenantId, linkFor, get } = await world({ issuer: at, passkeyDomain });
+      const { passkeyOptions } = await get(await linkFor(), at, tenantId);
+      expect(JSON.parse(passkeyOptions)).toMatchObject({ rp: { id } });
     });
 
     it.each([

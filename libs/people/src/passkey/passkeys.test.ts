@@ -176,6 +176,12 @@ function passkeysContract(engine: string, open: () => Promise<Database>): void {
       expect(await events()).toEqual(['auth.factor.added', ...Array(3).fill('auth.factor.refused counter')]);
     });
 
+    it('is one of twenty at most', async () => {
+      const { enrolled, enrol } = await world();
+      for (let number = 0; number < 20; number += 1) await enrolled();
+      expect((await enrol(new SoftwareAuthenticator(origin))).user).toBeUndefined();
+    });
+
     it('answers a challenge for one of 20 callers, and creates once with one (WebAuthn L3 §13.4.3)', async () => {
       const { authorize, person, propose, enrolled, enrol, signIn } = await world();
       const key = await enrolled(true);

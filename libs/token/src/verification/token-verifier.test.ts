@@ -2,7 +2,7 @@ import { createHmac, constants, sign, type KeyObject } from 'node:crypto';
 import { rootCall } from '@tessera/rpc';
 import { systemClock } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
-import { longestToken, temporarilyUnavailable } from '@tessera/oauth';
+import { largeToken, longestToken, temporarilyUnavailable } from '@tessera/oauth';
 import { fakeClock, silentLog } from '@tessera/test-kit';
 import { describe, expect, it, vi } from 'vitest';
 import { FakeKeys, signedToken, testKey, type TestKey } from '../testing/fake-keys.ts';
@@ -62,6 +62,19 @@ describe('verification of access tokens', () => {
     expect(await accepts(token)).toBe(false);
     expect(await accepts(signedToken(key, header, { ...claims, role: ['clerk'] }))).toBe(false);
     expect(await accepts(signedToken(key, header, { ...claims, jti: 'token-2' }))).toBe(true);
+  });
+
+  it('remembers a token that it has verified, but no large one: so many of them would take a gigabyte', async () => {
+    const { verifier } = setUp();
+    const isVerifiedAgain = async (token: string) => {
+      expect(await verifier.accessToken(token, () => ({}))).toBeDefined();
+      return verifier.accessToken(token, () => ({})) instanceof Promise;
+    };
+    const role = Array.from({ length: 700 }, (_, at) => `department-${at}`);
+    const large = signedToken(key, header, { ...claims, role });
+    expect(large.length).toBeGreaterThan(largeToken);
+    expect(await isVerifiedAgain(large)).toBe(true);
+    expect(await isVerifiedAgain(signedToken(key, header, claims))).toBe(false);
   });
 
   it('refuses HMAC signatures made with the public key in any of its forms (JWT-1, RFC 8725 section 3.1)', async () => {
