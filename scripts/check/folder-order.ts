@@ -30,7 +30,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/oauth': `errors.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
   'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey identity links registration account
-    bootstrap service.ts wiring.ts index.ts`,
+    bootstrap methods.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
   'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts

@@ -26,7 +26,7 @@ export interface FailedSignIn {
   readonly tenantId: string;
   readonly clientId: string;
   readonly who:
-    | { readonly identifierReference: string }
+    | { readonly identifierReference: string; readonly factor?: string }
     /** Who has proved one factor and failed at this one. */
     | { readonly userId: string; readonly factor: string };
 }
@@ -238,8 +238,9 @@ export function originOf({ browser, call }: BrowserCall) {
 }
 
 function whoFailed(who: FailedSignIn['who']): Pick<AuditEvent, 'subject' | 'details'> {
-  if ('factor' in who) return { subject: who.userId, details: { factor: who.factor } };
-  return { details: { identifier_hash: who.identifierReference } };
+  const factor = who.factor !== undefined && { factor: who.factor };
+  if ('userId' in who) return { subject: who.userId, details: { ...factor } };
+  return { details: { identifier_hash: who.identifierReference, ...factor } };
 }
 
 /** Both may be empty: the tenant if it is unknown, the client for a sign-in at the pages of `device`. */

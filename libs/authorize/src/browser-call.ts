@@ -17,6 +17,8 @@ export interface Browser {
   readonly issuer: string;
   /** The tenant whose own issuer it is; empty at the shared issuer. */
   readonly tenantId: string;
+  /** The languages that it asks for, as BCP 47 tags with spaces between, the best first. */
+  readonly languages: string;
 }
 
 /** A call of the gateway on behalf of a browser. */

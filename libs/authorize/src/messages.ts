@@ -16,6 +16,7 @@ import type { EndedSession } from './store/store.ts';
 
 /** In characters. It is kept with the session. */
 const longestUserAgent = 256;
+const longestLanguages = 256;
 
 /** The browser that the gateway describes, and its call. */
 export function browserCallOf(browser: BrowserContext | undefined, call: CallContext): BrowserCall {
@@ -28,6 +29,7 @@ export function browserCallOf(browser: BrowserContext | undefined, call: CallCon
     userAgent = '',
     issuer = '',
     tenantId = '',
+    languages = '',
   } = browser ?? {};
   return {
     browser: {
@@ -39,6 +41,7 @@ export function browserCallOf(browser: BrowserContext | undefined, call: CallCon
       userAgent: userAgent.slice(0, longestUserAgent),
       issuer,
       tenantId,
+      languages: languages.slice(0, longestLanguages),
     },
     call,
   };

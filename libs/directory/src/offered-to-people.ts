@@ -24,5 +24,5 @@ export { desiredUser } from './users/desired.ts';
 export { findEmailProver, mailedLink, putEmailProof } from './users/email-proof.postgres.ts';
 export { user, type DeclaredUser, type UserRecord } from './users/fields.ts';
 export { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
-export { findUserByIdentifier, takenIdentifiers } from './users/read.postgres.ts';
+export { findUser, findUserByIdentifier, takenIdentifiers } from './users/read.postgres.ts';
 export { checkAmongOthers, userForm } from './calls/user-form.ts';

@@ -45,14 +45,14 @@ type Messages = Readonly<Record<string, string>>;
  * @throws Error that names the file and the sentence that cannot be used
  */
 export function loadLanguages(folder?: string): Languages {
-  const known = readMessages(builtIn, english);
+  const known = readOurs(english);
   const languages = new Map<string, Language>();
   const ofUs = tagsIn(builtIn);
   const ofOperator = folder === undefined ? [] : tagsIn(folder);
   for (const tag of new Set([english, ...ofUs, ...ofOperator])) {
     const replaced = folder !== undefined && ofOperator.includes(tag) ? readMessages(folder, tag) : {};
     checkMessages(tag, replaced, known);
-    const messages = { ...(ofUs.includes(tag) ? readMessages(builtIn, tag) : {}), ...replaced };
+    const messages = { ...(ofUs.includes(tag) ? readOurs(tag) : {}), ...replaced };
     languages.set(tag, languageOf(tag, messages, known));
   }
   const of = (tag: string): Language => {
@@ -89,6 +89,13 @@ function tagsIn(folder: string): string[] {
   return filesIn(folder)
     .filter((file) => file.endsWith('.json'))
     .map((file) => file.slice(0, -'.json'.length));
+}
+
+/** The sentences of a language that is built in: those of its file, and of its files in the folders of topics. */
+export function readOurs(tag: string): Messages {
+  const topics = readdirSync(builtIn, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = [builtIn, ...topics.map(({ name }) => join(builtIn, name))];
+  return Object.assign({}, ...folders.map((folder) => readMessages(folder, tag))) as Messages;
 }
 
 /** The sentences of a file: their texts by the English ones. */

@@ -29,6 +29,7 @@ export * from './token/bearer.ts';
 export * from './token/custom-claims.ts';
 export * from './token/flat-grant.ts';
 export * from './token/route-demand.ts';
+export * from './token/sign-in-methods.ts';
 export * from './token/token-claims.ts';
 export * from './token/token-roles.ts';
 export * from './token/token-size.ts';

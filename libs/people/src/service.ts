@@ -2,20 +2,16 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Handlers } from '@tessera/rpc';
 import { mailCalls } from './account/mail-calls.ts';
 import { providerSignInCalls } from './identity/provider-sign-in-calls.ts';
-import { passkeyCalls } from './passkey/passkey-calls.ts';
 import { passwordCalls } from './password/password-calls.ts';
 import { openedLinkCalls } from './registration/opened-link-calls.ts';
-import { secondFactorCalls } from './totp/second-factor-calls.ts';
 import type { RecordReads } from '@tessera/directory';
-import type { Passkeys } from './passkey/passkeys.ts';
-import type { SecondFactors } from './totp/second-factors.ts';
+import type { createMethods } from './methods.ts';
 
 type Deps = Parameters<typeof passwordCalls>[0] &
   Parameters<typeof mailCalls>[0] &
   Parameters<typeof openedLinkCalls>[0] &
   Parameters<typeof providerSignInCalls>[0] & {
-    readonly secondFactors: SecondFactors;
-    readonly passkeys: Passkeys;
+    readonly methods: Pick<ReturnType<typeof createMethods>, 'calls'>;
   };
 
 /** The calls by which people prove who they are, and ask for mail. */
@@ -24,8 +20,7 @@ export function peopleCalls(deps: Deps): Omit<Handlers<typeof DirectoryService>,
     ...passwordCalls(deps),
     ...mailCalls(deps),
     ...openedLinkCalls(deps),
-    ...secondFactorCalls(deps.secondFactors),
-    ...passkeyCalls(deps.passkeys),
+    ...deps.methods.calls,
     ...providerSignInCalls(deps),
   };
 }

@@ -21,14 +21,13 @@ import { usualPace, type MailPace } from './mail/mail-worker.ts';
 import { requireMail } from './mail/no-mail.ts';
 import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
 import { createOutbox } from './mail/outbox.ts';
+import { createMethods } from './methods.ts';
 import { purgeOneTimeValues } from './one-time/one-time-values.postgres.ts';
-import { createPasskeys } from './passkey/passkeys.ts';
 import { createChangePassword } from './password/change-password.ts';
 import { createPasswordSignIn } from './password/password-sign-in.ts';
 import { createUnlock } from './password/unlock.postgres.ts';
 import { createRegistration } from './registration/registration.ts';
 import { peopleCalls } from './service.ts';
-import { createSecondFactors } from './totp/second-factors.ts';
 
 export interface DirectoryOptions {
   /** In place of the SMTP server of the settings. */
@@ -76,14 +75,17 @@ export function buildDirectory(
   const registration =
     outbox &&
     createRegistration({ ...setting, changeRecord, links, outbox, runtime, newUserId, delaySeconds });
-  mail?.start({
-    ...(resetRequests && { 'reset-request': resetRequests.answer }),
-    ...(registration && { 'registration-request': registration.answer }),
-  });
+  const methods = createMethods({ ...setting, store, pepper, outbox, delaySeconds });
+  mail?.start(
+    {
+      ...(resetRequests && { 'reset-request': resetRequests.answer }),
+      ...(registration && { 'registration-request': registration.answer }),
+      ...methods.requests,
+    },
+    methods.letters,
+  );
   const passkeyLinks = createPasskeyLinks({ ...setting, registration, pepper, sharedIssuer });
   const changePassword = createChangePassword({ ...setting, store });
-  const secondFactors = createSecondFactors({ ...setting, store, pepper });
-  const passkeys = createPasskeys({ ...setting, store, pepper });
   const changing = { database, store, changeRecord, runtime, newUserId, onChange };
   const providerSignIn = createProviderSignIn(changing);
   const linkBase = sharedIssuer ?? address;
@@ -102,8 +104,7 @@ export function buildDirectory(
           resetRequests,
           emailChanges,
           registration,
-          secondFactors,
-          passkeys,
+          methods,
           providerSecrets: records.providerSecrets,
           providerSignIn,
         }),

@@ -278,6 +278,7 @@ describe('the commands for records', () => {
         'registration',
         'registrationDomains',
         'accountClosing',
+        'signInMethods',
       ],
       role: [],
       resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm', 'roles'],

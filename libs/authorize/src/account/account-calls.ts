@@ -203,6 +203,7 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: Bro
     declared,
     sendsMail: tenant?.sendsMail === true,
     closable: tenant?.accountClosing === true && !declared,
+    signInMethods: [...(tenant?.signInMethods ?? [])],
     phoneNumber,
     passkeys: passkeys.map(({ credentialId, name, createTime, lastUseTime, synced }) => ({
       passkeyId: credentialId,

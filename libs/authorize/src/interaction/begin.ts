@@ -13,7 +13,7 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Next } from './next.ts';
 import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
-import { nextStep, requireFactors } from '../visits/step.ts';
+import { enter, nextStep, requireFactors } from '../visits/step.ts';
 import type { Step } from '../visits/step.ts';
 import { serves, withSession } from '../visits/visit.ts';
 import { describeInteraction, visitOfRequest } from '../visits/visits.ts';
@@ -80,6 +80,7 @@ export function createBegin(deps: {
     const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
     if (request.prompt.has('none')) return refuseToAsk(from, policy, visit, due);
-    return nextPage(due, { steps, from, visit, policy, interactionId: await save(visit) });
+    const entered = await enter(due, from, visit, policy);
+    return nextPage(due, { steps, from, visit: entered, policy, interactionId: await save(entered) });
   };
 }

@@ -6,7 +6,7 @@ import type { Finish } from './finish.ts';
 import { nextPage } from './next.ts';
 import type { Continued, Submitted, VisitsToPages } from './next.ts';
 import type { Policies } from './policies.ts';
-import { nextStep, requireFactors, stepOfForm } from '../visits/step.ts';
+import { enter, nextStep, requireFactors, stepOfForm } from '../visits/step.ts';
 import type { Step } from '../visits/step.ts';
 import { advance, withoutLostSession } from '../visits/visit.ts';
 import { describeInteraction, invalidContext } from '../visits/visits.ts';
@@ -68,7 +68,11 @@ export function createContinue(deps: {
     }
     const at = { steps, from, visit, policy, interactionId };
     const taken = stepOfForm(steps, due, submitted.step);
-    if (taken === undefined) return { next: await nextPage(due, at) };
+    if (taken === undefined) {
+      const entered = interactionId === '' ? visit : await enter(due, from, visit, policy);
+      if (entered !== visit) await save(from, entered, interactionId);
+      return { next: await nextPage(due, { ...at, visit: entered }) };
+    }
     const result = await taken.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };
@@ -79,13 +83,13 @@ export function createContinue(deps: {
         next: { next: 'redirect', redirect: { location: result.location(saved), formPost: undefined } },
       };
     }
-    const isSuperseded = result.outcome === 'superseded';
-    const advanced = isSuperseded ? result.visit : advance(visit, taken.name, result);
+    const isChanged = result.outcome === 'changed';
+    const advanced = isChanged ? result.visit : advance(visit, taken.name, result);
     const following = await nextStep(steps, from, advanced, policy);
     if (following !== undefined) {
-      const saved = await save(from, advanced, interactionId);
-      const reached = { steps, from, visit: advanced, policy, interactionId: saved };
-      return { next: await nextPage(following, reached, isSuperseded ? { problem: result.problem } : {}) };
+      const entered = await enter(following, from, advanced, policy);
+      const reached = { ...at, visit: entered, interactionId: await save(from, entered, interactionId) };
+      return { next: await nextPage(following, reached, isChanged ? { problem: result.problem ?? '' } : {}) };
     }
     // Who was known before this form may have been disabled meanwhile, or have changed the password.
     const isFirst = visit.person === undefined && result.outcome === 'verified';

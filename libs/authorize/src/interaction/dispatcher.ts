@@ -14,7 +14,7 @@ import { nextPage } from './next.ts';
 import type { Next, OwnPage, VisitsToPages } from './next.ts';
 import { createPolicies } from './policies.ts';
 import { isRecent, isSensitive } from './sensitive.ts';
-import { nextStep } from '../visits/step.ts';
+import { enter, nextStep } from '../visits/step.ts';
 import type { Step } from '../visits/step.ts';
 import { withSession } from '../visits/visit.ts';
 import { invalidContext, visitToPage } from '../visits/visits.ts';
@@ -64,7 +64,9 @@ export function createDispatcher(deps: {
     const due = await nextStep(steps, from, visit, policy);
     if (due === undefined) throw invalidContext('no step is due');
     await policies.requirePerson(from, policy, visit);
-    return nextPage(due, { steps, from, visit, policy, interactionId });
+    const entered = interactionId === '' ? visit : await enter(due, from, visit, policy);
+    if (entered !== visit) await visits.update(interactionId, entered);
+    return nextPage(due, { steps, from, visit: entered, policy, interactionId });
   }
 
   /** Of a visit that changes how a person signs in: what is left to do for who has just signed in, `done` if that is nothing. */

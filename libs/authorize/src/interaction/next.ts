@@ -66,8 +66,10 @@ export async function nextPage(
   const interaction = describeInteraction(interactionId, policy);
   const page = { next: 'step', step: step.name, problem, interaction } as const;
   // A visit that is not stored is another one when its form comes, and accepts nothing that was asked for before.
-  const others =
-    interactionId === '' ? [] : steps.filter(({ insteadOf }) => insteadOf?.includes(step.name) === true);
+  const others = steps.filter(
+    ({ insteadOf, storesVisit }) =>
+      insteadOf?.includes(step.name) === true && (interactionId !== '' || storesVisit === true),
+  );
   const fields = await Promise.all([...others, step].map(async (one) => one.shown(from, visit, policy)));
   return { ...page, shown: Object.assign({}, ...fields, shown) as Fields };
 }

@@ -132,11 +132,15 @@ function needsOf({
   readonly tenant: Tenant | undefined;
   readonly application?: Application | undefined;
   readonly request?: CheckedRequest;
-}): Pick<Policy, 'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail' | 'registers'> {
+}): Pick<
+  Policy,
+  'needsTwoFactors' | 'needsPhishingResistance' | 'sendsMail' | 'registers' | 'signInMethods'
+> {
   const policies = [tenant, application].map((record) => record?.authenticationPolicy ?? '');
   return {
     ...neededFactors(policies, request?.neededClasses),
     sendsMail: tenant?.sendsMail === true,
     registers: tenant?.sendsMail === true && !['', 'closed'].includes(tenant.registration),
+    signInMethods: tenant?.signInMethods ?? [],
   };
 }

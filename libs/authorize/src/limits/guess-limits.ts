@@ -14,8 +14,10 @@ export interface Guess {
   readonly tenantId: string;
   /** Application that the person signs in to; empty at our own pages. */
   readonly clientId: string;
-  /** Whom it is about: as typed, with a factor the ID of the person, or else the identifier of the passkey. */
+  /** Whom it is about: as typed, with a factor the ID of the person, unless it `begins` the sign-in, or else the identifier of the passkey. */
   readonly identifier: string;
+  /** Whether nobody is known yet who has the factor: it is used in place of a password. */
+  readonly begins?: boolean;
   /** What is used in place of a password, if anything: all its counters are its own, so that it locks no password, nor a password it. */
   readonly method?: typeof passkeyMethod;
   /** What is guessed, if it is no password: it has counters of its own, which a right password does not clear. */
@@ -40,7 +42,7 @@ export interface SignInLimits {
   readonly addressTotal: LimitRule;
 }
 
-/** The factor of codes of an app and of recovery codes. */
+/** The factor of codes of an app and of recovery codes. Those of another kind have another factor, and counters of their own. */
 export const codeFactor = 'totp';
 
 const daySeconds = 24 * 3600;
@@ -136,10 +138,13 @@ export function createGuessLimits(deps: {
   }
 
   return async (from, guess, { whose, check }) => {
-    const { tenantId, clientId, identifier, factor, method } = guess;
+    const { tenantId, clientId, identifier, factor, method, begins = factor === undefined } = guess;
     const named = digest(`${tenantId}\n${nameOf(guess)}`);
-    const who =
-      factor === undefined ? { identifierReference: named.slice(0, 8) } : { userId: identifier, factor };
+    const isCode = factor !== undefined && method === undefined;
+    const who: FailedSignIn['who'] =
+      begins || factor === undefined
+        ? { identifierReference: named.slice(0, 8), ...(factor !== undefined && { factor }) }
+        : { userId: identifier, factor };
     const failed: FailedSignIn = { tenantId, clientId, who };
     const address = countedSince(addressKey(from.browser.ipAddress), undefined, factor ?? method);
     const attempt: Attempt = { begun: [], counted: [] };
@@ -161,13 +166,13 @@ export function createGuessLimits(deps: {
       own === undefined ? [limits.account, account] : [limits.knownBrowser, keyed(own)],
       failed,
     );
-    const longer = factor === codeFactor ? limits.codes : [];
+    const longer = isCode ? limits.codes : [];
     for (const rule of longer) {
       const named = rule.windowSeconds < daySeconds ? keyed : ofDay;
       await begin(from, attempt, [rule, named(own ?? counted)], failed);
     }
     // A sign-in counts once, however many factors it has.
-    if (factor === undefined) await count(from, attempt, [limits.addressTotal, address], failed);
+    if (begins) await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
     // No user ID begins with a line break.
     const whom = personKey(tenantId, person === undefined ? `\n${counted}` : person.userId);
@@ -180,7 +185,8 @@ export function createGuessLimits(deps: {
     await end(attempt, withinLimit && proven !== undefined ? 'right' : 'failed');
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (proven === undefined) audit.signInFailed(from, failed);
-    if (withinLimit && proven === undefined && factor === codeFactor)
+    // Who is not known yet is not told while somebody waits: the time would say that there is such a person.
+    if (withinLimit && proven === undefined && isCode && !begins)
       await tellOfWrongCodes(from, { tenantId, userId: identifier }, ofDay(whom));
     return withinLimit ? proven : undefined;
   };

@@ -54,6 +54,7 @@ const visitFields = z.object({
       upstream: upstreamFields.optional(),
     })
     .optional(),
+  sent: z.record(z.string(), z.string()).optional(),
   done: z.array(z.string()).default([]),
 });
 

@@ -82,6 +82,8 @@ export interface Visit {
   readonly makesPasskeys?: boolean | undefined;
   /** The last time that the browser was sent to a provider. */
   readonly departure?: Departure | undefined;
+  /** What steps have sent for it, by their names, in words of their own. */
+  readonly sent?: Readonly<Record<string, string>> | undefined;
   /** Names of the steps that the person has taken. */
   readonly done: readonly string[];
 }

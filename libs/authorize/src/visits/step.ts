@@ -17,6 +17,8 @@ export interface Policy extends NeededFactors {
   readonly sendsMail: boolean;
   /** Whether somebody may make an account there. */
   readonly registers: boolean;
+  /** Ways to sign in that the tenant allows besides the usual ones, by name. A step ignores those that it does not know. */
+  readonly signInMethods: readonly string[];
 }
 
 /** The fields of a form, or what a page shows. */
@@ -29,8 +31,8 @@ export type StepResult =
   | { readonly outcome: 'agreed' }
   /** What the person sent is right, and counts once a later step has stored it. It says nothing about who they are. */
   | { readonly outcome: 'checked'; readonly learned: Pick<Visit, 'totpStep'> }
-  /** Something else was set up meanwhile: the visit goes on as `visit`, whose page says why by `problem`. */
-  | { readonly outcome: 'superseded'; readonly visit: Visit; readonly problem: string }
+  /** Nothing was proven, and the visit goes on as `visit`, whose page says why by `problem`, if there is one. */
+  | { readonly outcome: 'changed'; readonly visit: Visit; readonly problem?: string }
   /** The person denied what was asked. */
   | { readonly outcome: 'declined' }
   /** The person may try again; the page of the step knows the sentence for `problem`. */
@@ -70,8 +72,15 @@ export interface Step {
   readonly unaskedError?: 'consent_required';
   /** Names of the steps in whose place a person may take it, on their pages. */
   readonly insteadOf?: readonly string[];
+  /** Whether it may be begun in place of another in a visit that is not stored, and is stored by it. */
+  readonly storesVisit?: boolean;
   /** Whether the person must take it before the visit can end. */
   isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
+  /**
+   * Sends what the person needs to take it, when its page is the next one, once for a visit. Returns what the visit remembers of it, in words of
+   * the step. A visit that is not stored is not entered.
+   */
+  enter?(from: BrowserCall, visit: Visit, policy: Policy): Promise<string>;
   /** What its page shows in addition to the visit. */
   shown(from: BrowserCall, visit: Visit, policy: Policy): Fields | Promise<Fields>;
   /** Whether a form denies what the step asks. It counts even if the step is no longer due, as after an answer in another tab. */
@@ -89,6 +98,13 @@ export async function nextStep(
 ): Promise<Step | undefined> {
   for (const step of steps) if (await step.isDue(from, visit, policy)) return step;
   return undefined;
+}
+
+/** The visit once it has reached the page of a step. */
+export async function enter(step: Step, from: BrowserCall, visit: Visit, policy: Policy): Promise<Visit> {
+  if (step.enter === undefined || visit.sent?.[step.name] !== undefined) return visit;
+  const sent = await step.enter(from, visit, policy);
+  return { ...visit, sent: { ...visit.sent, [step.name]: sent } };
 }
 
 /** The step that a form is for: the one that is due, or one that may be taken in its place; undefined for any other. */

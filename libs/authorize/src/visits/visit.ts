@@ -41,14 +41,14 @@ export function withoutLostSession(
   const counts = present !== undefined && (request === undefined || serves(request, present));
   return sessionId === undefined || (counts && sessionId === present.sessionId)
     ? visit
-    : { ...visit, person: undefined, totpStep: undefined, done: [] };
+    : { ...visit, person: undefined, totpStep: undefined, sent: undefined, done: [] };
 }
 
 /** The visit after a step. Throws if the step verified another person than the one who is known. */
 export function advance(
   visit: Visit,
   step: string,
-  result: Exclude<StepResult, { outcome: 'refused' | 'shown' | 'superseded' | 'declined' | 'sent' }>,
+  result: Exclude<StepResult, { outcome: 'refused' | 'shown' | 'changed' | 'declined' | 'sent' }>,
 ): Visit {
   // As after a step that verified the person: the session that knew them is replaced when the visit ends.
   if (result.outcome === 'checked')

@@ -105,6 +105,7 @@ export interface FakeTenant {
   /** Those that its resources declare. */
   signingAlgorithms?: string[];
   accountClosing?: boolean;
+  signInMethods?: string[];
   sendsMail?: boolean;
 }
 

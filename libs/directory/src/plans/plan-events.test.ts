@@ -65,6 +65,7 @@ const state: TenantState = {
     registration: 'closed',
     registrationDomains: [],
     accountClosing: false,
+    signInMethods: [],
     looks: noLooks,
   },
   resources: [

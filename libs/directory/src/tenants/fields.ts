@@ -1,4 +1,4 @@
-import { authenticationPolicies, weakestPolicy } from '@tessera/oauth';
+import { authenticationPolicies, optionalMethods, weakestPolicy } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, type RecordOf } from '../fields/field.ts';
@@ -6,6 +6,8 @@ import { statusSent } from '../fields/status.ts';
 import { emailDomain, line } from '../fields/values.ts';
 import { tenantIssuerProblem } from './issuer.ts';
 import { looks } from './looks.ts';
+
+const methodReferences = Object.entries(optionalMethods).map(([name, allows]) => `\`${name}\`: ${allows}`);
 
 /** The fields of a tenant, without its identifier. */
 export const tenantFields = {
@@ -62,6 +64,18 @@ export const tenantFields = {
     stored: 'boolean',
     reference:
       'whether people may close their accounts at `/account` (default `false`); administrators restore them within 30 days',
+  }),
+  signInMethods: field({
+    schema: z
+      .array(
+        z.string().refine((name) => Object.hasOwn(optionalMethods, name), {
+          error: `must be one of ${Object.keys(optionalMethods).join(', ')}`,
+        }),
+      )
+      .max(20)
+      .default([]),
+    stored: 'text[]',
+    reference: ['ways to sign in besides the usual ones', ...methodReferences].join('; '),
   }),
   looks: field({
     schema: looks,

@@ -4,6 +4,7 @@ import { readCookie } from '../http/cookies.ts';
 
 /** In characters. */
 const longestUserAgent = 256;
+const longestLanguages = 256;
 
 /** What `authorize` must know about the browser of a request. */
 export interface BrowserContext {
@@ -16,6 +17,8 @@ export interface BrowserContext {
   readonly issuer: string;
   /** The tenant whose own issuer it is; empty at the shared issuer. */
   readonly tenantId: string;
+  /** The languages that it asks for, the best first, with spaces between. */
+  readonly languages: string;
 }
 
 /** Reads it from the request; `browserId` replaces the cookie's value where the browser has none yet. */
@@ -33,5 +36,15 @@ export function browserContext(
     userAgent: (request.headers['user-agent'] ?? '').slice(0, longestUserAgent),
     issuer: request.incoming.issuer(),
     tenantId: request.incoming.tenant?.tenantId ?? '',
+    languages: languagesOf(request).join(' ').slice(0, longestLanguages),
   };
+}
+
+/** RFC 9110 §12.5.4. */
+function languagesOf(request: FastifyRequest): string[] {
+  if (request.headers['accept-language'] === undefined) return [];
+  return request
+    .accepts()
+    .languages()
+    .filter((tag) => tag !== '*');
 }

@@ -181,6 +181,7 @@ const samples: Readonly<Record<string, Sample>> = {
       ...toContinue,
       passkey,
       identifier: 'ada',
+      buttons: [{ name: 'provider', label: 'Continue with your work e-mail' }],
       recovers: true,
       registers: true,
       problem:

@@ -119,6 +119,7 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     registration: 'closed',
     registrationDomains: [],
     accountClosing: false,
+    signInMethods: [],
     looks: noLooks,
   };
   await carryOut(records, planRecord(undefined, 'tenant', undefined, tenant), context);

@@ -73,7 +73,14 @@ describe('every letter', () => {
       if (link !== '') expect(html, name).toContain(`href="${link.replaceAll('&', '&amp;')}"`);
       expect(`${subject}\n${text}`, name).not.toMatch(/[{}]|undefined/);
       const letter = letters.get(name) ?? { kind: 'notice', content: {} };
-      const addressed = { tenantId: 'acme', tenantName: 'Acme', username: 'eve', issuer, link: 'te_x' };
+      const addressed = {
+        mailId: 'tm_x',
+        tenantId: 'acme',
+        tenantName: 'Acme',
+        username: 'eve',
+        issuer,
+        link: 'te_x',
+      };
       const written = english.write({ ...letter, ...addressed }, ['en']);
       // A sentence without its message would be in English.
       const same = linesOf(written.text).filter((line) => lines.includes(line));

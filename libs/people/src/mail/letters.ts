@@ -7,7 +7,8 @@ import type { MailContent, MailKind } from './outbox.ts';
 
 /** Whom a mail is for, and what it is about. */
 export interface Addressed {
-  readonly kind: MailKind;
+  readonly kind: string;
+  readonly mailId: string;
   readonly content: MailContent;
   readonly tenantId: string;
   readonly tenantName: string;
@@ -26,7 +27,7 @@ export interface Written {
 }
 
 /** A mail, paragraph by paragraph. */
-interface Draft {
+export interface Draft {
   readonly subject: string;
   readonly paragraphs: readonly string[];
   /** Something to do, with its address. */
@@ -36,16 +37,25 @@ interface Draft {
 
 type Sentences = Pick<Language, 't' | 'when'>;
 
+/** Drafts by the kinds of mail. */
+export type Drafts = Readonly<Record<string, (addressed: Addressed, language: Sentences) => Draft>>;
+
 export interface Letters {
+  /** Those that can be written. */
+  readonly kinds: readonly string[];
   /** @param locales of the person, then of the request, the best first */
   write(addressed: Addressed, locales: readonly (string | undefined)[]): Written;
 }
 
 const directory = fileURLToPath(new URL('../../views/', import.meta.url));
 
-export function createLetters(languages: Languages): Letters {
+/** @param more letters of ways to sign in */
+export function createLetters(languages: Languages, more: Drafts = {}): Letters {
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
+  const drafts: Drafts = { ...ourDrafts, ...more };
   return {
+    kinds: Object.keys(drafts),
+
     write(addressed, locales) {
       const tags = locales.flatMap((locale) => languages.first(locale ?? '') ?? []);
       const language = languages.of(tags[0] ?? '');
@@ -62,7 +72,7 @@ export function createLetters(languages: Languages): Letters {
   };
 }
 
-const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentences) => Draft>> = {
+const ourDrafts = {
   invitation: (addressed, { t }) => ({
     subject: t('Your account at {tenant}', { tenant: addressed.tenantName }),
     paragraphs: [
@@ -173,7 +183,7 @@ const drafts: Partial<Record<MailKind, (addressed: Addressed, language: Sentence
       t('Nobody reads answers to this mail.'),
     ],
   }),
-};
+} satisfies Partial<Record<MailKind, Drafts[string]>>;
 
 const noticeOf = {
   password: 'The password of your account {username} was changed.',

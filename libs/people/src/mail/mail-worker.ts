@@ -6,13 +6,12 @@ import type { Sent } from '@tessera/outbound';
 import type { Runtime } from '@tessera/process';
 import { type DirectoryStore, normalizeIdentifier } from '@tessera/directory/records';
 import type { Letters } from './letters.ts';
-import type { MailContent, MailKind, Outbox } from './outbox.ts';
-import { mailKinds } from './outbox.ts';
+import type { MailContent, Outbox } from './outbox.ts';
 import { claimMails, finishMail, postponeMail, type ClaimedMail } from './outbox.postgres.ts';
 import type { Letter, MailTransport } from './smtp.ts';
 
 /** What becomes of what people asked for, by its kind: in one transaction it is deleted, and perhaps followed by a mail. */
-export type Requests = Partial<Record<MailKind, (mail: ClaimedMail, said: MailContent) => Promise<void>>>;
+export type Requests = Readonly<Record<string, (mail: ClaimedMail, said: MailContent) => Promise<void>>>;
 
 export interface MailWorkerDeps {
   readonly outbox: Outbox;
@@ -56,12 +55,14 @@ type DueMail = ClaimedMail & { readonly clientId: 'smtp' };
  */
 export function startMailWorker(deps: MailWorkerDeps): Worker {
   const { transport, runtime, pace = usualPace } = deps;
+  // One that only a later version knows is left to it.
+  const kinds = [...Object.keys(deps.requests), ...deps.letters.kinds];
   /** Mails that the server has, while Postgres does not know it yet. */
   const sent = new Set<string>();
   const worker = startWorker<DueMail>({
     async claim(limit, skipped) {
       if (skipped.length > 0) return [];
-      const mails = await claimMails(runtime.database, { limit, leaseSeconds, kinds: mailKinds });
+      const mails = await claimMails(runtime.database, { limit, leaseSeconds, kinds });
       return mails.map((mail) => ({ ...mail, clientId: 'smtp' }));
     },
     deliver: (mail, closing) => deliver(deps, mail, { closing, sent, wake: () => worker.wake() }),
@@ -89,7 +90,7 @@ async function deliver(
   { closing, sent, wake }: Around,
 ): Promise<void> {
   const { requests, runtime, transport, pace = usualPace } = deps;
-  const request = isKind(mail.kind) ? requests[mail.kind] : undefined;
+  const request = requests[mail.kind];
   if (request !== undefined) {
     await request(mail, await deps.outbox.open(mail));
     return wake();
@@ -172,7 +173,6 @@ async function letterOf(
   mail: ClaimedMail,
 ): Promise<Letter | string> {
   const { mailId, tenantId, userId, kind } = mail;
-  if (!isKind(kind)) return 'unknown_kind';
   const content = await outbox.open(mail);
   const found = userId === '' ? undefined : await store.findUser(tenantId, userId);
   const tenant = userId === '' ? await store.findTenant(tenantId) : found?.tenant;
@@ -186,6 +186,7 @@ async function letterOf(
   const { subject, text, html } = letters.write(
     {
       kind,
+      mailId,
       content,
       tenantId,
       tenantName: tenant.name,
@@ -213,8 +214,4 @@ async function isOfAnother(
 ): Promise<boolean> {
   const holder = await store.findUserByIdentifier(tenantId, normalizeIdentifier(address));
   return holder !== undefined && holder.user.userId !== userId;
-}
-
-function isKind(kind: string): kind is MailKind {
-  return (mailKinds as readonly string[]).includes(kind);
 }

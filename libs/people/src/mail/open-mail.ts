@@ -5,7 +5,7 @@ import { startPurge } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
 import type { DirectoryStore } from '@tessera/directory/records';
 import type { PeopleConfig } from '../config.ts';
-import { createLetters } from './letters.ts';
+import { createLetters, type Drafts } from './letters.ts';
 import { startMailWorker, type MailPace, type Requests } from './mail-worker.ts';
 import type { Outbox } from './outbox.ts';
 import { mailBacklog, purgeMail } from './outbox.postgres.ts';
@@ -22,8 +22,8 @@ export interface MailRoute {
 
 /** Mail of a directory that sends any. */
 export interface Mail {
-  /** Begins to send what waits. */
-  start(requests: Requests): void;
+  /** Begins to send what waits, with further letters. */
+  start(requests: Requests, more: Drafts): void;
   close(): Promise<void>;
 }
 
@@ -52,17 +52,17 @@ export function openMail(
   },
 ): Mail {
   const { database, log } = runtime;
-  const letters = createLetters(loadLanguages(messages));
+  const languages = loadLanguages(messages);
   const purge = startPurge({ purge: (limit) => purgeMail(database, limit) }, { what: 'mail', log });
   const started: { close(): Promise<void> }[] = [];
   const measuring = measureBacklog(runtime);
   const { transport, from, issuer: sharedIssuer } = route;
   return {
-    start: (requests) =>
+    start: (requests, more) =>
       void started.push(
         startMailWorker({
           outbox,
-          letters,
+          letters: createLetters(languages, more),
           requests,
           store,
           transport,

@@ -6,7 +6,7 @@ import { createSealing, derivedKey } from '@tessera/directory/ground';
 import { normalizeIdentifier } from '@tessera/directory/records';
 import { countMail, putMail, type StoredMail } from './outbox.postgres.ts';
 
-/** What a mail says; one of a kind that only a later version knows is left to it. `-request` is what a person asked for, and becomes one of the others if there is such an account. */
+/** What a mail says, besides those of ways to sign in, which bring their own. `-request` is what a person asked for, and becomes one of the others if there is such an account. */
 export const mailKinds = [
   'reset-request',
   'invitation',
@@ -66,7 +66,8 @@ export interface NewMail {
   readonly tenantId: string;
   /** Empty if nobody has an account yet. */
   readonly userId: string;
-  readonly kind: MailKind;
+  /** One of `mailKinds`, or of a way to sign in. */
+  readonly kind: string;
   readonly content: MailContent;
   readonly lifetimeSeconds: number;
   /** Before it is first sent. */

@@ -28,7 +28,7 @@ export interface OneTimeValues<Holder extends string, Kept extends string> {
   take(tx: Queryable, value: OfHolder<Holder> & { readonly digest: Buffer }): Promise<boolean>;
 }
 
-/** Where values of a kind are. All tables have `tenant_id`, `digest` and a time by which they are purged. */
+/** Where values of a kind are. */
 interface Kind<Holder extends string, Kept extends string> {
   /** In the schema `directory`. */
   readonly table: string;
@@ -50,10 +50,11 @@ export const registrationLinks = valuesOf({
 
 /** Which rows of a table are of no more use. What a visit asked for is remembered once it was answered: no visit lasts for two days. */
 const purged = [
-  { table: 'password_link', time: 'expires_at', after: '0' },
-  { table: 'email_link', time: 'expires_at', after: '0' },
-  { table: 'registration_link', time: 'expires_at', after: '0' },
-  { table: 'used_challenge', time: 'used_at', after: '2 days' },
+  { table: 'password_link', key: 'tenant_id, digest', time: 'expires_at', after: '0' },
+  { table: 'email_link', key: 'tenant_id, digest', time: 'expires_at', after: '0' },
+  { table: 'registration_link', key: 'tenant_id, digest', time: 'expires_at', after: '0' },
+  { table: 'used_challenge', key: 'tenant_id, digest', time: 'used_at', after: '2 days' },
+  { table: 'one_time_value', key: 'tenant_id, kind, holder', time: 'expires_at', after: '0' },
 ];
 
 function valuesOf<Holder extends string, Kept extends string>({
@@ -109,11 +110,11 @@ function valuesOf<Holder extends string, Kept extends string>({
 /** Removes up to `limit` rows of each kind that are of no more use. Returns how many of all. */
 export async function purgeOneTimeValues(database: Queryable, limit: number): Promise<number> {
   let removed = 0;
-  for (const { table, time, after } of purged) {
+  for (const { table, key, time, after } of purged) {
     const { rowCount } = await database.query({
       name: `directory.purge_${table}`,
-      text: `DELETE FROM directory.${table} WHERE (tenant_id, digest) IN (
-               SELECT tenant_id, digest FROM directory.${table}
+      text: `DELETE FROM directory.${table} WHERE (${key}) IN (
+               SELECT ${key} FROM directory.${table}
                 WHERE ${time} <= statement_timestamp() - interval '${after}' ORDER BY ${time} LIMIT $1 FOR UPDATE SKIP LOCKED)`,
       values: [limit],
     });

@@ -3,6 +3,7 @@ import { runsEverything, testDatabase, testEmbeddedDatabase } from '@tessera/tes
 import { migrations } from '@tessera/directory';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, startDirectory } from '../testing/start-directory.ts';
+import { countedValues, mostTries } from './counted-values.postgres.ts';
 import {
   digestOf,
   emailLinks,
@@ -118,6 +119,82 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
       expect(await purgeOneTimeValues(database, 1)).toBe(0);
       const left = `SELECT tenant_id FROM directory.${table} WHERE tenant_id IN ($1, $2)`;
       expect(await query(left, tenantId, elsewhere)).toEqual([{ tenant_id: tenantId }]);
+    });
+  });
+
+  describe(`a value that is short enough to be guessed, on ${engine}`, () => {
+    const values = countedValues('trial');
+    const right = digestOf('12345678');
+    const wrong = digestOf('87654321');
+
+    it('works for one of twenty who present it at once, and tells what was kept', async () => {
+      const { tenantId } = await people();
+      for (let round = 0; round < 5; round += 1) {
+        const held = { tenantId, holder: `visit ${round}`, digest: right };
+        await values.put(database, { ...held, kept: 'eve', lifetimeSeconds: 60 });
+        const used = await Promise.all(Array.from({ length: 20 }, async () => values.use(database, held)));
+        expect(used.filter((kept) => kept === 'eve')).toHaveLength(1);
+        expect(used.filter((kept) => kept === undefined)).toHaveLength(19);
+      }
+    });
+
+    it('bears few wrong tries, however many come at once', async () => {
+      const { tenantId } = await people();
+      const held = { tenantId, holder: 'visit', digest: right };
+      const put = async () => values.put(database, { ...held, kept: 'eve', lifetimeSeconds: 60 });
+      const fail = async () => values.use(database, { ...held, digest: wrong });
+      await put();
+      for (let tries = 1; tries < mostTries; tries += 1) expect(await fail()).toBeUndefined();
+      expect(await values.use(database, held)).toBe('eve');
+      await put();
+      await Promise.all(Array.from({ length: 20 }, fail));
+      expect(await values.use(database, held)).toBeUndefined();
+      await put();
+      expect(await values.use(database, held), 'another one has its own tries').toBe('eve');
+    });
+
+    it('replaces one that nobody knows, whose tries count', async () => {
+      const { tenantId } = await people();
+      const held = { tenantId, holder: 'visit', digest: right };
+      await values.replace(database, { ...held, kept: 'eve' });
+      expect(await values.use(database, held), 'there was none').toBeUndefined();
+      await values.put(database, { ...held, digest: wrong, kept: '', lifetimeSeconds: 60 });
+      await values.replace(database, { ...held, kept: 'eve' });
+      expect(await values.use(database, held)).toBe('eve');
+      await values.replace(database, { ...held, kept: 'bob' });
+      expect(await values.use(database, held), 'a used one stays used').toBeUndefined();
+      await values.put(database, { ...held, digest: wrong, kept: '', lifetimeSeconds: 60 });
+      for (let tries = 0; tries < mostTries; tries += 1) await values.use(database, held);
+      await values.replace(database, { ...held, kept: 'eve' });
+      expect(await values.use(database, held), 'no tries are left').toBeUndefined();
+    });
+
+    it('is its holder’s, of one kind and one tenant, replaced by a later one, and ends with its time', async () => {
+      const { tenantId } = await people();
+      const { tenantId: elsewhere } = await people();
+      const held = { tenantId, holder: 'visit', digest: right };
+      const put = async (digest: Buffer, lifetimeSeconds = 60) =>
+        values.put(database, { ...held, digest, kept: 'eve', lifetimeSeconds });
+      await put(right);
+      expect(await values.use(database, { ...held, holder: 'another' })).toBeUndefined();
+      expect(await values.use(database, { ...held, tenantId: elsewhere })).toBeUndefined();
+      expect(await countedValues('another').use(database, held)).toBeUndefined();
+      await put(wrong);
+      expect(await values.use(database, held)).toBeUndefined();
+      await put(right, 0);
+      expect(await values.use(database, held)).toBeUndefined();
+    });
+
+    it('is removed once it has expired, and not before', async () => {
+      while ((await purgeOneTimeValues(database, 100)) > 0);
+      const { tenantId } = await people();
+      for (const [holder, lifetimeSeconds] of [
+        ['past', 0],
+        ['present', 60],
+      ] as const)
+        await values.put(database, { tenantId, holder, digest: right, kept: '', lifetimeSeconds });
+      expect(await purgeOneTimeValues(database, 100)).toBe(1);
+      expect(await values.use(database, { tenantId, holder: 'present', digest: right })).toBe('');
     });
   });
 

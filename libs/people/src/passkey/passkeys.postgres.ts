@@ -8,6 +8,7 @@ import {
 } from '@tessera/directory/ground';
 import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
+import { signInTime } from '../change/sign-in-time.postgres.ts';
 import { useChallenge } from '../one-time/used-challenges.postgres.ts';
 import type { NewPasskey } from './webauthn.ts';
 
@@ -158,24 +159,15 @@ export async function usePasskey(
 ): Promise<number | undefined> {
   const { challenge, signCount, backedUp, ...origin } = used;
   return database.transaction(async (tx) => {
-    const { rows } = await tx.query<{ signed_in_at: number }>({
-      name: 'directory.confirm_passkey_sign_in',
-      text: `SELECT greatest(u.valid_from * 1000, t.valid_from * 1000,
-                             floor(extract(epoch FROM clock_timestamp()) * 1000))::float8 AS signed_in_at
-               FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-              WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'
-                FOR SHARE`,
-      values: [tenantId, userId],
-    });
-    const [confirmed] = rows;
-    if (confirmed === undefined || !(await useChallenge(tx, tenantId, challenge))) return undefined;
+    const signedInAt = await signInTime(tx, { tenantId, userId });
+    if (signedInAt === undefined || !(await useChallenge(tx, tenantId, challenge))) return undefined;
     const { rowCount } = await tx.query({
       name: 'directory.use_passkey',
       text: `UPDATE directory.passkey SET sign_count = $3, backed_up = $4, last_used_at = clock_timestamp()
               WHERE tenant_id = $1 AND credential_id = $2 AND (sign_count < $3 OR (sign_count = 0 AND $3 = 0))`,
       values: [tenantId, credentialId, signCount, backedUp],
     });
-    if (rowCount === 1) return confirmed.signed_in_at;
+    if (rowCount === 1) return signedInAt;
     if ((await findPasskey(tx, tenantId, credentialId)) === undefined) return undefined;
     const event = eventOf({ tenantId, userId }, origin, 'auth.factor.refused', { factor: 'passkey' });
     await insertAuditRows(tx, [{ ...event, outcome: 'failure', reason: 'counter' }], runtime);

@@ -130,9 +130,8 @@ const plain: ReadonlySet<string> = new Set(
   givenName grantTypes idTokenClaims issuer locale locality logo logoutRedirectUris loopbackPorts middleName
   name nickname notificationEndpoint outcome owner passkeyDomain password passwordHash picture pkce policyUri
   postalCode preferredUsername profile purpose reason redirectUris region registration registrationDomains
-  scopeFormat signingAlgorithm status streetAddress targets tokenType tosUri type url value warnings website zoneinfo`.split(
-    /\s+/,
-  ),
+  scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType tosUri type url value warnings
+  website zoneinfo`.split(/\s+/),
 );
 
 /** Fields whose values are answered otherwise than unknown ones, though they tell nothing, each with the reason. */

@@ -5,7 +5,8 @@ import type { BrowserCall } from '../../browser-call.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
 import { passwordSince } from '../../limits/guess-limits.ts';
 import type { LimitGuesses } from '../../limits/guess-limits.ts';
-import { isPossible, longestPassword } from './password.ts';
+import { isPossible } from '../../limits/find-person.ts';
+import { longestPassword } from './password.ts';
 
 /** What came of a change. `wrong`: the present password, or too many attempts. `refused`: the new one, with the end of a sentence. */
 export type PasswordChanged =

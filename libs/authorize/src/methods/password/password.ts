@@ -1,11 +1,11 @@
-import { Code, ConnectError } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Step, Verified } from '../../visits/step.ts';
+import { findPerson, isPossible } from '../../limits/find-person.ts';
 import { longestIdentifier, passwordSince } from '../../limits/guess-limits.ts';
-import type { Guess, Guessed, LimitGuesses } from '../../limits/guess-limits.ts';
+import type { Guess, LimitGuesses } from '../../limits/guess-limits.ts';
 
 /** A giant password is never hashed (CVE-2023-38492). */
 export const longestPassword = 1024;
@@ -21,20 +21,6 @@ export function createPasswordStep(deps: {
   readonly limitGuesses: LimitGuesses;
 }): Step {
   const { directoryService, directory, limitGuesses } = deps;
-
-  async function resolve(
-    { call }: BrowserCall,
-    { tenantId, identifier }: Guess,
-  ): Promise<Guessed | undefined> {
-    if (!isPossible(identifier, longestIdentifier)) return undefined;
-    try {
-      const { user } = await directoryService.findUser({ tenantId, identifier }, call.onward());
-      return user && { userId: user.userId, since: passwordSince(user) };
-    } catch (error) {
-      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
-      throw error;
-    }
-  }
 
   async function verify(
     { browser, call }: BrowserCall,
@@ -62,16 +48,14 @@ export function createPasswordStep(deps: {
       if (identifier === '' || password === '') return { outcome: 'refused', problem: 'incomplete' };
       const guess = { tenantId, clientId, identifier };
       const verified = await limitGuesses(from, guess, {
-        whose: () => resolve(from, guess),
+        async whose() {
+          const user = await findPerson(directoryService, from, guess);
+          return user && { userId: user.userId, since: passwordSince(user) };
+        },
         check: () => verify(from, guess, password),
       });
       if (verified === undefined) return { outcome: 'refused', problem: 'wrong_credentials' };
       return passkeys === 'make' ? { ...verified, learned: { makesPasskeys: true } } : verified;
     },
   };
-}
-
-/** Whether a stored value can match it. */
-export function isPossible(value: string, longest: number): boolean {
-  return value !== '' && value.length <= longest;
 }

@@ -47,7 +47,7 @@ export function createRecoveryCodesStep(deps: {
       if (adopted.superseded) {
         const anew = { ...visit, seed: opaqueValue('', random, 16), totpStep: undefined };
         const problem = totpStep === undefined ? 'other_codes' : 'other_app';
-        return { outcome: 'superseded', visit: anew, problem };
+        return { outcome: 'changed', visit: anew, problem };
       }
       const { user } = adopted;
       if (user === undefined) throw invalidContext('the person may not have recovery codes');

@@ -1,14 +1,16 @@
 import type { AccountSection } from './account-section.ts';
+import { sentencesInAccount } from '../sign-in/steps/step-pages.ts';
 import { removeFactor } from './removed-factor.ts';
 
-/** The authenticator app of a person, and the recovery codes. */
+/** The authenticator app of a person, the recovery codes, and ways to sign in that need no setting up. */
 export const factorsSection: AccountSection = {
   name: 'factors',
 
-  show: ({ account: { hasTotp, recoveryCodes, passkeys }, fieldsOf }) => ({
+  show: ({ account, account: { hasTotp, recoveryCodes, passkeys }, fieldsOf }) => ({
     addTotp: hasTotp ? undefined : fieldsOf('add_totp'),
     removeTotp: hasTotp ? fieldsOf('remove_totp') : undefined,
     recoveryCodes,
+    others: sentencesInAccount(account),
     newCodes: hasTotp || passkeys.length > 0 ? fieldsOf('new_recovery_codes') : undefined,
   }),
 

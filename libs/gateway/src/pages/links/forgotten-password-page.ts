@@ -3,12 +3,13 @@ import { OAuthError, otherPaths } from '@tessera/oauth';
 import { rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
+import { countMailRequest } from '../count-mail-request.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
 import { forgottenPasswordPath, redirectToPage } from '../paths.ts';
 import { requireBrowserId } from '../signed-in-person.ts';
-import { countRequest, isClosed, isRefusal, sendClosed } from './mail-request.ts';
+import { isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
 const closed = {
   title: 'You cannot reset your password here',
@@ -48,7 +49,7 @@ export const submitForgottenPassword: PageHandler = async (context) => {
   const identifier = shownParameter(form, 'identifier');
   if (identifier === '')
     return sendForm(context, tenantId, 'Enter your user name, e-mail address or phone number.');
-  await countRequest(context);
+  await countMailRequest(context);
   const { ipAddress, requestId, tenant } = request.incoming;
   try {
     await gateway.peers.directory.requestPasswordReset(

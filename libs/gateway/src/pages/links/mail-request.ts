@@ -1,23 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import { Code, ConnectError } from '@tessera/rpc';
-import { addressKey } from '@tessera/stores';
 import type { PageContext } from '../page-context.ts';
 import { sendPageError } from '../page.ts';
-
-const windowSeconds = 3600;
-
-/** Throws `rate_limited` for an address that asks for much mail. */
-export async function countRequest({ request, gateway }: PageContext): Promise<void> {
-  const limit = gateway.config.TESSERA_MAIL_REQUESTS_PER_ADDRESS;
-  const rule = { name: 'mail.address', limit, windowSeconds };
-  const { allowed, retryAfterSeconds } = await gateway.limiter.consume(
-    rule,
-    addressKey(request.incoming.ipAddress),
-  );
-  if (!allowed)
-    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
-}
 
 /**
  * Whether nobody is mailed a link there to make an account (`registers`) or to choose a new password (`recovers`); a directory that does not

@@ -3,12 +3,13 @@ import { OAuthError, otherPaths } from '@tessera/oauth';
 import { ConnectError, fieldViolations, rootCall } from '@tessera/rpc';
 import { readQuery } from '../../http/query.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
+import { countMailRequest } from '../count-mail-request.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { languageOf, sendPage, sendPageError, type Page } from '../page.ts';
 import { loginPath, redirectToPage, registrationPath } from '../paths.ts';
 import { requireBrowserId } from '../signed-in-person.ts';
-import { countRequest, isClosed, isRefusal, sendClosed } from './mail-request.ts';
+import { isClosed, isRefusal, sendClosed } from './mail-request.ts';
 
 /** Where a registration leads. */
 interface Place {
@@ -52,7 +53,7 @@ export const register: PageHandler = async (context) => {
   if (await isClosed(context, tenantId, 'registers')) return sendNoRegistration(context, place);
   const email = shownParameter(form, 'email');
   if (email === '') return sendForm(context, place, 'Enter an e-mail address.');
-  await countRequest(context);
+  await countMailRequest(context);
   const { ipAddress, requestId, tenant } = request.incoming;
   const language = languageOf(request, gateway);
   const asked = {

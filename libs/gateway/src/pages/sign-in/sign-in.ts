@@ -4,6 +4,7 @@ import { OAuthError } from '@tessera/oauth';
 import type { ContinueResponse, Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
 import type { FormTarget } from '../../http/headers.ts';
 import { browserContext } from '../browser-context.ts';
+import { countMailRequest } from '../count-mail-request.ts';
 import { antiForgeryField, purpose } from '../form.ts';
 import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
@@ -16,7 +17,7 @@ import { sendToClient } from './to-client.ts';
 import { passkeyAsked } from './steps/passkey-pages.ts';
 import { passwordPage } from './steps/password-page.ts';
 import { offeredProviders, providerPage } from './steps/provider-page.ts';
-import { pageOfForm, pageOfStep } from './steps/step-pages.ts';
+import { buttonsOf, pageOfForm, pageOfStep } from './steps/step-pages.ts';
 
 interface Field {
   readonly name: string;
@@ -116,6 +117,7 @@ export async function continueSignIn(
   const leaves = page === providerPage;
   const visit = visitOf(place, form);
   try {
+    if (page.asksForMail?.(form) === true) await countMailRequest(context);
     const given = {
       browser: browserContext(app, request),
       visit,
@@ -280,6 +282,7 @@ export function sendStep(
       leadName,
       problem: refused?.message ?? (error && problemOf(error)),
       providers,
+      buttons: buttonsOf(shown),
       passkey: passkey && { ...passkey, interactionId: isFirst && interactionId },
       ...step.data(view),
       fields: [

@@ -195,6 +195,14 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     backed_up: 'true',
     name: `'Passkey'`,
   });
+  await fill('directory.one_time_value', rows, {
+    tenant_id: tenant,
+    kind: `'trial'`,
+    holder: `md5(i::text)`,
+    digest: hash,
+    kept: user,
+    expires_at: later,
+  });
   await fill('directory.used_challenge', rows, { tenant_id: tenant, digest: hash, used_at: earlier });
   await fill('directory.change', rows, {
     recorded_at: earlier,

@@ -18,6 +18,8 @@ export const providerPage: StepPage = {
   name: 'provider',
   fields: ['provider', 'identifier', 'resume'],
   title: () => 'Sign in',
+  button: (shown) =>
+    offeredProviders(shown)?.hasDomains === true ? 'Continue with your work e-mail' : undefined,
   data: () => ({}),
   problems: {
     unknown_domain: {

@@ -1,3 +1,5 @@
+import type { Values } from '@tessera/languages';
+import type { Account } from '@tessera/proto-gen/account';
 import type { Person } from '../../signed-in-person.ts';
 
 /** What the page of a step can show. */
@@ -17,10 +19,16 @@ export interface StepPage {
   /** The fields that the step judges. The first is the field that only this form has. */
   readonly fields: readonly [string, ...string[]];
   readonly title: (view: StepView) => string;
+  /** The label of the button that takes it in place of a password, by what the page of the password shows; undefined where it is not offered. */
+  readonly button?: (shown: StepView['shown']) => string | undefined;
   /** What the template shows in addition to title, purpose and `problem`. */
   readonly data: (view: StepView) => object;
   /** Whether the template refers to a script. */
   readonly script?: true;
+  /** Whether a form asks for mail, which is limited for an address. */
+  readonly asksForMail?: (form: ReadonlyMap<string, string>) => boolean;
+  /** What the account page says of it, with the values: undefined for a person who cannot take it. */
+  readonly inAccount?: (account: Account) => readonly [string, Values] | undefined;
   /** What the page says of a form that was refused, by the name of the problem. */
   readonly problems: Readonly<Record<string, { readonly status: 400 | 401; readonly message: string }>>;
 }
