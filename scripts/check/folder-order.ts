@@ -13,7 +13,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/audit': `audit-row.ts event-base.ts refusal-details.ts audit-insert.ts audit-floods.ts audit-purge.ts audit-batch.ts
     search index.ts`,
   'libs/authorize': `config.ts browser-call.ts store request audit.ts visits codes sessions limits methods/password
-    methods/passkey methods/totp methods/upstream consent interaction logout messages.ts account earlier-gateways.ts
+    methods/passkey methods/totp methods/mail-code methods/upstream consent interaction logout messages.ts account earlier-gateways.ts
     service.ts wiring.ts index.ts`,
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,
@@ -29,7 +29,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
   'libs/oauth': `errors.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
-  'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey identity links registration account
+  'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey mail-code identity links registration account
     bootstrap methods.ts service.ts wiring.ts index.ts`,
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,

@@ -1,3 +1,6 @@
+import { mailCodeCalls } from './mail-code/mail-code-calls.ts';
+import { mailCodeLetters } from './mail-code/mail-code-letters.ts';
+import { createMailCodes } from './mail-code/mail-codes.ts';
 import { passkeyCalls } from './passkey/passkey-calls.ts';
 import { createPasskeys, type PasskeysDeps } from './passkey/passkeys.ts';
 import { secondFactorCalls } from './totp/second-factor-calls.ts';
@@ -18,12 +21,15 @@ interface MethodDeps extends SecondFactorsDeps, PasskeysDeps {
  * people ask it for by mail.
  */
 export function createMethods(deps: MethodDeps) {
-  const letters: Drafts = {};
-  const requests: Requests = {};
+  const { outbox } = deps;
+  const mailCodes = outbox && createMailCodes({ ...deps, outbox });
+  const letters: Drafts = mailCodes === undefined ? {} : mailCodeLetters(mailCodes);
+  const requests: Requests = mailCodes === undefined ? {} : { 'mail-code-request': mailCodes.answer };
   return {
     calls: {
       ...secondFactorCalls(createSecondFactors(deps)),
       ...passkeyCalls(createPasskeys(deps)),
+      ...mailCodeCalls(mailCodes),
     },
     letters,
     requests,

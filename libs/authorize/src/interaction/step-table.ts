@@ -4,6 +4,7 @@ import type { Step } from '../visits/step.ts';
 import { createConsentAudit } from '../consent/consent-audit.ts';
 import { createConsentStep } from '../consent/consent.ts';
 import { createConsentStore } from '../consent/consents.postgres.ts';
+import { createMailCodeStep } from '../methods/mail-code/mail-code.ts';
 import { createPasswordStep } from '../methods/password/password.ts';
 import { createPasskeyEnrolmentStep } from '../methods/passkey/passkey-enrolment.ts';
 import { createPasskeyDomain } from '../methods/passkey/passkey-domain.ts';
@@ -29,6 +30,8 @@ type StepDeps = Parameters<typeof createPasswordStep>[0] &
 export function createSteps(deps: StepDeps): readonly Step[] {
   const passkeyDomain = createPasskeyDomain(deps);
   return [
+    // Before the password: who has asked for a code enters it.
+    createMailCodeStep(deps),
     createPasswordStep(deps),
     createProviderStep(deps),
     createTotpStep(deps),

@@ -9,6 +9,7 @@ import {
 } from '@tessera/proto-gen/directory';
 import { fakePerson, type AnnouncedSignIn } from './fake-person.ts';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
+import { FakeMailCodes } from './fake-mail-codes.ts';
 import { FakeProviders } from './fake-providers.ts';
 
 export type { FakeProvider } from './fake-providers.ts';
@@ -131,6 +132,7 @@ export class FakeDirectory {
   /** By tenant and user id, with a space between. */
   readonly users = new Map<string, FakeUser>();
   readonly providers = new FakeProviders();
+  readonly mailCodes = new FakeMailCodes<FakeUser>();
   /** Whether it is of the previous version, which has no proposals of recovery codes. */
   isEarlier = false;
   readonly announcedSignIns: AnnouncedSignIn[] = [];
@@ -383,6 +385,10 @@ export class FakeDirectory {
         return { user: withoutPassword(user), signedInAtMs, synced: false };
       },
       replaceRecoveryCodes: () => ({ codes: ['00000-00000', '11111-11111'] }),
+      ...this.mailCodes.calls(
+        (tenantId, name) => this.users.get(`${tenantId} ${name}`) ?? this.#userNamed(tenantId, name),
+        withoutPassword,
+      ),
       listProviders: ({ tenantId }) => ({ providers: this.providers.list(tenantId) }),
       getProvider: ({ tenantId, name }) => this.providers.get(tenantId, name),
       signInWithProvider: (proof) => {

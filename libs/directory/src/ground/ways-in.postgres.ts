@@ -1,8 +1,9 @@
+import { mailCodeAlone } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import type { PersonId } from './person-id.ts';
 
 /** With what a person begins a sign-in. An app and recovery codes only complete one. */
-export type WayIn = 'password' | 'passkey' | 'provider';
+export type WayIn = 'password' | 'passkey' | 'provider' | 'mail_code';
 
 /** What is not counted: a passkey by its credential ID, or what a person has at a provider. */
 export interface WithoutWay {
@@ -12,7 +13,8 @@ export interface WithoutWay {
 
 /**
  * SQL: the ways in of the person `u`, once they are active, as an array. It is the only place that knows what lets somebody in: a password, a
- * passkey, or an identity at a provider that the tenant has, with the issuer that proved it; one that was removed lets nobody in. What a policy
+ * passkey, or an identity at a provider that the tenant has, with the issuer that proved it; one that was removed lets nobody in; or an e-mail address, where the
+ * tenant signs people in by a code alone. What a policy
  * of the tenant asks for besides is set up at the sign-in, so no policy takes a way in away.
  * @param without SQL of values that are not counted, null for none
  */
@@ -26,7 +28,9 @@ export function waysIn(u: string, without: WithoutWay = {}): string {
     CASE WHEN EXISTS (SELECT FROM directory.provider_identity wi
                         JOIN directory.provider wp
                           ON wp.tenant_id = wi.tenant_id AND wp.name = wi.provider AND wp.issuer = wi.issuer
-                       WHERE ${of('wi')} AND wi.provider IS DISTINCT FROM ${provider}) THEN 'provider' END], NULL)`;
+                       WHERE ${of('wi')} AND wi.provider IS DISTINCT FROM ${provider}) THEN 'provider' END,
+    CASE WHEN ${u}.email <> '' AND EXISTS (SELECT FROM directory.tenant wt
+                       WHERE wt.tenant_id = ${u}.tenant_id AND '${mailCodeAlone}' = ANY(wt.sign_in_methods)) THEN 'mail_code' END], NULL)`;
 }
 
 /** SQL: whether the person `u` has no way in. */

@@ -82,7 +82,17 @@ const samples: Readonly<Record<string, Sample>> = {
         passkeys: [{ number: 1, name: 'Phone', created: time, used: time, rename: [], remove: [] }],
         add: [],
       },
-      factors: { removeTotp: [], recoveryCodes: 3, newCodes: [] },
+      factors: {
+        removeTotp: [],
+        recoveryCodes: 3,
+        newCodes: [],
+        others: [
+          [
+            'You can sign in with a code that we email to {email}.',
+            { email: 'ada.lovelace@a-long-domain.acme.example' },
+          ],
+        ],
+      },
       linkedProviders: {
         linked: [{ name: 'Microsoft', since: time, unlink: [] }],
         others: [{ name: 'Acme Warehouses of the North', link: [] }],
@@ -148,6 +158,14 @@ const samples: Readonly<Record<string, Sample>> = {
     // It stays, so that it can be looked at.
     data: { formPostScript: '/assets/none.js' },
   },
+  mail_code: {
+    title: 'Check your email',
+    data: {
+      ...toContinue,
+      asked: 'ada.lovelace@a-long-domain.acme.example',
+      problem: 'This code is wrong, or it no longer works. Check the latest email, or send another code.',
+    },
+  },
   mismatch: {
     title: 'You are signed in to another organization',
     message: 'The session in this browser belongs to another tenant.',
@@ -181,7 +199,10 @@ const samples: Readonly<Record<string, Sample>> = {
       ...toContinue,
       passkey,
       identifier: 'ada',
-      buttons: [{ name: 'provider', label: 'Continue with your work e-mail' }],
+      buttons: [
+        { name: 'provider', label: 'Continue with your work e-mail' },
+        { name: 'mail_code', label: 'Email me a code' },
+      ],
       recovers: true,
       registers: true,
       problem:

@@ -100,6 +100,19 @@ function waysInContract(engine: string, open: () => Promise<Database>): void {
       },
     );
 
+    it('is also an address, where the tenant signs people in by a code that is mailed there', async () => {
+      const { each, are, user, tenantId } = await world({ signInMethods: ['mail-code'] });
+      expect(await each(async (person) => waysInOf(database, person))).toEqual(
+        are((ways) => [...ways, 'mail_code']),
+      );
+      const nowhere = { tenantId, userId: await user({ username: 'nowhere' }) };
+      expect(await waysInOf(database, nowhere)).toEqual([]);
+      const second = await world({ signInMethods: ['mail-code-second'] });
+      expect(await second.each(async (person) => waysInOf(database, person))).toEqual(
+        second.are((ways) => ways),
+      );
+    });
+
     it('is nothing for who is disabled or locked, or whose tenant is disabled, or who is unknown', async () => {
       const { api, tenantId, userId, each, are, query } = await world();
       for (const status of ['disabled', 'locked']) {

@@ -8,6 +8,8 @@ import { createRegistration, type RegistrationDeps } from '../registration/regis
 import { migrations } from '@tessera/directory';
 import { createEmailChanges, type EmailChangesDeps } from '../account/email-changes.ts';
 import { createOutbox } from './outbox.ts';
+import { claimMails } from './outbox.postgres.ts';
+import { createMailCodes, type MailCodesDeps } from '../mail-code/mail-codes.ts';
 import { createResetRequests, type ResetRequestsDeps } from '../links/reset-requests.ts';
 
 const tries = 300;
@@ -17,21 +19,24 @@ async function world() {
   const database = counting(await testDatabase(migrations));
   const { api } = startDirectory(database);
   const tenantId = 'acme';
-  await api.tenants.create({ tenantId, tenant: { tenantId, name: 'Acme', registration: 'open' } }, call());
+  const tenant = { tenantId, name: 'Acme', registration: 'open', signInMethods: ['mail-code'] };
+  await api.tenants.create({ tenantId, tenant }, call());
   const user = { username: 'known', email: 'known@people.example', password: 'a long password' };
   await api.users.create({ tenantId, user }, call());
   const { userId } = await api.users.create({ tenantId, user: { username: 'eve' } }, call());
   const runtime = { clock: systemClock, random: systemRandom };
+  const pepper = createSecretKey(Buffer.alloc(32, 1));
   const outbox = createOutbox({
-    pepper: createSecretKey(Buffer.alloc(32, 1)),
+    pepper,
     random: systemRandom,
     mailsPerHour: 1_000_000,
   });
   const changeRecord = createChangeRecord(database, runtime);
-  const common = { database, outbox, changeRecord, runtime, delaySeconds: 60, ...runtime };
+  const common = { database, pepper, outbox, changeRecord, runtime, delaySeconds: 60, ...runtime };
   const resets = createResetRequests(common as unknown as ResetRequestsDeps);
   const registration = createRegistration(common as unknown as RegistrationDeps);
   const emailChanges = createEmailChanges(common as unknown as EmailChangesDeps);
+  const codes = createMailCodes(common as unknown as MailCodesDeps);
   const about = { tenantId, issuerTenantId: '', language: 'en', ipAddress: '192.0.2.1', requestId: 'r' };
   return {
     database,
@@ -41,10 +46,21 @@ async function world() {
     /** Somebody who says that the address is theirs. */
     propose: async (name: string) =>
       emailChanges.propose({ ...about, userId, email: `${name}@people.example` }),
+    code: async (name: string) =>
+      codes.request({ ...about, identifier: `${name}@people.example`, visit: name, languages: 'en' }),
+    /** A wrong code, in the visit that asked for one. */
+    guess: async (name: string) => codes.verify({ ...about, userId: '', visit: name, code: '00000000' }),
+    /** Looks at what was asked for. */
+    async answer() {
+      await database.query({ name: 'test.hurry', text: 'UPDATE directory.mail SET due_at = now()' });
+      const kinds = ['mail-code-request'];
+      for (const mail of await claimMails(database, { limit: 10, leaseSeconds: 60, kinds }))
+        await codes.answer(mail, await outbox.open(mail));
+    },
   };
 }
 
-describe.each(['reset', 'register', 'propose'] as const)('a request to %s', (what) => {
+describe.each(['reset', 'register', 'propose', 'code'] as const)('a request to %s', (what) => {
   it('takes the same statements for known and unknown addresses', async () => {
     const of = await world();
     const statements = async (name: string) => {
@@ -77,5 +93,27 @@ describe.each(['reset', 'register', 'propose'] as const)('a request to %s', (wha
     // By chance alone it is outside in one of two thousand runs.
     expect(longer / tries).toBeGreaterThan(0.4);
     expect(longer / tries).toBeLessThan(0.6);
+  });
+});
+
+describe('a wrong code', () => {
+  it('takes the same statements, which write the same, for known and unknown people', async () => {
+    const of = await world();
+    for (const name of ['known', 'nobod']) await of.code(name);
+    await of.answer();
+    const tries = async (name: string) => {
+      of.database.reset();
+      expect(await of.guess(name)).toBeUndefined();
+      return [...of.database.names];
+    };
+    const known = await tries('known');
+    expect(known).toContain('directory.use_one_time_value');
+    expect(await tries('nobod')).toEqual(known);
+    for (let more = 0; more < 10; more += 1) for (const name of ['known', 'nobod']) await of.guess(name);
+    const { rows } = await of.database.query({
+      name: 'test.tries',
+      text: 'SELECT tries FROM directory.one_time_value',
+    });
+    expect(rows).toEqual([{ tries: 5 }, { tries: 5 }]);
   });
 });

@@ -5,8 +5,10 @@ import { testDatabase, type ReceivedMail } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
 import { issuer, mailWorld } from '../testing/mail-world.ts';
 import { migrations } from '@tessera/directory';
+import { createCodeValues } from '../mail-code/code-values.ts';
+import { mailCodeLetters } from '../mail-code/mail-code-letters.ts';
 import { createLetters } from './letters.ts';
-import { announcedChanges, createOutbox, mailKinds, type MailContent, type MailKind } from './outbox.ts';
+import { announcedChanges, createOutbox, mailKinds, type MailContent } from './outbox.ts';
 
 const tags = ['en', 'de', 'ar'] as const;
 
@@ -18,11 +20,11 @@ const about: MailContent = {
   username: 'eve',
 };
 
-type Named = readonly [string, { readonly kind: MailKind; readonly content: MailContent }];
+type Named = readonly [string, { readonly kind: string; readonly content: MailContent }];
 
 /** Every kind that is sent, by its name; requests become another kind, or nothing. */
 const letters = new Map(
-  mailKinds
+  [...mailKinds, 'mail-code', 'mail-code-second']
     .filter((kind) => !kind.endsWith('-request'))
     .flatMap((kind): Named[] =>
       kind === 'notice'
@@ -31,10 +33,12 @@ const letters = new Map(
     ),
 );
 
+/** That of the directory under test. */
+const pepper = createSecretKey(createHash('sha256').update('p').digest());
+
 /** The letters in a language, by the names of their kinds, as a real server got them. */
 async function receivedIn(tag: string): Promise<ReadonlyMap<string, ReceivedMail>> {
   const of = await mailWorld(await testDatabase(migrations), { eve: { locale: tag } });
-  const pepper = createSecretKey(createHash('sha256').update('p').digest());
   const outbox = createOutbox({ pepper, random: systemRandom, mailsPerHour: 1000 });
   const { tenantId, userId } = of;
   await of.database.transaction(async (tx) => {
@@ -62,7 +66,7 @@ describe('every letter', () => {
     expect([...received.keys()].toSorted()).toEqual([...letters.keys()].toSorted());
     const languages = loadLanguages();
     const direction = tag === 'ar' ? 'rtl' : 'ltr';
-    const english = createLetters(languages);
+    const english = createLetters(languages, mailCodeLetters(createCodeValues(pepper)));
     for (const [name, { headers, text, html, link }] of received) {
       const { subject = '' } = headers;
       expect(html, name).toContain(`<html lang="${tag}" dir="${direction}">`);
@@ -74,7 +78,7 @@ describe('every letter', () => {
       expect(`${subject}\n${text}`, name).not.toMatch(/[{}]|undefined/);
       const letter = letters.get(name) ?? { kind: 'notice', content: {} };
       const addressed = {
-        mailId: 'tm_x',
+        mailId: `tm_${name}`,
         tenantId: 'acme',
         tenantName: 'Acme',
         username: 'eve',

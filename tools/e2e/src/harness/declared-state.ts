@@ -115,6 +115,7 @@ tenants:
   - id: acme
     name: Acme
     registration: open
+    signInMethods: [mail-code]
     resources:
       - audience: ${ordersAudience}
         name: Orders API

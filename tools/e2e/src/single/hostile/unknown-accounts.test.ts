@@ -34,6 +34,8 @@ const entries: Readonly<Record<string, (person: Person, identifier: string) => P
   },
   'a forgotten password': async (person, identifier) =>
     person.submit('/password/forgot?tenant=acme', { identifier }),
+  'a code by mail': async (person, identifier) =>
+    person.submit('/approvals?tenant=acme', { identifier, mail_code: '' }),
   'a registration': async (person, identifier) =>
     person.submit('/register?tenant=acme', { email: `${identifier}@acme.example` }),
 };

@@ -1,5 +1,6 @@
 import type { Account } from '@tessera/proto-gen/account';
 import { consentPage } from './consent-page.ts';
+import { mailCodePage } from './mail-code-page.ts';
 import { passkeyEnrolmentPage, passkeyPage } from './passkey-pages.ts';
 import { passwordPage } from './password-page.ts';
 import { providerPage } from './provider-page.ts';
@@ -8,8 +9,9 @@ import type { StepPage, StepView } from './step-page.ts';
 
 /** The pages of the steps. */
 const stepPages: readonly StepPage[] = [
-  // Before the password: a button of its form leads to a provider.
+  // Before the password: buttons of its form lead to a provider, and to a code.
   providerPage,
+  mailCodePage,
   passwordPage,
   totpPage,
   passkeyPage,
