@@ -34,6 +34,15 @@ const request = {
   application: 'Acme Television with a rather long name',
   bindingMessage: 'Order 4711, over 1,234.56 €',
   scopes,
+  apis: [
+    {
+      name: 'Warehouse and orders of Acme',
+      scopes: Array.from({ length: 6 }, (_, at) => ({
+        name: `warehouse.${at}`,
+        description: 'see the stock',
+      })),
+    },
+  ],
   ipAddress: '2001:db8:1234:5678:9abc:def0:1234:5678',
   sameAddress: false,
   fields: [],

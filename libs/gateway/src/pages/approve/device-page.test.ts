@@ -112,6 +112,32 @@ describe('GET /device', () => {
     ]);
   });
 
+  it('says in one sentence what many scopes of one API are, and lists them below it', async () => {
+    const names = Array.from({ length: 6 }, (_, at) => `admin.${at}`);
+    const scopes = names.map((name) => ({
+      name,
+      audience: 'urn:admin',
+      description: `See ${name}`,
+      resourceName: 'Administration',
+    }));
+    const asked = ['openid', ...names, 'orders.read'];
+    const gateway = open({
+      getDeviceAuthorization: () => ({ request: { ...pending, scopes: asked } }),
+      getApplication: () => ({
+        application: { scopes: [...application.scopes, ...scopes] },
+        tenant: { tenantId: 'acme', name: 'Acme' },
+      }),
+    });
+    const { body } = await get(gateway, opened);
+    const [, below = ''] = /<details>([^]*?)<\/details>/.exec(body) ?? [];
+    expect(below).toContain('<summary>use Administration: 6 permissions</summary>');
+    for (const name of names) expect(below).toContain(`See ${name} <code>${name}</code>`);
+    const outside = body.replace(below, '');
+    for (const text of ['know who you are', 'See orders']) expect(outside).toContain(text);
+    expect(outside).not.toContain('admin.');
+    expect((await get(open(), opened)).body).not.toContain('<details>');
+  });
+
   it('asks for a sign-in to the tenant of the code before it opens the request', async () => {
     const gateway = open({ getSession: () => ({}) });
     const { statusCode, body } = await get(gateway, opened);

@@ -151,6 +151,7 @@ describe.each(pages)('the page %s', (page) => {
     application: value,
     bindingMessage: value,
     scopes: [{ name: value, description: value }],
+    apis: [{ name: value, scopes: [{ name: value, description: value }] }],
     ipAddress: value,
     sameAddress: false,
     fields: [{ name: value, value }],
