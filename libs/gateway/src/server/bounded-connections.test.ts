@@ -19,13 +19,17 @@ interface Stand {
   readonly lines: object[];
 }
 
-/** A server that reads whole requests and answers those to `/` at once, the others when it is told. */
+/** Longer than what the system takes from us for a client that reads nothing. */
+const long = Buffer.alloc(32 * 1024 * 1024, 'x');
+
+/** A server that reads whole requests and answers those to `/` and `/long` at once, the others when it is told. */
 async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []): Promise<Stand> {
   const waiting: (() => void)[] = [];
   const lines: object[] = [];
   const server: Server = createServer((request, response) => {
     request.resume().once('end', () => {
       if (request.url === '/') response.end('served');
+      else if (request.url === '/long') response.end(long);
       else waiting.push(() => response.end('served'));
     });
   });
@@ -123,6 +127,33 @@ test('silence makes room where the address with most connections waits for answe
   await closed(silent);
   for (const send of waiting) send();
   expect(await Promise.all(held)).toEqual(['served', 'served']);
+});
+
+test('answers that nobody reads take no place from another address, and give theirs up last', async () => {
+  const { port, waiting } = await stand({ inAll: 4, ofOneAddress: 2 });
+  const unread = async (localAddress: string): Promise<Socket> => {
+    const socket = await opened(port, 'GET /long HTTP/1.1\r\nhost: a\r\n\r\n', localAddress);
+    socket.once('data', () => socket.pause());
+    await once(socket, 'data');
+    return socket;
+  };
+  const held = asked(port, '127.0.0.1', '/held');
+  await expect.poll(() => waiting.length).toBe(1);
+  const [first, second] = [await unread('127.0.0.2'), await unread('127.0.0.2')] as const;
+  const silent = await opened(port, '', '127.0.0.3');
+  expect(await asked(port, '127.0.0.4')).toBe('served');
+  await closed(silent);
+  const other = await unread('127.0.0.3');
+  expect(await asked(port, '127.0.0.4')).toBe('served');
+  const third = await unread('127.0.0.2');
+  expect(await asked(port, '127.0.0.2')).toBe('served');
+  for (const socket of [first, second]) {
+    socket.resume();
+    await closed(socket);
+  }
+  expect([other.closed, third.closed]).toEqual([false, false]);
+  for (const send of waiting) send();
+  expect(await held).toBe('served');
 });
 
 test('a trusted proxy has no bound of its own', async () => {

@@ -30,8 +30,8 @@ interface Connection {
 
 /**
  * Bounds the connections of a server. Where there are too many, the oldest one ends that has no whole request under way: of the
- * same address, or of the one that has most of them, so that silence takes no place from another address. Each is counted; the log says so
- * at once, and then once a minute.
+ * same address, or of the one that has most of them, so that silence takes no place from another address. Where all have one, it is the oldest
+ * that leaves its answer unread. Each is counted; the log says so at once, and then once a minute.
  */
 export function boundConnections(
   server: Server,
@@ -58,9 +58,9 @@ export function boundConnections(
     socket.destroy();
   }
 
-  function makeRoomIn(address: string, reason: Reason): boolean {
+  function endOldest(address: string, reason: Reason, mayEnd: (connection: Connection) => boolean): boolean {
     for (const connection of byAddress.get(address) ?? []) {
-      if (isUnderWay(connection)) continue;
+      if (!mayEnd(connection)) continue;
       end(connection.socket, reason);
       leave(address, connection);
       return true;
@@ -68,18 +68,21 @@ export function boundConnections(
     return false;
   }
 
+  const makeRoomIn = (addresses: readonly string[], reason: Reason): boolean =>
+    [isIdle, isUnread].some((mayEnd) => addresses.some((address) => endOldest(address, reason, mayEnd)));
+
   function makeRoom(): boolean {
     const byMost = [...byAddress.keys()].toSorted(
       (one, other) => (byAddress.get(other)?.size ?? 0) - (byAddress.get(one)?.size ?? 0),
     );
-    return byMost.some((address) => makeRoomIn(address, 'all'));
+    return makeRoomIn(byMost, 'all');
   }
 
   server.on('connection', (socket: Socket) => {
     const peer = socket.remoteAddress ?? '';
     const address = addressKey(peer);
     const tooMany = !proxies.contains(peer) && (byAddress.get(address)?.size ?? 0) >= ofOneAddress;
-    if (tooMany && !makeRoomIn(address, 'address')) return end(socket, 'address');
+    if (tooMany && !makeRoomIn([address], 'address')) return end(socket, 'address');
     if (open >= inAll && !makeRoom()) return end(socket, 'all');
     const connection: Connection = { socket, last: undefined };
     connections.set(socket, connection);
@@ -95,7 +98,12 @@ export function boundConnections(
   });
 }
 
-/** Its last request came whole, and its answer is not delivered yet. */
-function isUnderWay({ last }: Connection): boolean {
-  return last !== undefined && last.request.complete && !last.response.writableFinished;
+/** No request came whole, or the system has taken the answer to the last one. */
+function isIdle({ last }: Connection): boolean {
+  return last === undefined || !last.request.complete || last.response.writableFinished;
+}
+
+/** The answer to the last request is complete, and its client leaves it to us. */
+function isUnread({ last }: Connection): boolean {
+  return last?.response.writableEnded === true;
 }
