@@ -7,22 +7,25 @@ import type { AdminStore, StoredPassword } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { administers } from './administration-guard.ts';
 
+/** Passwords of a file that are hashed, or wait for it, at once: fewer than may wait, however many it declares. */
+const mostAtOnce = 100;
+
 /** PHC strings by normalized user name: declared ones, and those of declared passwords. */
 export async function hashesOf(
-  passwords: Passwords,
-  { users }: Pick<DeclaredTenant, 'users'>,
+  passwords: Pick<Passwords, 'hashUnlessKnown'>,
+  { id, users }: Pick<DeclaredTenant, 'id' | 'users'>,
   stored: ReadonlyMap<string, StoredPassword>,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
-  await Promise.all(
-    users.map(async ({ username, password, passwordHash }) => {
-      const key = normalizeIdentifier(username);
-      if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
-      if (password === undefined) return;
-      hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, signal));
-    }),
-  );
+  const hash = async ({ username, password, passwordHash }: DeclaredTenant['users'][number]) => {
+    const key = normalizeIdentifier(username);
+    if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
+    if (password === undefined) return;
+    hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, id, signal));
+  };
+  for (let next = 0; next < users.length; next += mostAtOnce)
+    await Promise.all(users.slice(next, next + mostAtOnce).map(hash));
   return hashes;
 }
 
@@ -43,7 +46,7 @@ export async function administratorHashes(
   if (users.length === 0) return new Map();
   const stored = await store.passwordHashes(tenant.id);
   return isPreparedFor({ users }, stored, current)
-    ? hashesOf(passwords, { users }, stored, signal)
+    ? hashesOf(passwords, { id: tenant.id, users }, stored, signal)
     : new Map();
 }
 

@@ -45,14 +45,14 @@ export function userCalls({
   /** The hash of a password that is given; before the transaction, which must be short. */
   async function hashOf(
     given: Entry,
-    validateOnly: boolean,
+    { tenantId, validateOnly }: { readonly tenantId: string; readonly validateOnly: boolean },
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { password } = userForm.parse(user.pick({ password: true }), { password: given['password'] });
     if (password === undefined) return undefined;
     const problem = passwordProblem(password, passwordMinLength);
     if (problem !== undefined) userForm.check((report) => report(['password'], problem));
-    return validateOnly ? notHashed : passwords.renewed(password, signal);
+    return validateOnly ? notHashed : passwords.renewed(password, tenantId, signal);
   }
 
   return {
@@ -72,7 +72,7 @@ export function userCalls({
       const entry = userForm.entryOf(given);
       const declared = userForm.parse(user, entry);
       if (mailable) requireMail(declared.email ?? '');
-      const hashed = await hashOf(entry, request.validateOnly, context.signal);
+      const hashed = await hashOf(entry, request, context.signal);
       const id = newUserId();
       const created = await records.create(
         'user',
@@ -98,7 +98,7 @@ export function userCalls({
       const entry = userForm.entryOf(given);
       const paths = userForm.pathsOf(updateMask, entry);
       const changed = updatedEntry({}, entry, paths);
-      const hashed = await hashOf(changed, request.validateOnly, context.signal);
+      const hashed = await hashOf(changed, request, context.signal);
       const { userId: id = '', etag = '' } = given ?? {};
       const updated = await records.update(
         'user',

@@ -11,7 +11,7 @@ const passwords = new Passwords({ hashQueue, random: systemRandom });
 
 describe('passwords', () => {
   it('verify only against their own hash', async () => {
-    const stored = await passwords.hashUnlessKnown('correct horse', undefined);
+    const stored = await passwords.hashUnlessKnown('correct horse', undefined, 'acme');
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(await passwords.verify('correct horse', stored, { source })).toBe(true);
     expect(await passwords.verify('Correct horse', stored, { source })).toBe(false);
@@ -72,7 +72,7 @@ describe('passwords', () => {
   });
 
   it('are equal in any Unicode composition (RFC 8265 §4.2)', async () => {
-    const stored = await passwords.hashUnlessKnown('caf\u00e9', undefined);
+    const stored = await passwords.hashUnlessKnown('caf\u00e9', undefined, 'acme');
     expect(await passwords.verify('cafe\u0301', stored, { source })).toBe(true);
   });
 
@@ -80,7 +80,7 @@ describe('passwords', () => {
     const idle = new HashQueue({ concurrency: 1, queue: 0, perAccount: 100 });
     const long = 'x'.repeat(1024);
     const own = new Passwords({ hashQueue: idle, random: systemRandom });
-    const stored = await own.hashUnlessKnown(long, undefined);
+    const stored = await own.hashUnlessKnown(long, undefined, 'acme');
     expect(await own.verify(long, stored, { source })).toBe(true);
     const blocked = Promise.withResolvers<void>();
     void idle.run(() => blocked.promise, source);
@@ -91,9 +91,9 @@ describe('passwords', () => {
   });
 
   it('keep their hash if declared again unchanged', async () => {
-    const stored = await passwords.hashUnlessKnown('one', undefined);
-    expect(await passwords.hashUnlessKnown('one', stored)).toBe(stored);
-    expect(await passwords.hashUnlessKnown('two', stored)).not.toBe(stored);
+    const stored = await passwords.hashUnlessKnown('one', undefined, 'acme');
+    expect(await passwords.hashUnlessKnown('one', stored, 'acme')).toBe(stored);
+    expect(await passwords.hashUnlessKnown('two', stored, 'acme')).not.toBe(stored);
   });
 
   it.each([
@@ -120,14 +120,14 @@ describe('passwords', () => {
       expect(cost).toMatchObject({ isDear: true });
       expect(costs).toEqual([cost, cost, ownCost]);
       expect(passwords.isCurrent(costly)).toBe(false);
-      expect(passwords.isCurrent(await passwords.renewed('x'))).toBe(true);
+      expect(passwords.isCurrent(await passwords.renewed('x', 'acme'))).toBe(true);
     },
   );
 
   it('of unknown people cost one hash, as wrong ones do, so timing reveals nothing', async () => {
     const busy = new HashQueue({ concurrency: 1, queue: 0, perAccount: 100 });
     const own = new Passwords({ hashQueue: busy, random: systemRandom });
-    const stored = await own.hashUnlessKnown('known', undefined);
+    const stored = await own.hashUnlessKnown('known', undefined, 'acme');
     const blocked = Promise.withResolvers<void>();
     const work = busy.run(() => blocked.promise, source);
     for (const hash of [stored, undefined, 'unreadable']) {

@@ -72,9 +72,9 @@ export class Passwords {
     return decodePasswordHash(stored) !== undefined;
   }
 
-  /** A new PHC string of a password. */
-  async renewed(password: string, signal?: AbortSignal): Promise<string> {
-    return this.#hashQueue.runInBackground(() => this.#make(password), { signal });
+  /** A new PHC string of a password of somebody of the tenant. */
+  async renewed(password: string, tenantId: string, signal?: AbortSignal): Promise<string> {
+    return this.#hashQueue.runInBackground(() => this.#make(password), tenantId, { signal });
   }
 
   /** As `renewed`, for a password that a person has just chosen: in their turn. Throws `temporarily_unavailable` as `verify` does. */
@@ -86,13 +86,18 @@ export class Passwords {
    * The PHC string to store for a declared password: `stored` if it matches, else a new one. The comparison hashes the
    * password, because any cheaper record of it would be a cheaper target for guessing.
    */
-  async hashUnlessKnown(password: string, stored: string | undefined, signal?: AbortSignal): Promise<string> {
+  async hashUnlessKnown(
+    password: string,
+    stored: string | undefined,
+    tenantId: string,
+    signal?: AbortSignal,
+  ): Promise<string> {
     const known = stored === undefined ? undefined : decodePasswordHash(stored);
     const comparison = async () => {
       if (stored !== undefined && known !== undefined && (await belongs(password, known))) return stored;
       return this.#make(password);
     };
-    return this.#hashQueue.runInBackground(comparison, {
+    return this.#hashQueue.runInBackground(comparison, tenantId, {
       signal,
       ...(known !== undefined && { cost: costOf(known) }),
     });

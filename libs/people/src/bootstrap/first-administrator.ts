@@ -69,7 +69,8 @@ export async function createFirstAdministrator(
   const problem = password === undefined ? undefined : passwordProblem(password, deps.passwordMinLength);
   if (problem !== undefined) userForm.check((report) => report(['password'], problem));
   // Before the transaction, which must be short.
-  const hash = password === undefined ? declared.passwordHash : await deps.passwords.renewed(password);
+  const hash =
+    password === undefined ? declared.passwordHash : await deps.passwords.renewed(password, tenantId);
   const made = await deps.changeRecord(tenantId, 'alone', async (records) => {
     // Returned, as an error would take back that it is remembered.
     if (await noteAdministered(records.tx, tenantId)) return 'administered';

@@ -58,7 +58,7 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
 
   async function renew(user: SignedInUser, password: string, from: string): Promise<void> {
     try {
-      const to = await passwords.renewed(password);
+      const to = await passwords.renewed(password, user.tenantId);
       await admin.replacePasswordHash({ ...user, from, to });
     } catch (error) {
       log.warn({ err: error }, 'could not renew a password hash; retrying at the next sign-in');

@@ -41,9 +41,10 @@ export class FairLine<W extends Waiting> {
     return undefined;
   }
 
-  /** Takes the next one out. */
-  shift(): W | undefined {
+  /** Takes the next one out, of those addresses whose own next one fits. */
+  shift(fits: (entry: W) => boolean = () => true): W | undefined {
     for (const [address, own] of this.#addresses) {
+      if (own.waiting[0] !== undefined && !fits(own.waiting[0])) continue;
       const next = own.waiting.shift();
       this.#addresses.delete(address);
       if (own.waiting.length > 0) this.#addresses.set(address, own);

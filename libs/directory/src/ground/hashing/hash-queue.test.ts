@@ -72,13 +72,32 @@ describe('the queue for password hashes', () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 2, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const failing = hashQueue.run(() => Promise.reject(new Error('broken')), source);
-    const background = hashQueue.runInBackground(work('background'));
+    const background = hashQueue.runInBackground(work('background'), 'acme');
     const person = hashQueue.run(work('person'), source);
     await expect(failing).rejects.toThrow('broken');
     await finishOne();
     await finishOne();
     expect(started).toEqual(['person', 'background']);
     await Promise.all([background, person]);
+  });
+
+  it('hashes passwords that administrators set for one tenant after the other, however many wait for one', async () => {
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const refused: unknown[] = [];
+    const many = Array.from({ length: 1_001 }, async (_, at) =>
+      hashQueue.runInBackground(work(`acme ${at}`), 'acme').catch((error: unknown) => refused.push(error)),
+    );
+    const other = hashQueue.runInBackground(work('beta'), 'beta');
+    await finishOne();
+    await finishOne();
+    await finishOne();
+    expect(started.slice(0, 4)).toEqual(['acme 0', 'acme 1', 'beta', 'acme 2']);
+    expect(await other).toBe('beta');
+    expect(refused).toMatchObject([{ code: 'temporarily_unavailable' }]);
+    while (started.length < 1_001) await finishOne();
+    await finishOne();
+    await Promise.all(many);
   });
 
   it('serves addresses in turn, however many calls from one wait', async () => {

@@ -39,7 +39,7 @@ const waitingPerTenant = 8;
 /** Refused callers of dear hashes who are told later: few enough that load shedding has places for others. */
 const mostRefusedLater = 128;
 
-/** Declared passwords that may wait. */
+/** Passwords that administrators or files set, and may wait. */
 const mostBackground = 1_000;
 
 /** Of dear hashes that an administrator or a file asks for; no tenant has this name. */
@@ -57,7 +57,8 @@ export class HashQueue {
   readonly #signIns: FairLine<QueuedHash>;
   /** Waiting dear hashes by tenant; the tenant that comes next is the first. */
   readonly #dear = new Map<string, FairLine<QueuedHash>>();
-  readonly #background: QueuedHash[] = [];
+  /** Its addresses are tenants. */
+  readonly #background = new FairLine<QueuedHash>(mostBackground);
   /** Sign-ins that run or wait, by account. */
   readonly #accounts = new Map<string, number>();
   /** Tenants with a dear hash that runs, and the KiB it takes. */
@@ -119,20 +120,18 @@ export class HashQueue {
   }
 
   /**
-   * Runs `work` after all waiting sign-ins. Throws `temporarily_unavailable` at once if a thousand others wait, and as soon as the
-   * caller leaves.
+   * Runs `work` after all waiting sign-ins, one tenant after the other. Throws `temporarily_unavailable` as soon as the caller leaves; at once
+   * if a thousand others wait and no tenant has more of them, or later, when one with fewer needs the place.
    */
-  async runInBackground<T>(work: () => Promise<T>, { cost = ownCost, signal }: Turn = {}): Promise<T> {
+  async runInBackground<T>(
+    work: () => Promise<T>,
+    tenantId: string,
+    { cost = ownCost, signal }: Turn = {},
+  ): Promise<T> {
     const waits = {
-      enqueue: (waiting: QueuedHash) => {
-        if (this.#background.length >= mostBackground)
-          waiting.reject(busy('Too many passwords are being hashed.'));
-        else this.#background.push(waiting);
-      },
-      leave: (waiting: QueuedHash) => {
-        const at = this.#background.indexOf(waiting);
-        if (at >= 0) this.#background.splice(at, 1);
-      },
+      enqueue: (waiting: QueuedHash) =>
+        this.#background.add({ address: tenantId, network: tenantId }, waiting),
+      leave: (waiting: QueuedHash) => this.#background.remove(tenantId, waiting),
     };
     return this.#inTurn(waits, work, { cost, signal, tenant: backgroundLane });
   }
@@ -238,8 +237,7 @@ export class HashQueue {
   }
 
   #startBackground(): boolean {
-    const at = this.#background.findIndex(({ cost }) => this.#hasPlace(cost, backgroundLane));
-    const [next] = at < 0 ? [] : this.#background.splice(at, 1);
+    const next = this.#background.shift(({ cost }) => this.#hasPlace(cost, backgroundLane));
     if (next === undefined) return false;
     this.#take(next.cost, backgroundLane);
     next.start();
