@@ -1,7 +1,7 @@
 import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, outcomeUnknown, temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { fileOwner } from '../fields/owner.ts';
@@ -131,10 +131,12 @@ async function applyTenants(
   for (let waiting: readonly DeclaredTenant[] = read.state.tenants; waiting.length > 0;) {
     const refused: { readonly tenant: DeclaredTenant; readonly taken: readonly TakenValue[] }[] = [];
     for (const tenant of waiting) {
-      const result = await applyTenant(deps, applicable, tenant, {
-        ...context,
-        earlier: [...applied.keys()],
-      });
+      const earlier = [...applied.keys()];
+      const result = await applyTenant(deps, applicable, tenant, { ...context, earlier }).catch(
+        (error: unknown) => {
+          throw earlier.length > 0 && isUnavailable(error) ? outcomeUnknown(error) : error;
+        },
+      );
       if (result.kind === 'taken') refused.push({ tenant, taken: result.values });
       else applied.set(tenant.id, result.applied);
     }
@@ -254,6 +256,11 @@ async function applyTenant(
       applied: { tenantId: tenant.id, newPeople, warnings, ...countPlan(result.plan) },
     };
   });
+}
+
+/** Whether an error says that nothing was changed. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof OAuthError && error.code === 'temporarily_unavailable';
 }
 
 /** Retries an attempt that returns undefined because others replaced the hashes that it was prepared for. */
