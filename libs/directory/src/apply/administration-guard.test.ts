@@ -149,6 +149,23 @@ describe('a file that gives powers over the administration is refused with a lis
     expect(await refusal(declared(after).replace(holding, 'roles: []'))).toEqual(accepted);
   });
 
+  it.each([
+    ['status: disabled', ''],
+    ['status: locked', ''],
+    ['', 'status: disabled'],
+  ])('by another password of who administers again once they are activated: %s%s', async (own, ofTenant) => {
+    const { tenantId, apply, refusal } = declaring();
+    const declared = (password: string) => [
+      ...(ofTenant === '' ? [] : [ofTenant]),
+      `users: [{ username: ada, ${holding}, password: ${password}${own && `, ${own}`} }]`,
+    ];
+    await apply(...declared(first));
+    expect(await refusal(...declared(first))).toEqual(accepted);
+    expect(await refusal(...declared(second))).toEqual(
+      refusedFor(tenantId, 'user ada: tessera.auditor', ' (by password)'),
+    );
+  });
+
   it('by the password of an administrator before any tenant of the file is written', async () => {
     const { admin } = startRecords(database);
     const file = (name: string, password: string) => {
@@ -191,6 +208,7 @@ describe('a file that gives powers over the administration is refused with a lis
     ['grantTypes', '', 'grantTypes: [authorization_code, client_credentials, device_code]'],
     ['ciba', '', 'ciba: { approval: webhook, url: https://evil.example/approve }'],
     ['type', '', 'type: public, secrets: [], grantTypes: [authorization_code]'],
+    ['thirdParty', 'thirdParty: true', 'thirdParty: false'],
     [
       'loopbackPorts',
       "redirectUris: ['http://127.0.0.1/cb']",

@@ -3,7 +3,7 @@ import type { TenantState } from '../plans/tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 import { refusalOf, shortened } from './deletion-guard.ts';
 import type { TenantPlan } from '../plans/plan.ts';
-import { newWaysIn, waysInOfApplication, waysInOfPerson, type WayIn } from './ways-in.ts';
+import { newWaysIn, waysInByProviders, waysInOfApplication, waysInOfPerson, type WayIn } from './ways-in.ts';
 
 /** A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which. */
 export class AdministrationNotAllowedError extends Error {
@@ -39,13 +39,15 @@ export function administrationOf({ current, desired }: TenantPlan): GivenAdminis
   return holdersIn(desired).flatMap(({ key, kind, name, powers, isActive, waysIn }) => {
     const earlier = before.get(key);
     const by = [
-      ...(isMoved ? ['issuer'] : []),
+      ...(isMoved && isActive ? ['issuer'] : []),
+      // Of who is not active, too: a way in that is new lets in as soon as somebody activates them.
       ...(earlier === undefined ? [] : newWaysIn(earlier.waysIn, waysIn)),
     ];
     const isKept = (power: string): boolean =>
       earlier !== undefined &&
       earlier.powers.includes(power) &&
-      (!isActive || (earlier.isActive && by.length === 0));
+      by.length === 0 &&
+      (!isActive || earlier.isActive);
     const given = powers.filter((power) => !isKept(power));
     return given.length === 0 ? [] : [{ kind, name, powers: given, by }];
   });
@@ -64,7 +66,7 @@ function holdersIn(state: TenantState | undefined): Holder[] {
   const people = state.users.map((user): Holder => {
     const powers = user.roles.filter((role) => adminRoles.has(role));
     const { userId, username: name, status } = user;
-    const waysIn = waysInOfPerson(user);
+    const waysIn = [...waysInOfPerson(user), ...waysInByProviders(user, state)];
     return { key: `user ${userId}`, kind: 'user', name, powers, isActive: isActive(status), waysIn };
   });
   const applications = state.applications.map((application): Holder => {

@@ -74,6 +74,7 @@ export function desiredState(
         desiredApplication(declared.id, application, present, { owner, secrets }),
       by,
     ),
+    ...(current?.identities && { identities: current.identities }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ApplicationRecord } from '../applications/fields.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
 /** By what one can act as a person or an application. */
@@ -19,9 +20,21 @@ export function waysInOfPerson({ passwordHash = '', email, standardClaims }: Use
   });
 }
 
-/** What proves to be the application, what its tokens are sent to, what approves for people, and how it asks for tokens. */
+/** What a person has at providers that the tenant has. */
+export function waysInByProviders(
+  { userId }: Pick<UserRecord, 'userId'>,
+  { identities = [], providers }: Pick<TenantState, 'identities' | 'providers'>,
+): WayIn[] {
+  const values = identities
+    .filter((own) => own.userId === userId)
+    .filter((own) => providers.some(({ name, issuer }) => name === own.provider && issuer === own.issuer))
+    .map(({ provider, issuer }) => `${provider} ${issuer}`);
+  return waysIn({ providers: values });
+}
+
+/** What proves to be the application, what its tokens are sent to, what approves for people, whether they are asked, and how it asks for tokens. */
 export function waysInOfApplication(application: ApplicationRecord): WayIn[] {
-  const { type, grantTypes, redirectUris, loopbackPorts, ciba, secrets } = application;
+  const { type, grantTypes, redirectUris, loopbackPorts, ciba, secrets, thirdParty } = application;
   return [
     ...secrets.map(({ digest, expiresAt = Infinity }) => ({
       key: 'secrets',
@@ -34,6 +47,7 @@ export function waysInOfApplication(application: ApplicationRecord): WayIn[] {
       redirectUris,
       loopbackPorts: [loopbackPorts === 'any' ? loopbackPorts : ''],
       ciba: [ciba.url, ciba.notificationEndpoint],
+      thirdParty: [thirdParty ? '' : 'false'],
     }),
   ];
 }

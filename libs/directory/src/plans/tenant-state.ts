@@ -13,6 +13,15 @@ export interface TenantState {
   readonly providers: readonly ProviderRecord[];
   readonly users: readonly UserRecord[];
   readonly applications: readonly ApplicationRecord[];
+  /** What those who administer have at providers, be these declared or not. */
+  readonly identities?: readonly AdministratorIdentity[];
+}
+
+/** What somebody who holds a built-in role signs in with at a provider, by its name and issuer. */
+export interface AdministratorIdentity {
+  readonly userId: string;
+  readonly provider: string;
+  readonly issuer: string;
 }
 
 /** The records that are changed one by one, by kind. */

@@ -1,7 +1,8 @@
+import { adminRoles } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import { readApplications } from '../applications/read.postgres.ts';
 import { mostNames, type Everybody } from '../plans/impact.ts';
-import type { TenantState } from '../plans/tenant-state.ts';
+import type { AdministratorIdentity, TenantState } from '../plans/tenant-state.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
@@ -12,6 +13,7 @@ import { readUsers } from '../users/read.postgres.ts';
 export async function readTenantState(tx: Queryable, tenantId: string): Promise<TenantState | undefined> {
   const tenant = await findTenant(tx, tenantId);
   if (tenant === undefined) return undefined;
+  const identities = await administratorIdentities(tx, tenantId);
   return {
     tenant,
     resources: await readResources(tx, tenantId),
@@ -19,7 +21,20 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
     providers: await readProviders(tx, tenantId),
     users: await readUsers(tx, tenantId),
     applications: await readApplications(tx, tenantId),
+    ...(identities.length > 0 && { identities }),
   };
+}
+
+async function administratorIdentities(tx: Queryable, tenantId: string): Promise<AdministratorIdentity[]> {
+  const { rows } = await tx.query<AdministratorIdentity>({
+    name: 'directory.administrator_identities',
+    text: `SELECT DISTINCT i.user_id AS "userId", i.provider, i.issuer
+             FROM directory.user_role r
+             JOIN directory.provider_identity i ON i.tenant_id = r.tenant_id AND i.user_id = r.user_id
+            WHERE r.tenant_id = $1 AND r.role = ANY($2::text[])`,
+    values: [tenantId, [...adminRoles.keys()]],
+  });
+  return rows;
 }
 
 /** Everybody of a tenant, and its applications: how many, and the first hundred. */
