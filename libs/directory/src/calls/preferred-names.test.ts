@@ -65,6 +65,19 @@ describe('the name by which programs know a person', () => {
     ).rejects.toMatchObject({ code: Code.AlreadyExists });
   });
 
+  it('is not what another one gets to sign in with at the same moment', async () => {
+    const { api, tenantId, make } = await world();
+    const { userId } = await make({ username: 'mallory' });
+    for (let round = 0; round < 20; round += 1) {
+      const name = `chief${round}`;
+      const done = await Promise.allSettled([
+        make({ username: name.toUpperCase() }),
+        api.users.update({ tenantId, user: { userId, preferredUsername: name } }, call()),
+      ]);
+      expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    }
+  });
+
   it('is not that of two people whom one file makes, and may be the own one', async () => {
     const { apply, make } = await world();
     await make({ username: 'ada', preferredUsername: 'Ada' });

@@ -8,8 +8,7 @@ import type { RecordTransaction } from '../store/store.ts';
 import { checkUser } from '../users/checks.ts';
 import { user, userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
-import { namesOf, sharedNames } from '../users/preferred-names.ts';
-import { peopleOfNames, takenIdentifiers } from '../users/read.postgres.ts';
+import { namesSharedBy, takenIdentifiers } from '../users/read.postgres.ts';
 
 /** How people stand in messages. */
 export const userForm = recordForm(UserSchema, 'user', Object.keys(user.shape));
@@ -38,7 +37,7 @@ export async function checkAmongOthers(
     );
   }
   const person = { ...declared, userId, standardClaims: declared };
-  const shared = sharedNames(present, person, namesOf(await peopleOfNames(tx, tenantId, person)));
+  const shared = await namesSharedBy(tx, tenantId, person, present);
   if (shared.length > 0)
     throw invalidFields(
       shared.map(({ key, message: description }) => ({ field: `user.${key}`, description })),

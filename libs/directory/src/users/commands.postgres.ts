@@ -6,6 +6,7 @@ import { personValidFrom } from '../ground/valid-from.ts';
 import { validFromAfter } from '../endings/ending-fields.ts';
 import type { Command } from '../ground/command.ts';
 import { endEmailProofs } from './email-proof.postgres.ts';
+import { keptIdentifiers } from './deleted-people.postgres.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 
@@ -115,9 +116,10 @@ export function deleteUsers(users: readonly UserRecord[]): Command {
     await write(
       'delete_users',
       `WITH deleted AS (
-       DELETE FROM directory.user_account WHERE tenant_id = $1 AND user_id = ANY($2::text[])
+       DELETE FROM directory.user_account u WHERE tenant_id = $1 AND user_id = ANY($2::text[])
        RETURNING user_id AS id, jsonb_build_object('created_at', created_at, 'valid_from', valid_from,
-                                                   'imported_hash', imported_hash) AS facts
+                                                   'imported_hash', imported_hash,
+                                                   'identifiers', ${keptIdentifiers('u')}) AS facts
      )
      ${keepDeleted('user', '$3')}`,
       ids,

@@ -118,6 +118,15 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       expect((await of.user())?.email).toBe('eve@people.example');
     });
 
+    it('cannot confirm one by which programs know somebody else', async () => {
+      const of = await world();
+      await of.propose(newAddress);
+      const [mail] = await of.smtp.gotAll(1);
+      await of.create({ username: 'bob', preferredUsername: newAddress.toUpperCase() });
+      expect(await codeOf(of.confirm(linkIn(mail)))).toBe('NotFound');
+      expect((await of.user())?.email).toBe('eve@people.example');
+    });
+
     it('uses a link alone: it is nobody else’s, of no other tenant, and the latest one', async () => {
       const of = await world();
       const tenantId = `${of.tenantId}-other`;

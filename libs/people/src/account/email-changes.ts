@@ -18,6 +18,7 @@ import {
   user,
   type UserRecord,
   normalizeIdentifier,
+  namesSharedBy,
   takenIdentifiers,
 } from '@tessera/directory/records';
 
@@ -118,9 +119,9 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         const email = await addressOf(tx, { tenantId, userId }, link);
         const held = { tenantId, holder: { user_id: userId }, digest: digestOf(link) };
         if (email === undefined || !(await emailLinks.take(tx, held))) throw notFound('The link');
-        if (await isTaken(tx, { tenantId, userId }, email)) throw notFound('The link');
         const standardClaims = { ...before.standardClaims, emailVerified: true };
         const after = { ...before, email, username: usernameAfter(before, email), standardClaims };
+        if (await isTaken(tx, { tenantId, before, after })) throw notFound('The link');
         const plan = planRecord(around.tenant, 'user', before, after);
         const base = { actor: { type: 'user', id: userId }, requestId, ipAddress } as const;
         if (normalizeIdentifier(before.email) !== normalizeIdentifier(email))
@@ -148,6 +149,13 @@ function usernameAfter({ username, email: former }: UserRecord, email: string): 
   return follows ? email : username;
 }
 
-async function isTaken(tx: Queryable, person: PersonId, email: string): Promise<boolean> {
-  return (await takenIdentifiers(tx, person, [normalizeIdentifier(email)])).length > 0;
+/** Whether somebody else signs in with the address, or programs know them by it. */
+async function isTaken(
+  tx: Queryable,
+  change: { readonly tenantId: string; readonly before: UserRecord; readonly after: UserRecord },
+): Promise<boolean> {
+  const { tenantId, before, after } = change;
+  const { userId, email } = after;
+  const taken = await takenIdentifiers(tx, { tenantId, userId }, [normalizeIdentifier(email)]);
+  return taken.length > 0 || (await namesSharedBy(tx, tenantId, after, before)).length > 0;
 }

@@ -264,6 +264,22 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       expect([await outcome('s-2'), await outcome('s-4')]).toEqual(['inactive', 'inactive']);
     });
 
+    it('lets nobody who was deleted come back by an address, whatever their user name', async () => {
+      const { api, tenantId, outcome, people } = await world();
+      const { userId } = await api.users.create({ tenantId, user: ada }, call());
+      await api.users.delete({ tenantId, userId }, call());
+      expect(await outcome('s-1', verified('ADA@acme.example'))).toBe('inactive');
+      expect(await people()).toEqual([]);
+    });
+
+    it('makes nobody whom programs would take for somebody else by the address', async () => {
+      const { api, tenantId, outcome, people } = await world();
+      const user = { ...ada, preferredUsername: 'Cfo@acme.example' };
+      await api.users.create({ tenantId, user }, call());
+      expect(await outcome('s-1', verified('cfo@acme.example'))).toBe('taken');
+      expect(await people()).toEqual(['ada']);
+    });
+
     it('is dated at or after a change that ends earlier sign-ins', async () => {
       const { api, tenantId, signIn } = await world();
       const userId = (await signIn('s-1')).user?.userId ?? '';

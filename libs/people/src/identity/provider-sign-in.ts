@@ -9,7 +9,7 @@ import {
   changesOf,
   eventsOf,
   apiOwner,
-  deletedNames,
+  areOfDeletedPerson,
   planRecord,
   type ChangeRecord,
   type DirectoryStore,
@@ -21,11 +21,13 @@ import {
   putEmailProof,
   user,
   type UserRecord,
+  identifiersOf,
   normalizeIdentifier,
   findUserByIdentifier,
   type ProviderRecord,
   lockProvider,
   readProviders,
+  namesSharedBy,
   vouchesFor,
 } from '@tessera/directory/records';
 import {
@@ -135,8 +137,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!provider.createsAccounts) return { refusal: 'unknown' };
     const declared = accountOf(proof, email);
     // Somebody who was deleted does not come back by signing in.
-    const names = [normalizeIdentifier(declared.username)];
-    if ((await deletedNames(around.tx, 'user', proof.tenantId, names)).size > 0)
+    if (await areOfDeletedPerson(around.tx, proof.tenantId, identifiersOf(declared)))
       return { refusal: 'inactive' };
     if ((await holderOf(declared.username, around)) !== undefined) return { refusal: 'taken' };
     const userId = newUserId();
@@ -145,6 +146,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       passwordHash: undefined,
       newUserId: () => userId,
     });
+    if ((await namesSharedBy(around.tx, proof.tenantId, record)).length > 0) return { refusal: 'taken' };
     const plan = planRecord(around.tenant, 'user', undefined, record);
     const events = eventsOf(plan, baseOf(proof, userId));
     await around.carryOut({ plan, changes: changesOf(plan), events });

@@ -136,6 +136,29 @@ function registrationContract(engine: string, open: () => Promise<Database>): vo
       expect(of.smtp.received).toEqual([]);
     });
 
+    it('does not come back by an address of a deleted account, whatever its user name', async () => {
+      const of = await world({ registration: 'open' });
+      await of.api.users.delete({ tenantId: of.tenantId, userId: of.userId }, call());
+      await of.register('Eve@people.example');
+      await of.isDone();
+      expect(await of.audited('user.registration.refused')).toMatchObject([{ reason: 'inactive' }]);
+      expect(of.smtp.received).toEqual([]);
+    });
+
+    it('makes no account that programs would take for somebody else’s by its address', async () => {
+      const of = await world({ registration: 'open' });
+      await of.register('ada@people.example');
+      const [mail] = await of.smtp.gotAll(1);
+      const preferredUsername = 'ADA@people.example';
+      const user = { userId: of.userId, preferredUsername };
+      await of.api.users.update({ tenantId: of.tenantId, user }, call());
+      expect(await refusal(of.redeem(mail?.link ?? '', chosen))).toEqual(['NotFound']);
+      await of.register('ada@people.example');
+      await of.isDone();
+      expect(await of.audited('user.registration.refused')).toMatchObject([{ reason: 'taken' }]);
+      expect(of.smtp.received).toHaveLength(1);
+    });
+
     it('needs an address of the domains of the tenant, and is told so', async () => {
       const of = await world({ registration: 'domain', registrationDomains: ['people.example'] });
       for (const email of [

@@ -14,18 +14,19 @@ import {
   changesOf,
   eventsOf,
   apiOwner,
-  deletedNames,
   planRecord,
   type ChangeRecord,
   type RecordTransaction,
   type TenantRecord,
   findTenant,
   desiredUser,
+  areOfDeletedPerson,
   mailedLink,
   putEmailProof,
   user,
   normalizeIdentifier,
   findUserByIdentifier,
+  namesSharedBy,
 } from '@tessera/directory/records';
 import { isServedAt } from '../change/served-at.ts';
 import type { RegistrationLinks } from '../links/passkey-links.ts';
@@ -208,6 +209,7 @@ async function answerRequest(
   const holder = await whoHas(tx, tenantId, email);
   if (holder === 'deleted' || (typeof holder !== 'string' && holder.user.status !== 'active'))
     return 'inactive';
+  if (holder === 'known') return 'taken';
   // It is the user name of somebody who has another address.
   if (typeof holder !== 'string' && normalizeIdentifier(holder.user.email) !== normalizeIdentifier(email))
     return 'taken';
@@ -239,12 +241,17 @@ async function answerRequest(
   return undefined;
 }
 
-/** Who has an identifier. Somebody who was deleted does not come back by registering. */
+/**
+ * Who has an identifier. Somebody who was deleted does not come back by registering, and nobody gets the name by which programs know
+ * somebody else.
+ */
 async function whoHas(tx: Queryable, tenantId: string, email: string) {
   const identifier = normalizeIdentifier(email);
   const found = await findUserByIdentifier(tx, tenantId, identifier);
   if (found !== undefined) return found;
-  return (await deletedNames(tx, 'user', tenantId, [identifier])).size > 0 ? 'deleted' : 'nobody';
+  if (await areOfDeletedPerson(tx, tenantId, [identifier])) return 'deleted';
+  const named = { userId: '', username: email, email: '', phoneNumber: '', standardClaims: {} };
+  return (await namesSharedBy(tx, tenantId, named)).length > 0 ? 'known' : 'nobody';
 }
 
 /** Whether somebody whom the tenant does not know may make an account with an address. */
