@@ -106,7 +106,7 @@ function commandsOf({
     ...ifAny(restoreApplications, restores ? applications.created : []),
     ...ifAny(deleteUsers, users.deleted),
     ...ifAny(putUsers, putOf(users)),
-    ...ifAny(restoreUsers, restores ? users.created : []),
+    ...(restores && users.created.length > 0 ? [restoreUsers(users.created), judgeEmails()] : []),
     ...ifAny(
       deleteRoles,
       roles.deleted.map(({ name }) => name),

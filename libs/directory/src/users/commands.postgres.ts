@@ -5,7 +5,7 @@ import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts
 import { personValidFrom } from '../ground/valid-from.ts';
 import { validFromAfter } from '../endings/ending-fields.ts';
 import type { Command } from '../ground/command.ts';
-import { endEmailProofs } from './email-proof.postgres.ts';
+import { endEmailProofs, keptEmailProof, restoreEmailProofs } from './email-proof.postgres.ts';
 import { keptIdentifiers } from './deleted-people.postgres.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
@@ -119,7 +119,8 @@ export function deleteUsers(users: readonly UserRecord[]): Command {
        DELETE FROM directory.user_account u WHERE tenant_id = $1 AND user_id = ANY($2::text[])
        RETURNING user_id AS id, jsonb_build_object('created_at', created_at, 'valid_from', valid_from,
                                                    'imported_hash', imported_hash,
-                                                   'identifiers', ${keptIdentifiers('u')}) AS facts
+                                                   'identifiers', ${keptIdentifiers('u')},
+                                                   'email_proof', ${keptEmailProof('u')}) AS facts
      )
      ${keepDeleted('user', '$3')}`,
       ids,
@@ -134,7 +135,7 @@ export function restoreUsers(users: readonly UserRecord[]): Command {
   return async (write) => {
     await write(
       'restore_users',
-      `WITH restored AS (${takeDeleted('user', '$2')})
+      `WITH restored AS (${takeDeleted('user', '$2')}), proven AS (${restoreEmailProofs('restored')})
      UPDATE directory.user_account u
         SET created_at = (r.facts ->> 'created_at')::timestamptz, imported_hash = (r.facts ->> 'imported_hash')::bytea,
             valid_from = ${personValidFrom('u', `(r.facts ->> 'valid_from')::bigint`)}

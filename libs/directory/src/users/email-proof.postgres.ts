@@ -66,3 +66,17 @@ export function endEmailProofs(put: readonly UserRecord[]): Command {
     );
   };
 }
+
+/** SQL: who proved the address of the person `u`, as it is kept while they are deleted; null if nobody knows. */
+export function keptEmailProof(u: string): string {
+  return `(SELECT jsonb_build_object('identifier', e.identifier, 'provider', e.provider, 'issuer', e.issuer)
+             FROM directory.email_proof e WHERE e.tenant_id = ${u}.tenant_id AND e.user_id = ${u}.user_id)`;
+}
+
+/** SQL: keeps again who proved the addresses of people of the tenant $1. `restored` has their `id` and `facts`. */
+export function restoreEmailProofs(restored: string): string {
+  return `INSERT INTO directory.email_proof (tenant_id, user_id, identifier, provider, issuer)
+          SELECT $1, r.id, r.kept ->> 'identifier', r.kept ->> 'provider', r.kept ->> 'issuer'
+            FROM (SELECT id, facts -> 'email_proof' AS kept FROM ${restored}) AS r
+           WHERE r.kept ->> 'identifier' IS NOT NULL`;
+}

@@ -152,6 +152,37 @@ describe('an account that has an address', () => {
     expect(await told(brought)).toEqual([cfo, true]);
   });
 
+  it.each([
+    ['CFÖ@company.example', undefined],
+    ['cfo\u0308@company.example', undefined],
+    ['ΟΔΟΣ@company.example', undefined],
+    ['cfo@xn--cmpany-wxa.example', 'cfo@cömpany.example'],
+  ])('has it verified in each spelling as long as its provider may say so: %j', async (email, other) => {
+    const { declare, signIn, record, update } = twoProviders(database);
+    const owned = ['company.example', 'xn--cmpany-wxa.example'];
+    await declare([partner]);
+    const userId = (await signIn(partner, 'evil', email)).user?.userId ?? '';
+    if (other !== undefined) await update({ userId, email: other });
+    expect(await record(userId)).toMatchObject({ email: other ?? email, emailVerified: true });
+    await declare([{ ...corp, domains: owned }, partner]);
+    expect((await record(userId)).emailVerified).toBeUndefined();
+    await declare([partner]);
+    expect(await record(userId)).toMatchObject({ email: other ?? email, emailVerified: true });
+  });
+
+  it('has it verified for no longer than the provider may say so if it is deleted and restored meanwhile', async () => {
+    const { declare, signIn, record, api, tenantId } = twoProviders(database);
+    await declare([partner]);
+    const userId = (await signIn(partner, 'evil', cfo)).user?.userId ?? '';
+    await api.users.delete({ tenantId, userId }, call());
+    await declare(companyOwned);
+    await api.users.undelete({ tenantId, userId }, call());
+    expect(await record(userId)).toMatchObject({ email: cfo });
+    expect((await record(userId)).emailVerified).toBeUndefined();
+    await declare([partner]);
+    expect(await record(userId)).toMatchObject({ email: cfo, emailVerified: true });
+  });
+
   it('stays verified as a file declares it, whatever the provider that brought it may say', async () => {
     const { declare, record, signIn } = twoProviders(database);
     await declare([partner]);
