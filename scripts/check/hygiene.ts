@@ -37,7 +37,7 @@ const rules: readonly Rule[] = [
   { problem: 'work put off', pattern: /\b(?:TODO|FIXME|XXX)\b/, files: sources },
   {
     problem: 'the table of policies repeated (libs/oauth ranks them)',
-    pattern: /'(?:second-factor|phishing-resistant)'|authenticationPolicy(?::| [=!]==) '[^']/,
+    pattern: /'(?:second-factor|phishing-resistant)'|authenticationPolicy(?::| [=!]==) '(?!refused')[^']/,
     files:
       /^(?:apps|libs)\/(?!oauth\/src\/token\/authentication-class)(?!.*\/testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
   },

@@ -1,29 +1,17 @@
-import { completeImpact } from '@tessera/admin';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { endings } from '@tessera/directory';
 import fc from 'fast-check';
-import { loadConfig } from '@tessera/process';
-import { ImpactSchema, type Ended } from '@tessera/proto-gen/impact';
-import { UsersService } from '@tessera/proto-gen/admin-users';
-import { TokenService } from '@tessera/proto-gen/token';
-import { create, local, rootCall } from '@tessera/rpc';
-import { atEndOfFile, testDatabase, testRedis, testRuntime } from '@tessera/test-kit';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { allMigrations, compose } from './compose.ts';
-import { standaloneConfig, withSecrets } from './config.ts';
+import { changedDocument, hashOf } from './testing/changed-values.ts';
+import { call, impactWorld, type ImpactWorld, type Issued } from './testing/impact-world.ts';
 
-/** Pairs of states that are tried; `TESSERA_TEST_STATES=1000` tries more. */
-const pairs = Number(process.env['TESSERA_TEST_STATES'] ?? 40);
+/** Pairs of states that are tried, and states for each field; `TESSERA_TEST_STATES=1000` tries more. */
+const tried = process.env['TESSERA_TEST_STATES'];
+const pairs = Number(tried ?? 40);
+const statesOfField = Number(tried ?? 2);
 
-const sharedIssuer = 'https://id.example';
-const call = () => rootCall('a-request', 60_000);
-
-const hashOf = (salt: string) =>
-  `$argon2id$v=19$m=19456,t=2,p=1$${salt}ucOpNWRxd1nT4aj381VM$K/16Bwhd94IYHs14QwtJQFSkR2vCFIfosQqsn7wqCp4`;
 const statuses = <T extends string>(...names: readonly T[]) => fc.constantFrom(undefined, ...names);
-
+const policy = fc.constantFrom(undefined, undefined, 'any', 'second-factor', 'phishing-resistant');
 const usernames = ['ada', 'Ada', 'bob', 'cleo', 'dan', 'Eve'] as const;
 const clients = ['web', 'tv', 'desk', 'box'] as const;
 const person = fc.record({
@@ -44,146 +32,52 @@ const application = fc.record({
   ),
   scopes: fc.constantFrom(['openid', 'offline_access'], ['openid', 'offline_access'], ['openid']),
   allowedRoles: fc.constantFrom(undefined, undefined, ['clerk'], ['manager']),
+  authenticationPolicy: policy,
+});
+const provider = fc.record({
+  name: fc.constantFrom('corp', 'club'),
+  issuer: fc.constantFrom('https://corp.example', 'https://corp.example', 'https://other.example'),
+  displayName: fc.constantFrom('One', 'Another'),
+});
+const people = fc.uniqueArray(person, {
+  selector: ({ username }) => username.toLowerCase(),
+  minLength: 1,
+  maxLength: 5,
+});
+const applications = fc.uniqueArray(application, {
+  selector: ({ clientId }) => clientId,
+  minLength: 1,
+  maxLength: 4,
 });
 const state = fc.record({
   name: fc.constantFrom('One', 'Another'),
   status: statuses('active', 'active', 'disabled'),
   hasIssuer: fc.constantFrom(false, false, false, true),
-  users: fc.uniqueArray(person, {
-    selector: ({ username }) => username.toLowerCase(),
-    minLength: 1,
-    maxLength: 5,
-  }),
-  applications: fc.uniqueArray(application, {
-    selector: ({ clientId }) => clientId,
-    minLength: 1,
-    maxLength: 4,
-  }),
+  authenticationPolicy: policy,
+  users: people,
+  applications,
+  providers: fc.uniqueArray(provider, { selector: ({ name }) => name, maxLength: 2 }),
 });
 type State = typeof state extends fc.Arbitrary<infer T> ? T : never;
 
 /** What was issued in the first state; people and applications that it does not have get nothing. */
-const issued = fc.record({
+const issued: fc.Arbitrary<Issued> = fc.record({
   person: fc.nat(4),
   application: fc.nat(3),
   isSession: fc.boolean(),
-  /** Before the records of the first state changed last. */
+  methods: fc.constantFrom(['pwd'], ['pwd', 'otp', 'mfa'], ['hwk', 'mfa']),
   isOld: fc.constantFrom(false, false, true),
   over: fc.constantFrom('', '', '', 'ended', 'idle', 'expired'),
   atOtherIssuer: fc.constantFrom(false, false, true),
 });
-type Issued = typeof issued extends fc.Arbitrary<infer T> ? T : never;
+const linked = fc.array(fc.record({ person: fc.nat(4), provider: fc.nat(1) }), { maxLength: 6 });
 
-/** Whether the records count: what an administrator would ask, in one place. */
-const sessionsAlive = `
-  SELECT 'session' AS kind, session_id AS id, u.username, '' AS client_id
-    FROM authorize.session s
-    JOIN directory.user_account u USING (tenant_id, user_id) JOIN directory.tenant t USING (tenant_id)
-   WHERE tenant_id = $1 AND s.ended_at IS NULL AND s.expires_at > now() AND s.last_seen_at > now() - interval '1 hour'
-     AND u.status = 'active' AND t.status = 'active'
-     AND floor(extract(epoch FROM s.auth_time)) >= greatest(u.valid_from, t.valid_from)`;
-const familiesAlive = `
-  SELECT 'family', family_id::text, u.username, f.client_id
-    FROM token.refresh_family f
-    JOIN directory.user_account u USING (tenant_id, user_id) JOIN directory.application a USING (tenant_id, client_id)
-    JOIN directory.tenant t USING (tenant_id)
-   WHERE tenant_id = $1 AND f.revoked_at IS NULL AND least(f.idle_expires_at, f.absolute_expires_at) > now()
-     AND u.status = 'active' AND a.status = 'active' AND t.status = 'active'
-     AND f.auth_time >= greatest(u.valid_from, a.valid_from, t.valid_from)
-     AND 'refresh_token' = ANY(a.grant_types) AND 'offline_access' = ANY(a.scopes)
-     AND f.issuer = coalesce(nullif(t.issuer, ''), '${sharedIssuer}')
-     AND (a.allowed_roles = '{}' OR EXISTS (SELECT FROM directory.user_role r
-           WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id AND r.role = ANY(a.allowed_roles)))`;
-const recordsThere = `
-  SELECT 'user', user_id, username, greatest(u.valid_from, t.valid_from)::text
-    FROM directory.user_account u JOIN directory.tenant t USING (tenant_id) WHERE tenant_id = $1
-   UNION ALL
-  SELECT 'application', client_id, '', greatest(a.valid_from, t.valid_from)::text
-    FROM directory.application a JOIN directory.tenant t USING (tenant_id) WHERE tenant_id = $1`;
-
-interface Row {
-  readonly kind: 'session' | 'family' | 'user' | 'application';
-  readonly id: string;
-  readonly username: string;
-  /** Of a record: its `valid_from`. */
-  readonly client_id: string;
-}
-
-async function composed() {
-  const directory = await mkdtemp(join(tmpdir(), 'tessera-impact-'));
-  const environment = { TESSERA_DATA_DIR: directory, TESSERA_ISSUER: sharedIssuer };
-  const config = loadConfig(standaloneConfig, await withSecrets(environment));
-  const database = await testDatabase(...allMigrations);
-  const runtime = testRuntime({ database, redis: await testRedis() });
-  const { services, operator, token, admin } = compose(config, () => runtime, {});
-  atEndOfFile(async () => {
-    for (const service of services.toReversed()) await service.close();
-    await rm(directory, { recursive: true });
-  });
-  return {
-    database,
-    operator,
-    tokens: local(TokenService, token, 'operator', runtime.log),
-    users: local(UsersService, admin, 'operator', runtime.log),
-  };
-}
-
-let on: Awaited<ReturnType<typeof composed>>;
+let on: ImpactWorld;
 let count = 0;
 beforeAll(async () => {
-  on = await composed();
+  on = await impactWorld();
 });
-
-const rowsOf = async (tenantId: string): Promise<Row[]> => {
-  const text = `${sessionsAlive} UNION ALL ${familiesAlive} UNION ALL ${recordsThere}`;
-  return (await on.database.query<Row>({ name: 'test.alive', text, values: [tenantId] })).rows;
-};
-
-/** Issues what is asked for, as if records had changed between the old and the new. */
-async function issue(tenantId: string, all: readonly Issued[]): Promise<void> {
-  const run = async (name: string, text: string, values: unknown[]) =>
-    on.database.query({ name: `test.${name}`, text, values });
-  for (const table of ['tenant', 'user_account', 'application'])
-    await run(
-      `date_${table}`,
-      `UPDATE directory.${table} SET valid_from = extract(epoch FROM now())::bigint
-              - CASE WHEN status <> 'active' THEN 20 WHEN '${table}' = 'tenant' THEN 900 ELSE 300 END WHERE tenant_id = $1`,
-      [tenantId],
-    );
-  const made = JSON.stringify(
-    all.map((each) => ({ ...each, id: randomUUID(), hash: randomBytes(32).toString('hex') })),
-  );
-  const people = `SELECT user_id, row_number() OVER (ORDER BY user_id) - 1 AS at, count(*) OVER () AS total FROM directory.user_account WHERE tenant_id = $1`;
-  const given = `jsonb_to_recordset($2::jsonb) AS i(person int, application int, "isSession" boolean, "isOld" boolean, over text,
-                   "atOtherIssuer" boolean, id text, hash text)`;
-  const age = `(CASE WHEN "isOld" THEN interval '600 seconds' ELSE interval '100 seconds' END)`;
-  const ends = (what: string) =>
-    `now() + CASE WHEN over = '${what}' THEN interval '-1 second' ELSE interval '1 hour' END`;
-  await run(
-    'sessions',
-    `INSERT INTO authorize.session (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-                                    ended_at, end_reason, ip_address, user_agent_hash)
-     SELECT id, decode(hash, 'hex'), $1, user_id, now() - ${age}, now(),
-            now() - CASE WHEN over = 'idle' THEN interval '2 hours' ELSE interval '0' END, ${ends('expired')},
-            CASE WHEN over = 'ended' THEN now() END, CASE WHEN over = 'ended' THEN 'logout' END, '', ''
-       FROM ${given} JOIN (${people}) p ON p.at = i.person % p.total WHERE "isSession"`,
-    [tenantId, made],
-  );
-  await run(
-    'families',
-    `INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id, issuer,
-                                       auth_time, idle_expires_at, absolute_expires_at, revoked_at, revoked_cause)
-     SELECT $1, id::uuid, client_id, user_id, 1, '{openid,offline_access}', '', '',
-            CASE WHEN "atOtherIssuer" THEN 'https://' || $1 || '.example' ELSE '${sharedIssuer}' END,
-            extract(epoch FROM now() - ${age})::bigint, least(${ends('idle')}, ${ends('expired')}), ${ends('expired')},
-            CASE WHEN over = 'ended' THEN now() END, CASE WHEN over = 'ended' THEN 'revoked' END
-       FROM ${given} JOIN (${people}) p ON p.at = i.person % p.total
-       JOIN (SELECT client_id, row_number() OVER (ORDER BY client_id) - 1 AS at, count(*) OVER () AS total FROM directory.application WHERE tenant_id = $1) c
-         ON c.at = i.application % c.total
-      WHERE NOT "isSession"`,
-    [tenantId, made],
-  );
-}
+const newTenant = () => `t${(count += 1)}`;
 
 describe('what the impact of a change says', () => {
   it('is what ends in the stores when it is applied', { timeout: 1_200_000 }, async () => {
@@ -192,43 +86,18 @@ describe('what the impact of a change says', () => {
       state,
       state,
       fc.array(issued, { minLength: 8, maxLength: 30 }),
-      async (first, second, given) => {
-        const tenantId = `t${(count += 1)}`;
+      linked,
+      async (first, second, given, links) => {
+        const tenantId = newTenant();
         const documented = (declared: State) => ({
           document: documentOf(tenantId, declared),
           fileName: 'state.yaml',
         });
         await on.operator.apply(documented(first), call());
-        await issue(tenantId, given);
-        const before = await rowsOf(tenantId);
-
-        const { tenants } = await on.operator.diff({ ...documented(second), impact: true }, call());
-        const impact = tenants[0]?.impact;
-        const { people, usernames: names, applications, clientIds, ends } = impact ?? {};
-        const asked = create(ImpactSchema, ends === undefined ? {} : { ends });
-        const { sessions, refreshFamilies } = await completeImpact(asked, on.tokens, call());
-
-        await on.operator.apply({ ...documented(second), allowDelete: true }, call());
-        const after = new Map((await rowsOf(tenantId)).map((row) => [`${row.kind} ${row.id}`, row]));
-        const gone = before.filter(({ kind, id, client_id: validFrom }) => {
-          const now = after.get(`${kind} ${id}`);
-          const isRecord = kind === 'user' || kind === 'application';
-          return now === undefined || (isRecord && Number(now.client_id) > Number(validFrom));
-        });
-        const of = (kind: Row['kind']) => gone.filter((row) => row.kind === kind);
-        ended += of('session').length + of('family').length;
-        expect({ people, names, applications, clientIds }).toEqual({
-          people: of('user').length,
-          names: of('user')
-            .map(({ username }) => username)
-            .toSorted(),
-          applications: of('application').length,
-          clientIds: of('application')
-            .map(({ id }) => id)
-            .toSorted(),
-        });
-        expect(sorted(sessions)).toEqual(listed(of('session')));
-        expect(sorted(refreshFamilies)).toEqual(listed(of('family')));
+        await on.issue(tenantId, given, links);
+        const { told, found } = await on.toldAndFound(tenantId, documented(second));
+        ended += found.sessions.total + found.families.total;
+        expect(told).toEqual(found);
       },
     );
     await fc.assert(check, { numRuns: pairs });
@@ -241,51 +110,186 @@ describe('what the impact of a change says', () => {
       name: 'One',
       status: 'active',
       hasIssuer: false,
+      authenticationPolicy: undefined,
       users: [{ username: 'ada', name: 'One', status: 'active', passwordHash: undefined, roles: [] }],
       applications: [],
+      providers: [],
     });
-    await on.operator.apply({ document: documented, fileName: 'state.yaml' }, call());
-    const session: Issued = {
-      person: 0,
-      application: 0,
-      isSession: true,
-      isOld: false,
-      over: '',
-      atOtherIssuer: false,
-    };
-    await issue('api', [session, session]);
+    const made = await on.toldAndFound('api', { document: documented, fileName: 'state.yaml' });
+    expect(made.told).toEqual(made.found);
+    await on.issue('api', everything([0], [], [['pwd']]));
     const { users } = await on.users.list({ tenantId: 'api' }, call());
+    const userId = users[0]?.userId ?? '';
     const asked = { tenantId: 'api', validateOnly: true, impact: true, takeOver: true };
-    const user = { userId: users[0]?.userId ?? '', password: 'correct horse battery staple' };
-    const { impact } = await on.users.update({ ...asked, user }, call());
-    expect(impact).toMatchObject({
+    const ends = {
       people: 1,
-      sessions: { total: 2, first: [{ username: 'ada' }, { username: 'ada' }] },
+      usernames: ['ada'],
+      sessions: { total: 1, first: [{ username: 'ada' }] },
       refreshFamilies: { total: 0 },
-    });
+    };
+    const user = { userId, password: 'correct horse battery staple' };
+    const { impact } = await on.users.update({ ...asked, user }, call());
+    expect(impact).toMatchObject(ends);
     expect(impact).not.toHaveProperty('ends');
+
+    const reset = { tenantId: 'api', userId, validateOnly: true, impact: true };
+    const nothing = { people: 0, sessions: { total: 0 }, refreshFamilies: { total: 0 } };
+    expect((await on.users.resetSecondFactors(reset, call())).impact).toMatchObject(nothing);
+    await on.run(
+      'totp',
+      'INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, $3, 0)',
+      ['api', userId, 'sealed'],
+    );
+    expect(await on.users.resetSecondFactors(reset, call())).toMatchObject({
+      removed: ['totp'],
+      impact: ends,
+    });
+
+    const resource = { audience: 'https://orders.example', name: 'Orders' };
+    await on.resources.create({ tenantId: 'api', resource }, call());
+    const renamed = { ...asked, resource: { ...resource, name: 'All orders' } };
+    expect((await on.resources.update(renamed, call())).impact).toMatchObject(nothing);
+    const { audience } = resource;
+    expect((await on.resources.delete({ ...asked, audience }, call())).impact).toMatchObject(nothing);
   });
 });
 
-function sorted(ended: Ended | undefined) {
-  const items = ended?.first.map(({ id, username, clientId }) => [id, username, clientId].join(' ')) ?? [];
-  return { total: ended?.total, items: items.toSorted() };
+/** The rows of the table of endings that end something, said once more: a row that is changed there must be changed here. */
+const endingRows = new Set([
+  'tenant.status',
+  'tenant.issuer',
+  'tenant.authenticationPolicy',
+  'user.roles',
+  'user.status',
+  'user.passwordHash',
+  'user.deleted',
+  'application.status',
+  'application.grantTypes',
+  'application.scopes',
+  'application.allowedRoles',
+  'application.authenticationPolicy',
+  'application.deleted',
+  'provider.issuer',
+  'provider.deleted',
+  'provider.roleMappings',
+]);
+type Kind = keyof typeof endings;
+/** A tenant is deleted when nothing is left in it. */
+const rows = (Object.keys(endings) as Kind[])
+  .flatMap((kind) => Object.keys(endings[kind]).map((field) => ({ kind, field, row: `${kind}.${field}` })))
+  .filter(({ row }) => row !== 'tenant.deleted');
+
+describe('the change of one field, or the deletion of one record,', () => {
+  const beside = fc.record({
+    users: people.map((all) => all.filter(({ username }) => username.toLowerCase() !== 'ada')),
+    applications: applications.map((all) => [{ ...asksForClerk, ...noChoice }, ...all.slice(0, 2)]),
+    given: fc.array(issued, { maxLength: 20 }),
+    links: linked,
+  });
+  type Beside = typeof beside extends fc.Arbitrary<infer T> ? T : never;
+
+  /** Issues something to everybody, and changes the field from one value to the other. */
+  async function change(
+    { kind, field }: Pick<(typeof rows)[number], 'kind' | 'field'>,
+    [from, to]: readonly [0 | 1, 0 | 1],
+    { users, applications: others, given, links }: Beside,
+  ) {
+    const tenantId = newTenant();
+    const besides = { users, applications: registered(others, 'ID') };
+    const documented = (value: 0 | 1) => ({
+      document: changedDocument(tenantId, { kind, field, value }, besides),
+      fileName: 'state.yaml',
+      ...(field === 'owner' && value === 1 && { owner: 'other', takeOver: true }),
+    });
+    await on.operator.apply(documented(from), call());
+    // Mappings decide about people whom no file declares.
+    const user = { username: 'gina', roles: ['clerk'], attributes: { team: 'engines' } };
+    await on.users.create({ tenantId, user }, call());
+    const all = Array.from({ length: users.length + 2 }, (_, at) => at);
+    const forEverybody = everything(all, [0, 1, 2, 3], [['pwd'], ['pwd', 'otp', 'mfa']]);
+    await on.issue(tenantId, [...forEverybody, ...given], [...all.map(signedIn), ...links]);
+    const { told, found } = await on.toldAndFound(tenantId, documented(to));
+    return { told, found, endsSomething: found.sessions.total + found.families.total > 0 };
+  }
+
+  it.each(rows)('ends what impact says: $row', { timeout: 1_200_000 }, async (row) => {
+    let ended = 0;
+    let turn = 0;
+    const check = fc.asyncProperty(beside, async (others) => {
+      const isForth = (turn += 1) % 2 === 1 || row.field === 'owner';
+      const { told, found, endsSomething } = await change(row, isForth ? [0, 1] : [1, 0], others);
+      ended += Number(endsSomething);
+      expect(told).toEqual(found);
+    });
+    await fc.assert(check, { numRuns: statesOfField });
+    expect(ended > 0).toBe(endingRows.has(row.row));
+  });
+
+  it.each([...endingRows])('is noticed where the table lacks it: %s', async (name) => {
+    const row = rows.find((one) => one.row === name);
+    if (row === undefined) throw new Error('there is no such row');
+    const { kind, field } = row;
+    const table = endings as Readonly<Record<Kind, Record<string, string>>>;
+    const ending = table[kind][field] ?? '';
+    const [others] = fc.sample(beside, 1);
+    table[kind][field] = 'nothing';
+    try {
+      const { told, found, endsSomething } = await change(row, [0, 1], others as Beside);
+      expect(endsSomething && isDeepStrictEqual(told, found)).toBe(false);
+    } finally {
+      table[kind][field] = ending;
+    }
+  });
+});
+
+const signedIn = (at: number) => ({ person: at, provider: 0 });
+const asksForClerk = { clientId: 'clerks', allowedRoles: ['clerk'] };
+const noChoice = {
+  name: 'Clerks',
+  grantTypes: ['device_code', 'refresh_token'],
+  scopes: ['openid', 'offline_access'],
+};
+
+/** Something of each kind for each of these people. */
+function everything(
+  people: readonly number[],
+  applications: readonly number[],
+  methods: readonly (readonly string[])[],
+): Issued[] {
+  const usual = { isOld: false, over: '', atOtherIssuer: false } as const;
+  return people.flatMap((person) =>
+    methods.flatMap((by) => [
+      { ...usual, person, application: 0, isSession: true, methods: by },
+      ...applications.map((application) => ({
+        ...usual,
+        person,
+        application,
+        isSession: false,
+        methods: by,
+      })),
+    ]),
+  );
 }
 
-function listed(rows: readonly Row[]) {
-  const items = rows.map(({ id, username, client_id: clientId }) => [id, username, clientId].join(' '));
-  return { total: rows.length, items: items.toSorted() };
+function registered(all: readonly { readonly clientId: string }[], tenantId: string) {
+  return all.map(({ clientId, ...rest }) => ({
+    clientId: `${tenantId}-${clientId}`,
+    type: 'public',
+    name: 'One',
+    ...rest,
+  }));
 }
 
 /** YAML includes JSON. */
-function documentOf(id: string, { applications, hasIssuer, ...declared }: State): string {
-  const registered = applications.map(({ clientId, ...rest }) => ({
-    clientId: `${id}-${clientId}`,
-    type: 'public',
-    ...rest,
-  }));
-  const issuer = hasIssuer ? `https://${id}.example` : undefined;
-  return JSON.stringify({
-    tenants: [{ id, issuer, roles: ['clerk', 'manager'], applications: registered, ...declared }],
-  });
+function documentOf(id: string, { applications, providers, hasIssuer, ...declared }: State): string {
+  const secret = { clientId: 'tessera', clientSecret: 'a secret' };
+  const tenant = {
+    id,
+    issuer: hasIssuer ? `https://${id}.example` : undefined,
+    roles: ['clerk', 'manager'],
+    applications: registered(applications, id),
+    providers: providers.map((declared) => ({ ...declared, ...secret })),
+    ...declared,
+  };
+  return JSON.stringify({ tenants: [tenant] });
 }

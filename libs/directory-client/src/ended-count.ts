@@ -22,7 +22,10 @@ export class EndedCount {
 }
 
 /** The people that end, in parts that one statement can ask for; one part without a list for all of the tenant. */
-export function partsOf({ everything, userIds }: Ends): readonly (readonly string[] | undefined)[] {
+export function partsOf({
+  everything,
+  userIds,
+}: Pick<Ends, 'everything' | 'userIds'>): readonly (readonly string[] | undefined)[] {
   if (everything) return [undefined];
   const sorted = userIds.toSorted();
   const parts: string[][] = [];

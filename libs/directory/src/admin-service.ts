@@ -14,6 +14,7 @@ import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
 import { impactOf } from './plans/impact.ts';
 import { warningsOf } from './plans/roles-without-effect.ts';
+import { withoutWayIn } from './plans/without-way-in.ts';
 import { namesakesOf } from './apply/namesakes.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
@@ -63,6 +64,7 @@ export function directoryAdminHandlers(
         differences: deletionsOnly
           ? differencesOf(plan).filter(({ change }) => change === 'deleted')
           : differencesOf(plan, await namesakesOf(deps.database, plan)),
+        withoutWayIn: withoutWayIn(plan).map(({ username }) => username),
         administration: administrationOf(plan).map(({ by: _, ...given }) => given),
         warnings: warningsOf(plan, deps.operatorTenant),
         ...(impact && !deletionsOnly && { impact: impactOf(plan) }),

@@ -13,6 +13,7 @@
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { isLoopback } from './apply/demo-data.ts';
+export { endings } from './endings/endings.ts';
 export { migrations, openDirectory, requirePepper, type DirectoryRoom, type OfPeople } from './wiring.ts';
 export { directoryConfig, directorySecret, pepperOf, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';

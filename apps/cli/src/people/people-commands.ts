@@ -70,6 +70,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
     .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
     .option('--user-id <id>', 'in place of --username', nonEmpty)
     .option('--validate-only', 'check everything, and change nothing', false)
+    .option('--impact', 'with --validate-only: also show what the reset would end', false)
     .action(async (options: ResetFactorsOptions) => {
       const { resetFactors } = await import('./reset-factors.ts');
       await resetFactors(options, context);

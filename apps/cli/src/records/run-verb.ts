@@ -6,7 +6,7 @@ import type { User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { ImpactSchema, type Impact } from '@tessera/proto-gen/impact';
 import type { CallOptions } from '@tessera/rpc';
-import { counted, impactLines } from '../operate/records/show-impact.ts';
+import { counted, impactLines, requireValidateOnly } from '../operate/records/show-impact.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
@@ -54,8 +54,7 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
   const record =
     verb === 'create' || verb === 'update' ? await givenFields(noun, verb, options, terminal) : {};
   const question: Question = { noun, verb, options, record, requestId: uuid() };
-  if (options.impact === true && options.validateOnly !== true)
-    throw new CommandError('--impact is for --validate-only: it says what the change would end.', 2);
+  requireValidateOnly(options);
   const {
     impact: ends,
     warnings = [],

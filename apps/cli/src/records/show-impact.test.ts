@@ -71,4 +71,45 @@ describe('what a change would end, counted in the database', () => {
     );
     expect(await said('user list --tenant acme -o json')).toContain('"ada"');
   });
+
+  it('is in the answer to a reset of second factors that is only validated', async () => {
+    const ada = '--tenant acme --username ada';
+    await rows(
+      environment['DATABASE_URL'] ?? '',
+      `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step)
+       SELECT tenant_id, user_id, '', 0 FROM directory.user_account WHERE username = 'ada'`,
+    );
+    expect(await said(`user reset-factors ${ada} --validate-only --impact`)).toBe(
+      `acme: ends what was issued to 1 person: ada\n${ofAda}${tokens}This removes the authenticator app of ada and ends all sign-ins.\n`,
+    );
+    expect(await said(`user reset-factors ${ada} --impact`)).toBe(
+      '--impact is for --validate-only: it says what the change would end.\n',
+    );
+  });
+
+  it('has who would be left without a way in, for whom apply needs --allow-delete', async () => {
+    const declared = (providers: string) =>
+      file(
+        `tenants: [{ id: globex, name: Globex, users: [{ username: bob }], providers: [${providers}] }]\n`,
+      );
+    const corp = '{ name: corp, issuer: "https://corp.example", clientId: globex, clientSecret: a secret }';
+    await tessera(`apply -f ${declared(corp)}`, environment);
+    await rows(
+      environment['DATABASE_URL'] ?? '',
+      `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
+       SELECT tenant_id, 'corp', 'https://corp.example', '1', user_id FROM directory.user_account WHERE tenant_id = 'globex'`,
+    );
+    const lines =
+      'globex: provider corp would be deleted\nglobex: user bob would have no way in without the provider\n';
+    expect(await said(`diff -f ${declared('')}`)).toBe(
+      `${lines}Applying it needs --allow-delete, for 1 deletion, and people who would have no way in.\n`,
+    );
+    const refused = await tessera(`apply -f ${declared('')}`, environment);
+    expect(refused).toMatchObject({
+      code: 3,
+      said: expect.stringMatching(`^${lines}Nothing was applied`) as string,
+    });
+    const { code } = await tessera(`apply -f ${declared('')} --allow-delete`, environment);
+    expect(code).toBe(0);
+  });
 });

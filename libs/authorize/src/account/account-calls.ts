@@ -17,6 +17,7 @@ import type { ConsentStore } from '../consent/consents.postgres.ts';
 import type { Dispatcher } from '../interaction/dispatcher.ts';
 import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
 import type { FindPresentPerson, PresentPerson } from '../interaction/present-person.ts';
+import { counts } from '../sessions/counts.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Database } from '@tessera/stores';
 import { recentActivity } from './activity.ts';
@@ -34,7 +35,7 @@ export interface AccountDeps {
   readonly presentPerson: FindPresentPerson;
   readonly personService: Client<typeof PersonService>;
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'proposeEmail'>;
-  readonly directory: Pick<DirectoryClient, 'isActive' | 'tenant' | 'user'>;
+  readonly directory: Pick<DirectoryClient, 'tenant' | 'user'>;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
@@ -184,13 +185,14 @@ async function problemOf(proposed: Promise<unknown>): Promise<AccountProblem | u
   }
 }
 
-async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: BrowserCall) {
+async function accountOf(deps: AccountDeps, person: PresentPerson, from: BrowserCall) {
+  const { call } = from;
   const { user } = person;
   const { tenantId, userId, phoneNumber } = user;
   const [credentials, tenant, live, consents] = await Promise.all([
     deps.personService.getCredentials({ tenantId, userId }, call.onward()),
     deps.directory.tenant(tenantId, call.onward()),
-    liveSessions(deps, person),
+    liveSessions(deps, person, from),
     deps.consents.ofPerson({ tenantId, userId }),
   ]);
   const activities = await recentActivity(deps, { tenantId, userId }, live, call.onward());
@@ -235,12 +237,14 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, { call }: Bro
 async function liveSessions(
   { store, directory, idleSeconds }: AccountDeps,
   { session, user }: PresentPerson,
+  { call }: BrowserCall,
 ): Promise<LiveSession[]> {
   const scope = { tenantId: session.tenantId, userIds: [session.userId], idleSeconds };
   const found = await store.live(scope, firstPosition, mostSessions);
+  const tenant = await directory.tenant(session.tenantId, call.onward());
   const isOther = ({ sessionId }: LiveSession): number => Number(sessionId !== session.sessionId);
   return found
-    .filter(({ authentication }) => directory.isActive(user, authentication.time))
+    .filter(({ authentication }) => counts(tenant, user, authentication))
     .toSorted((one, other) => isOther(one) - isOther(other) || other.lastSeenAt - one.lastSeenAt);
 }
 

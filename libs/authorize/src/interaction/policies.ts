@@ -5,6 +5,7 @@ import type { AuthorizeAudit } from '../audit.ts';
 import { checkRequest, isRefusal } from '../request/request.ts';
 import type { AskedRequest, CheckedRequest, Refusal } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
+import { counts } from '../sessions/counts.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
 import { isSensitive } from './sensitive.ts';
 import type { Policy } from '../visits/step.ts';
@@ -68,12 +69,14 @@ export function createPolicies(deps: {
   }
 
   const person: Policies['person'] = async ({ call }, { tenantId, request }, known) => {
-    const { userId, signedInAt, sessionId } = known;
+    const { userId, signedInAt, sessionId, methods } = known;
     const since = signedInAt === undefined ? undefined : signedInAt / 1000;
     const user = await directory.user(tenantId, userId, call.onward());
     if (user === undefined || !directory.isActive(user, since)) return undefined;
-    const isOfSession = request !== undefined && sessionId !== undefined;
-    return isOfSession && !directory.isActive(request.record, since) ? undefined : user;
+    if (sessionId === undefined) return user;
+    const tenant = request?.record.tenant ?? (await directory.tenant(tenantId, call.onward()));
+    if (!counts(tenant, user, { time: since ?? Infinity, methods })) return undefined;
+    return request === undefined || directory.isActive(request.record, since) ? user : undefined;
   };
 
   return {

@@ -5,6 +5,7 @@ import { rootCall } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import type { AuthorizeAudit } from '../audit.ts';
 import { firstPosition, type SessionScope, type SessionStore } from '../store/store.ts';
+import { counts } from './counts.ts';
 
 const page = 100;
 const callMs = 3_000;
@@ -13,7 +14,8 @@ const retryMs = 2_000;
 const mostWaiting = 1_000;
 
 /**
- * Ends the sessions that a change in the directory invalidated: of people who were disabled or locked, or got another password.
+ * Ends the sessions that a change in the directory invalidated: of people who were disabled or locked, or got another password, and those
+ * that a raised policy of their tenant no longer accepts.
  * No such session is accepted anyway; ending it notifies the applications that took part in it. Only those sessions are read.
  */
 export interface Invalidation {
@@ -32,7 +34,7 @@ export function startInvalidation({
   log,
 }: {
   readonly sessions: Pick<SessionStore, 'withParticipants' | 'end'>;
-  readonly directory: Pick<DirectoryClient, 'user' | 'isActive'>;
+  readonly directory: Pick<DirectoryClient, 'tenant' | 'user'>;
   readonly audit: Pick<AuthorizeAudit, 'sessionInvalidated'>;
   readonly onEnd: () => void;
   readonly log: Logger;
@@ -47,9 +49,9 @@ export function startInvalidation({
       const found = await sessions.withParticipants(scope, after, page);
       for (const session of found) {
         const call = rootCall('session-invalidation', callMs, closing.signal);
-        const user = await directory.user(session.tenantId, session.userId, call);
-        if (user !== undefined && directory.isActive(user, session.authentication.time)) continue;
-        const { sessionId } = session;
+        const { tenantId, userId, sessionId, authentication } = session;
+        const user = await directory.user(tenantId, userId, call);
+        if (counts(await directory.tenant(tenantId, call), user, authentication)) continue;
         const row = audit.sessionInvalidated(session);
         if (await sessions.end({ sessionId, reason: 'invalidated', requestId: '', audit: row })) onEnd();
       }

@@ -71,6 +71,36 @@ describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
     await world.directory.changeUser('acme-bob', { status: Status.ACTIVE, validFrom: 0n });
   });
 
+  it('are written if the tenant asks for a second factor, for sessions without one, which are none for anybody', async () => {
+    const [ada, bob] = [newPerson(world), newPerson(world)];
+    await ada.signIn();
+    await bob.signIn({}, { identifier: 'bob' });
+    const [kept, ended] = [await sessionOf(ada), await sessionOf(bob)];
+    await world.database.query({
+      name: 'test.second_factor',
+      text: `UPDATE authorize.session SET methods = '{pwd,otp,mfa}' WHERE session_id = $1`,
+      values: [kept],
+    });
+    const tenant = { ...world.directory.tenants.get('acme') };
+    world.directory.addTenant('acme', { ...tenant, authenticationPolicy: 'second-factor' });
+    await world.directory.changeTenant('acme', Status.ACTIVE);
+    try {
+      const over: string[] = [];
+      await eventually('the notice is written', async () => {
+        over.push(...(await take()).map(({ sessionId }) => sessionId));
+        return over.includes(ended);
+      });
+      expect(over).not.toContain(kept);
+      const rows = (await world.audited('session.ended')).filter((row) => row['sessionId'] === ended);
+      expect(rows).toMatchObject([{ reason: 'invalidated', subject: 'acme-bob' }]);
+      expect([await sessionOf(ada), await sessionOf(bob)]).toEqual([kept, '']);
+    } finally {
+      world.directory.addTenant('acme', tenant);
+      await world.directory.changeTenant('acme', Status.ACTIVE);
+    }
+    expect(await sessionOf(bob)).toBe('');
+  });
+
   it('are written if many records of the tenant changed at once, as when declared state is applied', async () => {
     const [ada, bob] = [newPerson(world), newPerson(world)];
     await ada.signIn();

@@ -1,5 +1,5 @@
 import { eventBase } from '@tessera/audit';
-import { isActive, usersById } from '@tessera/directory-client';
+import { usersById } from '@tessera/directory-client';
 import type { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import {
@@ -13,6 +13,7 @@ import {
   type Handlers,
 } from '@tessera/rpc';
 import { firstPosition, type EndedSession, type LiveSession, type SessionStore } from '../store/store.ts';
+import { counts } from './counts.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Sessions of a person that are read at once in order to end them. */
@@ -28,7 +29,7 @@ export function sessionCalls({
 }: {
   readonly store: Pick<SessionStore, 'live'>;
   readonly sessions: Pick<Sessions, 'endFor'>;
-  readonly directory: Pick<Client<typeof DirectoryService>, 'batchGetUsers'>;
+  readonly directory: Pick<Client<typeof DirectoryService>, 'batchGetUsers' | 'getTenant'>;
   readonly idleSeconds: number;
   readonly onEnd: () => void;
 }): Handlers<typeof SessionsService> {
@@ -49,14 +50,12 @@ export function sessionCalls({
       const page = found.slice(0, size);
       const ids = page.map((session) => session.userId);
       const users = await usersById(directory, tenantId, ids, context.onward());
+      const { tenant } = ids.length === 0 ? {} : await directory.getTenant({ tenantId }, context.onward());
       const last = found.length > size ? page.at(-1) : undefined;
       return {
-        // A change of its person has ended the others, whatever their rows say.
+        // A change of its person or tenant has ended the others, whatever their rows say.
         sessions: page
-          .filter(({ userId: id, authentication }) => {
-            const person = users.get(id);
-            return person !== undefined && isActive(person, authentication.time);
-          })
+          .filter(({ userId: id, authentication }) => counts(tenant, users.get(id), authentication))
           .map(messageOf),
         nextPageToken: pageToken(last && `${last.userId} ${last.sessionId}`, { search: userId }),
       };

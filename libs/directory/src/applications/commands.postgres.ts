@@ -1,6 +1,5 @@
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { tenantValidFrom } from '../ground/valid-from.ts';
-import { validFromAfter } from '../endings/ending-fields.ts';
 import type { Command } from '../ground/command.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
 
@@ -14,8 +13,7 @@ const putText = `
               THEN ${tenantValidFrom('$1')} ELSE 0 END
     FROM jsonb_to_recordset($2::jsonb) AS a(${definitions})
   ON CONFLICT (tenant_id, client_id) DO UPDATE
-     SET ${updates},
-         valid_from = ${validFromAfter('application', tenantValidFrom('$1'))}, updated_at = clock_timestamp()`;
+     SET ${updates}, updated_at = clock_timestamp()`;
 
 /** Creates or changes applications, with their secrets. */
 export function putApplications(applications: readonly ApplicationRecord[]): Command {
@@ -47,6 +45,18 @@ export function putApplications(applications: readonly ApplicationRecord[]): Com
          AS s("clientId" text, digest text, "expiresAt" double precision, position integer)
      ON CONFLICT (tenant_id, client_id, digest) DO UPDATE SET expires_at = excluded.expires_at`,
       JSON.stringify(secrets),
+    );
+  };
+}
+
+/** Ends everything that was issued to applications; after their change, which locks them. */
+export function endApplications(clientIds: readonly string[]): Command {
+  return async (write) => {
+    await write(
+      'end_applications',
+      `UPDATE directory.application SET valid_from = ${tenantValidFrom('$1')}
+        WHERE tenant_id = $1 AND client_id = ANY($2::text[])`,
+      clientIds,
     );
   };
 }

@@ -15,14 +15,14 @@ import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
 import { missingSecrets } from './missing-secrets.ts';
 import { namesakesOf } from './namesakes.ts';
-import { administratorHashes, hashesOf, isPreparedFor } from './declared-passwords.ts';
+import { administratorHashes, firstPasswords, hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { warningsOf } from '../plans/roles-without-effect.ts';
-import type { TenantState } from '../plans/tenant-state.ts';
+import type { PresentState } from '../plans/tenant-state.ts';
 import type { AdminStore, TakenValue } from '../store/store.ts';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
@@ -113,7 +113,8 @@ async function plansToAllow(
   for (const [index, plan] of plans.entries()) {
     const tenant = read.state.tenants[index];
     if (tenant === undefined) continue;
-    const passwordHashes = await administratorHashes(deps, tenant, plan, signal);
+    const administrators = await administratorHashes(deps, tenant, plan, signal);
+    const passwordHashes = new Map([...firstPasswords(tenant, plan.current), ...administrators]);
     const options = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
     completed.push(planTenant(plan.current, desiredState(tenant, plan.current, options)));
   }
@@ -188,22 +189,18 @@ async function readApplicable(
 ): Promise<Applicable> {
   const parsed = parseDeclaredState(text, fileName);
   const owner = given ?? parsed.owner ?? fileOwner;
-  const states = new Map<string, TenantState | undefined>();
+  const states = new Map<string, PresentState | undefined>();
   for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
   const read = parsed.checked(
     (tenant) => othersIn(states.get(tenant.id), tenant, owner),
     deps.passwordMinLength,
   );
   const by = { owner, takeOver };
-  const withoutPasswords = {
-    ...deps,
-    ...by,
-    passwordHashes: new Map<string, string>(),
-    clientSecrets: new Map(),
-  };
   const plans = read.state.tenants.map((tenant) => {
     const current = states.get(tenant.id);
-    return planTenant(current, desiredState(tenant, current, withoutPasswords));
+    const passwordHashes = firstPasswords(tenant, current);
+    const withoutHashes = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
+    return planTenant(current, desiredState(tenant, current, withoutHashes));
   });
   const takenHere = takenInFile(plans);
   const problems: Problem[] = [];
@@ -281,7 +278,7 @@ async function prepare(
   { read, by }: Applicable,
   tenant: DeclaredTenant,
   signal: AbortSignal,
-): Promise<(current: TenantState | undefined) => TenantPlan | undefined> {
+): Promise<(current: PresentState | undefined) => TenantPlan | undefined> {
   const stored = await deps.store.passwordHashes(tenant.id);
   const passwordHashes = await hashesOf(deps.passwords, tenant, stored, signal);
   const present = await readProviders(deps.database, tenant.id);

@@ -29,6 +29,21 @@ export async function hashesOf(
   return hashes;
 }
 
+/** In place of hashes, for plans that compare no passwords: who gets a first password, which is a way in. By normalized user name. */
+export function firstPasswords(
+  { users }: Pick<DeclaredTenant, 'users'>,
+  current: TenantState | undefined,
+): Map<string, string> {
+  const present = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
+  return new Map(
+    users
+      .filter(({ password, passwordHash }) => (password ?? passwordHash) !== undefined)
+      .map(({ username }) => normalizeIdentifier(username))
+      .filter((key) => present.has(key) && present.get(key)?.passwordHash === undefined)
+      .map((key) => [key, 'declared']),
+  );
+}
+
 /** As `hashesOf`, for the people who administer already; none if their hashes are being replaced, which the transaction sees. */
 export async function administratorHashes(
   { store, passwords }: { readonly store: Pick<AdminStore, 'passwordHashes'>; readonly passwords: Passwords },

@@ -164,6 +164,60 @@ describe('a file that leaves out roles or resources', () => {
   });
 });
 
+describe('a file that leaves out a provider', () => {
+  const provider = (name: string, issuer = `https://${name}.example`) =>
+    `{ name: ${name}, issuer: '${issuer}', clientId: acme, clientSecret: a secret }`;
+  const hash =
+    '$argon2id$v=19$m=19456,t=2,p=1$aaucOpNWRxd1nT4aj381VM$K/16Bwhd94IYHs14QwtJQFSkR2vCFIfosQqsn7wqCp4';
+  /** Of many providers one may be left out. */
+  const many = numbered('more', 20).map((name) => provider(name));
+  const declared = (id: string, providers: readonly string[], ada = '{ username: ada }') => `tenants:
+  - id: ${id}
+    name: ${id}
+    providers: [${[...providers, ...many].join(', ')}]
+    users: [${ada}, { username: bob, passwordHash: '${hash}' }, { username: cleo }, { username: dan, status: locked }, { username: eve }]
+`;
+
+  it('is refused with the people whom it would leave without a way in, and only those', async () => {
+    const { apply, admin, subjectOf } = start();
+    const id = 'shut-out';
+    const both = [provider('corp'), provider('club')];
+    await apply(declared(id, both));
+    const link = async (username: string, ...names: string[]) => {
+      for (const name of names)
+        await database.query({
+          name: 'test.link',
+          text: `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
+                 VALUES ($1, $2, 'https://' || $2 || '.example', $3, $3)`,
+          values: [id, name, await subjectOf(id, username)],
+        });
+    };
+    await link('ada', 'corp');
+    await link('bob', 'corp');
+    await link('cleo', 'corp', 'club');
+    await link('dan', 'corp');
+    const refused = (names: string[]) => ({
+      code: Code.FailedPrecondition,
+      rawMessage: expect.stringMatching(
+        new RegExp(
+          `^Nothing was applied: [^\\n]*no way in:\\n${names.map((name) => `${id}: user ${name}\\n`).join('')}Declare`,
+        ),
+      ) as string,
+    });
+    const withoutCorp = declared(id, [provider('club')]);
+    const moved = declared(id, [provider('corp', 'https://other.example'), provider('club')]);
+    for (const document of [withoutCorp, moved]) {
+      await expect(apply(document)).rejects.toMatchObject(refused(['ada']));
+      const { tenants } = await admin.diff({ document, fileName: 'state.yaml' }, call());
+      expect(tenants[0]?.withoutWayIn).toEqual(['ada']);
+    }
+    await expect(apply(declared(id, []))).rejects.toMatchObject(refused(['ada', 'cleo']));
+    await apply(declared(id, [provider('club')], `{ username: ada, passwordHash: '${hash}' }`));
+    await apply(declared(id, []), true);
+    expect(await subjectOf(id, 'cleo')).toMatch(/^usr_/);
+  });
+});
+
 describe('tessera.directory.v1 Diff with deletions_only', () => {
   it('returns deletions and nothing else', async () => {
     const { apply, admin } = start();

@@ -19,7 +19,11 @@ interface Owned {
 
 /** Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are. */
 export function refuseConflicts(plan: TenantPlan, owner: string): void {
-  const { current, desired, resources, roles, providers, users, applications } = plan;
+  const { current, desired, resources, roles, providers, applications } = plan;
+  const users = {
+    ...plan.users,
+    updated: plan.users.updated.filter(({ after }) => !plan.taken.has(after.userId)),
+  };
   const { tenantId } = desired.tenant;
   const changed = [
     ...(plan.tenant === 'updated' && desired.tenant.owner !== owner

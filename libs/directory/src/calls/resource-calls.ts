@@ -60,8 +60,8 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
     async delete({ audience: id, ...request }, context) {
       const allow = async (present: ResourceRecord, around: RecordTransaction) =>
         refuseUsed(present, undefined, around);
-      await calls.delete({ ...request, id, allow }, context);
-      return {};
+      const impact = await calls.delete({ ...request, id, allow }, context);
+      return impact === undefined ? {} : { impact };
     },
   };
 }

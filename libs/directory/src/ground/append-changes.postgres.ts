@@ -7,7 +7,7 @@ export interface Change {
   readonly tenantId: string;
   /** client_id or user_id; empty for a tenant. */
   readonly id: string;
-  /** The record is active, but everything issued before is invalid: its password changed. */
+  /** Everything issued before is invalid, even if the record is active. */
   readonly endsAll?: true;
 }
 

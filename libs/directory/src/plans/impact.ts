@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
-import { endsAll } from '../endings/ending-fields.ts';
-import type { Difference, TenantPlan } from './plan.ts';
+import { deletionEnds, endsBy } from '../endings/endings.ts';
+import { endsOf, type TenantPlan } from './plan.ts';
 
 /** People and applications, counted and the first hundred named, in order. */
 export interface Everybody {
@@ -28,39 +27,39 @@ export interface Impact extends Everybody {
       allowedRoles: string[];
       grantTypes: string[];
       scopes: string[];
+      authenticationPolicy: string;
     }[];
     /** Absent: the tenant keeps the one that it has. */
-    readonly issuer?: string;
+    readonly authenticationPolicy?: string;
   };
 }
 
 export const mostNames = 100;
 
-/** Fields that decide whether a refresh is accepted, for as long as they have that value. */
-const refreshFields = ['allowedRoles', 'grantTypes', 'scopes'] as const;
-
 /** Whether a plan ends everything of the tenant. */
-export function endsTenant({ tenant, current, desired }: TenantPlan): boolean {
-  return tenant === 'deleted' || (current !== undefined && endsAll('tenant', current.tenant, desired.tenant));
+export function endsTenant(plan: TenantPlan): boolean {
+  return (plan.tenant === 'deleted' && deletionEnds('tenant')) || endsOf(plan).tenant;
 }
 
 /**
- * The people and applications for whom a plan ends what was issued before, for good: those that are deleted or get another value of an
- * ending field. With another status of the tenant, everybody. And what else decides whether a refresh is accepted.
+ * The people and applications for whom a plan ends what was issued before, for good: those that are deleted or change in a way that ends it.
+ * And what else decides whether a refresh, or a session, is accepted.
  */
 export function impactOf(plan: TenantPlan): Impact {
   const { current, desired, users, applications } = plan;
-  const { tenantId, issuer } = desired.tenant;
+  const { tenantId, authenticationPolicy } = desired.tenant;
   if (endsTenant(plan)) {
     const everybody = countOf(current?.users ?? [], current?.applications ?? []);
     return { ...everybody, ends: { tenantId, everything: true } };
   }
-  const people = endedIn('user', users);
-  const clients = endedIn('application', applications);
-  const [userIds, clientIds] = [
-    new Set(people.map(({ userId }) => userId)),
-    new Set(clients.map(({ clientId }) => clientId)),
-  ];
+  const ends = endsOf(plan);
+  const leaving = deletionEnds('user') ? users.deleted : [];
+  const removed = deletionEnds('application') ? applications.deleted : [];
+  const userIds = new Set([...ends.people, ...leaving].map(({ userId }) => userId));
+  const clientIds = new Set([...ends.applications, ...removed].map(({ clientId }) => clientId));
+  const people = (current?.users ?? []).filter(({ userId }) => userIds.has(userId));
+  const clients = (current?.applications ?? []).filter(({ clientId }) => clientIds.has(clientId));
+  const isRaised = current !== undefined && endsBy('refused', 'tenant', current.tenant, desired.tenant);
   return {
     ...countOf(people, clients),
     ends: {
@@ -68,23 +67,21 @@ export function impactOf(plan: TenantPlan): Impact {
       userIds: [...userIds],
       clientIds: [...clientIds],
       people: users.updated
-        .filter(
-          ({ before, after }) => !userIds.has(after.userId) && !isDeepStrictEqual(before.roles, after.roles),
-        )
+        .filter(({ before, after }) => !userIds.has(after.userId) && endsBy('refused', 'user', before, after))
         .map(({ after: { userId, roles } }) => ({ userId, roles: [...roles] })),
       applications: applications.updated
         .filter(
           ({ before, after }) =>
-            !clientIds.has(after.clientId) &&
-            refreshFields.some((field) => !isDeepStrictEqual(before[field], after[field])),
+            !clientIds.has(after.clientId) && endsBy('refused', 'application', before, after),
         )
-        .map(({ after: { clientId, allowedRoles, grantTypes, scopes } }) => ({
-          clientId,
-          allowedRoles: [...allowedRoles],
-          grantTypes: [...grantTypes],
-          scopes: [...scopes],
+        .map(({ after }) => ({
+          clientId: after.clientId,
+          allowedRoles: [...after.allowedRoles],
+          grantTypes: [...after.grantTypes],
+          scopes: [...after.scopes],
+          authenticationPolicy: after.authenticationPolicy,
         })),
-      ...(current !== undefined && current.tenant.issuer !== issuer && { issuer }),
+      ...(isRaised && { authenticationPolicy }),
     },
   };
 }
@@ -96,14 +93,6 @@ function countOf(people: readonly UserRecord[], clients: readonly ApplicationRec
     applications: clients.length,
     clientIds: firstOf(clients.map(({ clientId }) => clientId)),
   };
-}
-
-function endedIn<T extends UserRecord | ApplicationRecord>(
-  kind: T extends UserRecord ? 'user' : 'application',
-  { updated, deleted }: Difference<T>,
-): T[] {
-  const changed = updated.filter(({ before, after }) => endsAll(kind, before as never, after as never));
-  return [...changed.map(({ before }) => before), ...deleted];
 }
 
 function firstOf(names: readonly string[]): string[] {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { planTenant, countPlan, changesOf } from './plan.ts';
 import { eventsOf } from './plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
+import type { ProviderRecord } from '../providers/fields.ts';
 import type { TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
@@ -53,6 +54,23 @@ const application: ApplicationRecord = {
   claims: {},
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
+const provider: ProviderRecord = {
+  owner: 'file',
+  name: 'corp',
+  preset: 'none',
+  issuer: 'https://corp.example',
+  clientId: 'acme',
+  displayName: 'Corp',
+  scopes: ['openid'],
+  domains: [],
+  linking: 'never',
+  createsAccounts: false,
+  roleMappings: [],
+  attributeMappings: {},
+  trustsFactors: false,
+  signsOut: false,
+  sealedSecret: 'sealed',
+};
 const state: TenantState = {
   tenant: {
     owner: 'file',
@@ -88,7 +106,10 @@ const state: TenantState = {
 };
 
 function happened(after: Partial<TenantState>, before?: 'nothing') {
-  const plan = planTenant(before === 'nothing' ? undefined : state, { ...state, ...after });
+  const plan = planTenant(before === 'nothing' ? undefined : { ...state, known: [] }, {
+    ...state,
+    ...after,
+  });
   const events = eventsOf(plan, { actor: { type: 'operator', id: 'operator' } });
   return {
     events,
@@ -154,7 +175,7 @@ describe('the record of a change', () => {
     const { names, changes } = happened({ users: [{ ...user, ...fields }] });
     expect(names).toEqual(expected);
     expect(changes).toMatchObject([{ kind: 'user', tenantId: 'acme', id: 'usr_ada' }]);
-    expect(changes[0]?.endsAll).toBe('passwordHash' in fields ? true : undefined);
+    expect(changes[0]?.endsAll).toBe('passwordHash' in fields || 'status' in fields ? true : undefined);
   });
 
   it.each<[string, Partial<ApplicationRecord>, string[]]>([
@@ -184,7 +205,8 @@ describe('the record of a change', () => {
   ])('says that an application was %s', (_what, fields, expected) => {
     const { names, changes } = happened({ applications: [{ ...application, ...fields }] });
     expect(names).toEqual(expected);
-    expect(changes).toEqual([{ kind: 'application', tenantId: 'acme', id: 'web' }]);
+    const endsAll = 'status' in fields && { endsAll: true };
+    expect(changes).toEqual([{ kind: 'application', tenantId: 'acme', id: 'web', ...endsAll }]);
   });
 
   it('names what was removed', () => {
@@ -207,6 +229,56 @@ describe('the record of a change', () => {
       ['config.changed', { resource: 'b', change: 'created' }],
       ['config.changed', { resource: 'a', change: 'updated', changed: 'name shared' }],
       ['config.changed', { role: 'clerk', change: 'deleted' }],
+    ]);
+  });
+
+  it('names the people whose provider goes or gets another issuer, for watchers', () => {
+    const before = { ...state, providers: [provider], users: [user, { ...user, userId: 'usr_bob' }] };
+    const known = [{ userId: 'usr_bob', provider: 'corp', hasOtherWay: true }];
+    const changesTo = (...providers: ProviderRecord[]) =>
+      changesOf(planTenant({ ...before, known }, { ...before, providers }));
+    const tenant = { kind: 'tenant', tenantId: 'acme', id: '' };
+    const bob = { kind: 'user', tenantId: 'acme', id: 'usr_bob', endsAll: true };
+    expect(changesTo()).toEqual([tenant, bob]);
+    expect(changesTo({ ...provider, issuer: 'https://other.example' })).toEqual([tenant, bob]);
+    expect(changesTo({ ...provider, displayName: 'Company' })).toEqual([tenant]);
+    expect(changesTo(provider)).toEqual([]);
+  });
+
+  it('takes from people what only a mapping gave them that goes, unless a file declares them', () => {
+    const mapping = (role: string) => ({ claim: 'groups', value: role, role });
+    const mapped = {
+      ...provider,
+      roleMappings: ['clerk', 'manager'].map(mapping),
+      attributeMappings: { team: 'team' },
+    };
+    const club = { ...provider, name: 'club', roleMappings: [mapping('manager')] };
+    const has = { roles: ['clerk', 'manager', 'guest'], attributes: { team: 'engines', desk: 'one' } };
+    const bob = { ...user, ...has, userId: 'usr_bob', owner: 'api' };
+    const ada = { ...user, ...has };
+    const before = { ...state, providers: [mapped, club], users: [ada, bob] };
+    const identityAt = (name: string, userId: string) => ({ userId, provider: name, hasOtherWay: true });
+    const corpAlone = [identityAt('corp', 'usr_ada'), identityAt('corp', 'usr_bob')];
+    const left = (known: typeof corpAlone, ...providers: ProviderRecord[]) =>
+      planTenant({ ...before, known }, { ...before, providers }).users.updated.map(
+        ({ after: { userId, roles, attributes } }) => [userId, roles, attributes],
+      );
+    const nothingMapped = ['usr_bob', ['guest'], { desk: 'one' }];
+    expect(left(corpAlone, club)).toEqual([nothingMapped]);
+    expect(left(corpAlone, { ...mapped, issuer: 'https://other.example' }, club)).toEqual([nothingMapped]);
+    expect(left([...corpAlone, identityAt('club', 'usr_bob')], club)).toEqual([
+      ['usr_bob', ['manager', 'guest'], { desk: 'one' }],
+    ]);
+    expect(left(corpAlone, { ...mapped, roleMappings: [mapping('manager')] }, club)).toEqual([
+      ['usr_bob', ['manager', 'guest'], has.attributes],
+    ]);
+    expect(left(corpAlone, mapped)).toEqual([]);
+  });
+
+  it('says to watchers that another issuer ends everything of a tenant', () => {
+    const moved = { ...state.tenant, issuer: 'https://login.acme.example' };
+    expect(happened({ tenant: moved }).changes).toEqual([
+      { kind: 'tenant', tenantId: 'acme', id: '', endsAll: true },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { planTenant, type TenantPlan } from './plan.ts';
-import type { RecordKind, RecordKinds, TenantState } from './tenant-state.ts';
+import type { PresentState, RecordKind, RecordKinds, TenantState } from './tenant-state.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 
 const lists = {
@@ -9,7 +9,7 @@ const lists = {
   role: 'roles',
   tenant: 'tenant',
 } as const satisfies Record<RecordKind, keyof TenantState>;
-const nothing = { resources: [], roles: [], providers: [], users: [], applications: [] };
+const nothing = { resources: [], roles: [], providers: [], users: [], applications: [], known: [] };
 
 /** The plan that turns one record into another. Undefined: it does not exist. */
 export function planRecord<K extends RecordKind>(
@@ -18,7 +18,7 @@ export function planRecord<K extends RecordKind>(
   before: RecordKinds[K] | undefined,
   after: RecordKinds[K] | undefined,
 ): TenantPlan {
-  const stateOf = (record: RecordKinds[K] | undefined): TenantState | undefined => {
+  const stateOf = (record: RecordKinds[K] | undefined): PresentState | undefined => {
     if (record !== undefined && isTenant(kind, record)) return { ...nothing, tenant: record };
     if (kind === 'tenant' || tenant === undefined) return undefined;
     return { ...nothing, tenant, ...(record !== undefined && { [lists[kind]]: [record] }) };

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import { deletionEnds, endsBy } from '../endings/endings.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ProviderRecord } from '../providers/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { TenantState } from './tenant-state.ts';
+import { withoutLostMappings } from './lost-mappings.ts';
+import type { PresentState, TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
 export interface Difference<T> {
@@ -17,13 +19,15 @@ export interface Difference<T> {
 export interface TenantPlan {
   readonly desired: TenantState;
   /** Undefined for a new tenant. */
-  readonly current: TenantState | undefined;
+  readonly current: PresentState | undefined;
   readonly tenant: 'created' | 'updated' | 'unchanged' | 'deleted';
   readonly resources: Difference<ResourceRecord>;
   readonly roles: Difference<RoleRecord>;
   readonly providers: Difference<ProviderRecord>;
   readonly users: Difference<UserRecord>;
   readonly applications: Difference<ApplicationRecord>;
+  /** Identifiers of people who lose what a mapping gave them, and otherwise stay as they are, whoever owns them. */
+  readonly taken: ReadonlySet<string>;
   /** What it creates was deleted before, and is restored. */
   readonly restores?: true;
 }
@@ -34,10 +38,13 @@ export interface PlanCounts {
   readonly deleted: number;
 }
 
-export function planTenant(current: TenantState | undefined, desired: TenantState): TenantPlan {
+export function planTenant(current: PresentState | undefined, asked: TenantState): TenantPlan {
+  const lost = current && withoutLostMappings(current, asked);
+  const desired = lost === undefined || lost.taken.size === 0 ? asked : { ...asked, users: lost.users };
   return {
     desired,
     current,
+    taken: lost?.taken ?? new Set(),
     tenant:
       current === undefined
         ? 'created'
@@ -85,42 +92,80 @@ function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolean {
   return created.length + updated.length + deleted.length === 0;
 }
 
+/** What a plan ends for good, of what is there after it: where `valid_from` rises. */
+interface PlanEnds {
+  /** Everything of the tenant. */
+  readonly tenant: boolean;
+  readonly people: readonly UserRecord[];
+  readonly applications: readonly ApplicationRecord[];
+}
+
+/** What a plan ends, by the table of endings. */
+export function endsOf(plan: TenantPlan): PlanEnds {
+  const { current, desired, users, applications } = plan;
+  const lost = lostProviders(plan);
+  const theirs = (current?.known ?? []).filter(({ provider }) => lost.has(provider));
+  const changed = users.updated.filter(({ before, after }) => endsBy('all', 'user', before, after));
+  const ended = new Set([...theirs, ...changed.map(({ after }) => after)].map(({ userId }) => userId));
+  return {
+    tenant: current !== undefined && endsBy('all', 'tenant', current.tenant, desired.tenant),
+    people: desired.users.filter(({ userId }) => ended.has(userId)),
+    applications: applications.updated
+      .filter(({ before, after }) => endsBy('all', 'application', before, after))
+      .map(({ after }) => after),
+  };
+}
+
+/** The names of providers with which nobody gets in any more who was known by them. */
+export function lostProviders({ providers }: TenantPlan): ReadonlySet<string> {
+  const changed = providers.updated.filter(({ before, after }) => endsBy('all', 'provider', before, after));
+  const deleted = deletionEnds('provider') ? providers.deleted : [];
+  return new Set([...changed.map(({ before }) => before), ...deleted].map(({ name }) => name));
+}
+
 /**
  * The changes for watchers. A change of the tenant itself, its resources, roles or providers stands for everything in it, except for
  * what ended, which is named.
  */
 export function changesOf(plan: TenantPlan): Change[] {
-  const { tenantId } = plan.desired.tenant;
-  const application = ({ clientId: id }: ApplicationRecord): Change => ({
+  const { current, desired, ...changes } = plan;
+  const { tenantId } = desired.tenant;
+  const ends = endsOf(plan);
+  const people = stopped(ends.people, changes.users);
+  const applications = stopped(ends.applications, changes.applications);
+  const application = (record: ApplicationRecord): Change => ({
     kind: 'application',
     tenantId,
-    id,
+    id: record.clientId,
+    ...(applications.has(record) && { endsAll: true }),
   });
-  const user = ({ userId: id }: UserRecord): Change => ({ kind: 'user', tenantId, id });
-  const repassworded = new Set(
-    plan.users.updated
-      .filter(({ before, after }) => before.passwordHash !== after.passwordHash)
-      .map(({ after }) => after),
-  );
-  const userChange = (record: UserRecord): Change =>
-    repassworded.has(record) ? { ...user(record), endsAll: true } : user(record);
-  const isConfiguredAsBefore = isEmpty(plan.resources) && isEmpty(plan.roles) && isEmpty(plan.providers);
-  if (plan.tenant === 'unchanged' && isConfiguredAsBefore) {
-    return [...touched(plan.applications).map(application), ...touched(plan.users).map(userChange)];
-  }
-  const users = new Set([...ended(plan.users), ...repassworded]);
+  const user = (record: UserRecord): Change => ({
+    kind: 'user',
+    tenantId,
+    id: record.userId,
+    ...(people.has(record) && { endsAll: true }),
+  });
+  const isConfiguredAsBefore =
+    isEmpty(changes.resources) && isEmpty(changes.roles) && isEmpty(changes.providers);
+  if (changes.tenant === 'unchanged' && isConfiguredAsBefore)
+    return [...touched(changes.applications).map(application), ...touched(changes.users).map(user)];
+  const endsTenant = ends.tenant && current?.tenant.status === 'active';
   return [
-    { kind: 'tenant', tenantId, id: '' },
-    ...ended(plan.applications).map(application),
-    ...[...users].map(userChange),
+    { kind: 'tenant', tenantId, id: '', ...(endsTenant && { endsAll: true }) },
+    ...[...applications, ...changes.applications.deleted].map(application),
+    ...[...people, ...changes.users.deleted].map(user),
   ];
 }
 
-function ended<T extends { readonly status: string }>({ updated, deleted }: Difference<T>): T[] {
-  const stopped = updated.filter(
-    ({ before, after }) => before.status !== after.status && after.status !== 'active',
+/** Of what ends, without what was not active before: nothing could end. */
+function stopped<T extends { readonly status: string }>(
+  ends: readonly T[],
+  { updated }: Difference<T>,
+): ReadonlySet<T> {
+  const resting = new Set(
+    updated.filter(({ before }) => before.status !== 'active').map(({ after }) => after),
   );
-  return [...stopped.map(({ after }) => after), ...deleted];
+  return new Set(ends.filter((record) => !resting.has(record)));
 }
 
 /** The records that a change creates, updates or deletes. */

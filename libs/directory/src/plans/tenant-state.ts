@@ -24,6 +24,20 @@ export interface AdministratorIdentity {
   readonly issuer: string;
 }
 
+/** What a person signs in with at a provider that the tenant has. */
+export interface KnownIdentity {
+  readonly userId: string;
+  /** Name of the provider. */
+  readonly provider: string;
+  /** Whether the person has another way in than providers. */
+  readonly hasOtherWay: boolean;
+}
+
+/** A tenant as it is, with what a change of its providers takes from people. */
+export interface PresentState extends TenantState {
+  readonly known: readonly KnownIdentity[];
+}
+
 /** The records that are changed one by one, by kind. */
 export interface RecordKinds {
   readonly user: UserRecord;

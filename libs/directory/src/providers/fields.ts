@@ -70,7 +70,7 @@ export const providerFields = {
       .default([]),
     stored: 'jsonb',
     reference:
-      'list of `{claim, value, role}`: who has the value has the role, and nobody else who signs in with the provider; no built-in roles. Set at each sign-in, unless a file declares the person',
+      'list of `{claim, value, role}`: who has the value has the role, and nobody else who signs in with the provider; no built-in roles. Set at each sign-in, and taken away with the last mapping of the role, or with the provider, unless a file declares the person',
   }),
   attributeMappings: field({
     schema: z.record(attributeName, claim).default({}),

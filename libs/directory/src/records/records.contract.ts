@@ -1017,7 +1017,9 @@ tenants:
           ...server,
         ].toSorted(),
       );
-      expect(namesOf(ResourceSchema)).toEqual([...Object.keys(resourceFields), 'etag', 'owner'].toSorted());
+      expect(namesOf(ResourceSchema)).toEqual(
+        [...Object.keys(resourceFields), 'etag', 'owner', 'impact'].toSorted(),
+      );
       expect(namesOf(TenantSchema)).toEqual([...Object.keys(tenantFields), 'tenantId', ...server].toSorted());
       expect(namesOf(ApplicationSchema)).toEqual(
         [...Object.keys(applicationFields), 'deleteTime', ...server].toSorted(),

@@ -3,6 +3,7 @@ import { sqlState } from '@tessera/telemetry';
 import type { PersonId } from '../ground/person-id.ts';
 import {
   deleteApplications,
+  endApplications,
   putApplications,
   restoreApplications,
 } from '../applications/commands.postgres.ts';
@@ -10,9 +11,9 @@ import { deleteProviders, putProviders } from '../providers/commands.postgres.ts
 import { judgeEmails, vouchesOtherwise } from '../providers/judge-emails.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
-import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
-import { deleteUsers, putUsers, restoreUsers } from '../users/commands.postgres.ts';
-import { putOf, type TenantPlan } from '../plans/plan.ts';
+import { deleteTenant, endTenant, putTenant } from '../tenants/commands.postgres.ts';
+import { deleteUsers, endPeople, putUsers, restoreUsers } from '../users/commands.postgres.ts';
+import { endsOf, putOf, type TenantPlan } from '../plans/plan.ts';
 import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import type { Command, Write } from '../ground/command.ts';
@@ -69,33 +70,22 @@ export async function carryOut(
 
 /**
  * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after what they
- * refer to; a unique value is freed before it is used again.
+ * refer to; a unique value is freed before it is used again; addresses are judged when people are put.
  */
-function commandsOf({
-  desired,
-  tenant,
-  resources,
-  roles,
-  providers,
-  users,
-  applications,
-  restores,
-}: TenantPlan): Command[] {
+function commandsOf(plan: TenantPlan): Command[] {
+  const { desired, tenant, resources, roles, providers, users, applications, restores } = plan;
+  const ends = endsOf(plan);
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
   return [
     ...(tenant === 'created' || tenant === 'updated' ? [putTenant(desired.tenant)] : []),
+    ...(ends.tenant ? [endTenant()] : []),
     ...ifAny(putRoles, putOf(roles)),
     ...ifAny(
       deleteProviders,
       providers.deleted.map(({ name }) => name),
     ),
     ...ifAny(putProviders, putOf(providers)),
-    ...ifAny(judgeEmails, [
-      ...providers.created,
-      ...providers.updated.filter(({ before, after }) => vouchesOtherwise(before, after)),
-      ...providers.deleted,
-    ]),
     ...ifAny(putResources, putOf(resources)),
     ...ifAny(
       deleteResources,
@@ -103,10 +93,24 @@ function commandsOf({
     ),
     ...ifAny(deleteApplications, applications.deleted),
     ...ifAny(putApplications, putOf(applications)),
+    ...ifAny(
+      endApplications,
+      ends.applications.map(({ clientId }) => clientId),
+    ),
     ...ifAny(restoreApplications, restores ? applications.created : []),
     ...ifAny(deleteUsers, users.deleted),
     ...ifAny(putUsers, putOf(users)),
-    ...(restores && users.created.length > 0 ? [restoreUsers(users.created), judgeEmails()] : []),
+    ...ifAny(
+      endPeople,
+      ends.people.map(({ userId }) => userId),
+    ),
+    ...ifAny(restoreUsers, restores ? users.created : []),
+    ...ifAny(judgeEmails, [
+      ...providers.created,
+      ...providers.updated.filter(({ before, after }) => vouchesOtherwise(before, after)),
+      ...providers.deleted,
+      ...(restores ? users.created : []),
+    ]),
     ...ifAny(
       deleteRoles,
       roles.deleted.map(({ name }) => name),

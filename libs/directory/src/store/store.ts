@@ -9,7 +9,7 @@ import type { TenantRecord } from '../tenants/fields.ts';
 import type { ListedIssuers } from '../tenants/issuer.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { RecordKind, RecordKinds, StoredRecord, TenantState } from '../plans/tenant-state.ts';
+import type { PresentState, RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
 
 /** The record whose status is set. */
 export type StatusTarget =
@@ -31,7 +31,7 @@ export type StatusTarget =
  * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called inside
  * the transaction, perhaps more than once.
  */
-export type Decide = (current: TenantState | undefined) => DecidedChange | undefined;
+export type Decide = (current: PresentState | undefined) => DecidedChange | undefined;
 
 /** A plan with the rows that it adds to the feed and to the audit trail. */
 export interface DecidedChange {
@@ -149,7 +149,7 @@ export interface AdminStore {
   /** In their order. */
   tenantIds(): Promise<readonly string[]>;
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
-  tenantState(tenantId: string): Promise<TenantState | undefined>;
+  tenantState(tenantId: string): Promise<PresentState | undefined>;
   changeTenant(tenantId: string, decide: Decide): Promise<TenantChangeResult>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;

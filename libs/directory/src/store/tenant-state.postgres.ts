@@ -2,7 +2,8 @@ import { adminRoles } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import { readApplications } from '../applications/read.postgres.ts';
 import { mostNames, type Everybody } from '../plans/impact.ts';
-import type { AdministratorIdentity, TenantState } from '../plans/tenant-state.ts';
+import { waysIn } from '../ground/ways-in.postgres.ts';
+import type { AdministratorIdentity, KnownIdentity, PresentState } from '../plans/tenant-state.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
@@ -10,7 +11,7 @@ import { findTenant } from '../tenants/read.postgres.ts';
 import { readUsers } from '../users/read.postgres.ts';
 
 /** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */
-export async function readTenantState(tx: Queryable, tenantId: string): Promise<TenantState | undefined> {
+export async function readTenantState(tx: Queryable, tenantId: string): Promise<PresentState | undefined> {
   const tenant = await findTenant(tx, tenantId);
   if (tenant === undefined) return undefined;
   const identities = await administratorIdentities(tx, tenantId);
@@ -22,6 +23,7 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
     users: await readUsers(tx, tenantId),
     applications: await readApplications(tx, tenantId),
     ...(identities.length > 0 && { identities }),
+    known: await readKnown(tx, tenantId),
   };
 }
 
@@ -33,6 +35,20 @@ async function administratorIdentities(tx: Queryable, tenantId: string): Promise
              JOIN directory.provider_identity i ON i.tenant_id = r.tenant_id AND i.user_id = r.user_id
             WHERE r.tenant_id = $1 AND r.role = ANY($2::text[])`,
     values: [tenantId, [...adminRoles.keys()]],
+  });
+  return rows;
+}
+
+/** What people sign in with at the providers that a tenant has. */
+async function readKnown(tx: Queryable, tenantId: string): Promise<KnownIdentity[]> {
+  const { rows } = await tx.query<KnownIdentity>({
+    name: 'directory.known_identities',
+    text: `SELECT i.user_id AS "userId", i.provider, array_remove(${waysIn('u')}, 'provider') <> '{}' AS "hasOtherWay"
+             FROM directory.provider_identity i
+             JOIN directory.provider p ON p.tenant_id = i.tenant_id AND p.name = i.provider AND p.issuer = i.issuer
+             JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
+            WHERE i.tenant_id = $1`,
+    values: [tenantId],
   });
   return rows;
 }

@@ -1,7 +1,6 @@
 import { adminRoles } from '@tessera/oauth';
 import { notingAdministered } from '../ground/administered.postgres.ts';
 import { tenantValidFrom } from '../ground/valid-from.ts';
-import { validFromAfter } from '../endings/ending-fields.ts';
 import type { Command } from '../ground/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
@@ -18,9 +17,18 @@ export function putTenant(tenant: TenantRecord): Command {
                  THEN ${tenantValidFrom('$1')} ELSE 0 END
        FROM jsonb_to_recordset($2::jsonb) AS t(${definitions}) WHERE t."tenantId" = $1
      ON CONFLICT (tenant_id) DO UPDATE
-        SET ${updates},
-            valid_from = ${validFromAfter('tenant', tenantValidFrom('$1'))}, updated_at = clock_timestamp()`,
+        SET ${updates}, updated_at = clock_timestamp()`,
       JSON.stringify([tenant]),
+    );
+  };
+}
+
+/** Ends everything that was issued in a tenant; after its change, which locks it. */
+export function endTenant(): Command {
+  return async (write) => {
+    await write(
+      'end_tenant',
+      `UPDATE directory.tenant SET valid_from = ${tenantValidFrom('$1')} WHERE tenant_id = $1`,
     );
   };
 }

@@ -3,7 +3,6 @@ import { notingAdministered } from '../ground/administered.postgres.ts';
 import { apiOwner } from '../fields/owner.ts';
 import { keepDeleted, takeDeleted } from '../deleted/deleted-records.postgres.ts';
 import { personValidFrom } from '../ground/valid-from.ts';
-import { validFromAfter } from '../endings/ending-fields.ts';
 import type { Command } from '../ground/command.ts';
 import { endEmailProofs, keptEmailProof, restoreEmailProofs } from './email-proof.postgres.ts';
 import { keptIdentifiers } from './deleted-people.postgres.ts';
@@ -53,7 +52,6 @@ export function putUsers(put: readonly UserRecord[]): Command {
      ON CONFLICT (tenant_id, user_id) DO UPDATE
         SET ${updates},
             imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
-            valid_from = ${validFromAfter('user', personValidFrom('present'))},
             updated_at = clock_timestamp()`,
       JSON.stringify(put),
     );
@@ -99,6 +97,18 @@ function endLinksToFormerAddresses(put: readonly UserRecord[]): Command {
        DELETE FROM directory.password_link l USING moved
         WHERE l.tenant_id = $1 AND l.user_id = moved.user_id AND l.purpose <> 'bootstrap'`,
       JSON.stringify(put.map(({ userId, email }) => ({ userId, email }))),
+    );
+  };
+}
+
+/** Ends everything that was issued to people; after their change, which locks them. */
+export function endPeople(userIds: readonly string[]): Command {
+  return async (write) => {
+    await write(
+      'end_people',
+      `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
+        WHERE u.tenant_id = $1 AND u.user_id = ANY($2::text[])`,
+      userIds,
     );
   };
 }

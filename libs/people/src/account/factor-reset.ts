@@ -10,7 +10,7 @@ import {
   notFound,
   personValidFrom,
 } from '@tessera/directory/ground';
-import { lockRecord } from '@tessera/directory/records';
+import { lockRecord, type UserRecord } from '@tessera/directory/records';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
@@ -25,20 +25,28 @@ export function factorResetCalls({
   readonly onChange: () => void;
 }): Pick<Handlers<typeof UsersService>, 'resetSecondFactors'> {
   return {
-    async resetSecondFactors({ tenantId, userId, validateOnly }, context) {
+    async resetSecondFactors({ tenantId, userId, validateOnly, impact }, context) {
       const person = { tenantId, userId };
       if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
-      const removed = await database.transaction(async (tx) => {
+      const answer = await database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
-        if ((await lockRecord(tx, 'user', tenantId, userId)) === undefined) throw notFound('The user');
-        return validateOnly
-          ? factorsOfUser(tx, person)
-          : removeFactors(tx, runtime, person, eventBase(context));
+        const found = await lockRecord(tx, 'user', tenantId, userId);
+        if (found === undefined) throw notFound('The user');
+        if (!validateOnly) return { removed: await removeFactors(tx, runtime, person, eventBase(context)) };
+        const removed = await factorsOfUser(tx, person);
+        return { removed, ...(impact && { impact: impactOfReset(found.record, tenantId, removed) }) };
       });
       if (!validateOnly) onChange();
-      return { removed };
+      return answer;
     },
   };
+}
+
+/** A reset ends what was issued to the person, unless there is nothing to remove. */
+function impactOfReset({ userId, username }: UserRecord, tenantId: string, removed: readonly string[]) {
+  return removed.length === 0
+    ? { ends: { tenantId } }
+    : { people: 1, usernames: [username], ends: { tenantId, userIds: [userId] } };
 }
 
 /**

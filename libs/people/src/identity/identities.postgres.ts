@@ -32,7 +32,7 @@ export async function findHolder(database: Queryable, identity: Identity): Promi
 /**
  * The time of a sign-in with an identity, as `confirmSignIn` dates one with a password; undefined if its person, tenant or provider is gone
  * or not active. The share locks wait for a change that is under way, such as the end of the link, and a change that comes later is dated
- * after it.
+ * after it. A change of providers locks them before the people whose sign-ins it ends, and so does this.
  */
 export async function confirmIdentity(
   database: Queryable,
@@ -50,7 +50,7 @@ export async function confirmIdentity(
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
             WHERE i.tenant_id = $1 AND i.provider = $2 AND i.issuer = $3 AND i.subject = $4 AND i.user_id = $5
               AND u.status = 'active' AND t.status = 'active'
-              FOR SHARE OF u, i`,
+              FOR SHARE OF p, u, i`,
     values: [...valuesOf(identity), userId],
   });
   return rows[0]?.signed_in_at;

@@ -50,13 +50,14 @@ function scopesOf({
   tenantId,
   ...ends
 }: Ends): readonly { scope: LiveScope; isCounted: (grant: FoundFamily['grant']) => boolean }[] {
-  if (ends.everything || ends.issuer !== undefined) return [{ scope: { tenantId }, isCounted: () => false }];
+  if (ends.everything || ends.authenticationPolicy !== undefined)
+    return [{ scope: { tenantId }, isCounted: () => false }];
   const clientIds = [...ends.clientIds, ...ends.applications.map(({ clientId }) => clientId)];
   const userIds = [...ends.userIds, ...ends.people.map(({ userId }) => userId)];
   const ofClients = new Set(clientIds);
   return [
     ...(clientIds.length === 0 ? [] : [{ scope: { tenantId, clientIds }, isCounted: () => false }]),
-    ...partsOf({ ...ends, tenantId, userIds }).map((part) => ({
+    ...partsOf({ everything: false, userIds }).map((part) => ({
       scope: { tenantId, userIds: part },
       isCounted: ({ clientId }: FoundFamily['grant']) => ofClients.has(clientId),
     })),
@@ -73,9 +74,10 @@ function judgeOf(ends: Ends, issuer: string | undefined) {
     if (!isUsable(client, user, grant) || !isOfIssuer(issuer, client.tenant, grant)) return false;
     if (ends.everything || userIds.has(grant.userId) || clientIds.has(grant.clientId)) return true;
     const later = { ...user, roles: roles.get(grant.userId) ?? user.roles };
-    const tenant = { ...client.tenant, issuer: ends.issuer ?? client.tenant.issuer };
+    const { authenticationPolicy = client.tenant.authenticationPolicy } = ends;
+    const tenant = { ...client.tenant, authenticationPolicy };
     const application = applicationAfter(client.application, applications.get(grant.clientId));
-    return !isUsable({ application, tenant }, later, grant) || !isOfIssuer(issuer, tenant, grant);
+    return !isUsable({ application, tenant }, later, grant);
   };
 }
 
@@ -84,9 +86,9 @@ function applicationAfter(
   after: ApplicationAfter | undefined,
 ): ApplicationRecord['application'] {
   if (after === undefined) return application;
-  const { allowedRoles, grantTypes } = after;
+  const { allowedRoles, grantTypes, authenticationPolicy = application.authenticationPolicy } = after;
   const scopes = application.scopes.filter(({ name }) => after.scopes.includes(name));
-  return { ...application, allowedRoles, grantTypes, scopes };
+  return { ...application, allowedRoles, grantTypes, scopes, authenticationPolicy };
 }
 
 async function* pages(families: Deps['families'], scope: LiveScope): AsyncGenerator<readonly FoundFamily[]> {

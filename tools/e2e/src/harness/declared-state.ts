@@ -91,6 +91,8 @@ export interface StateOptions {
   readonly deskStatus?: 'active' | 'disabled';
   /** A person needs one of these roles to use `acme-ledger`. */
   readonly ledgerRoles?: readonly string[];
+  /** Issuer of a provider of the tenant `acme`, which makes accounts. */
+  readonly providerIssuer?: string | undefined;
   /** Where the requests of `acme-alarm` are announced. */
   readonly webhookUrl?: string;
   /** Notification endpoint of `acme-pinged`. */
@@ -99,6 +101,18 @@ export interface StateOptions {
   readonly issuers?: { readonly initech: string; readonly hooli: string };
   /** Of the access tokens for their resources. */
   readonly ownAlgorithm?: 'RS256' | 'ES256';
+}
+
+/** As which the tenant `acme` is registered at its provider. */
+export const providerClient = {
+  clientId: 'acme',
+  clientSecret: 'a secret of at least thirty-two characters',
+};
+
+function providersEntry(issuer: string | undefined): string {
+  if (issuer === undefined) return '';
+  const { clientId, clientSecret } = providerClient;
+  return `    providers: [{ name: corp, issuer: "${issuer}", clientId: ${clientId}, clientSecret: "${clientSecret}", createsAccounts: true }]\n`;
 }
 
 /** The declared state as YAML, in the shape of the configuration reference. */
@@ -138,7 +152,7 @@ ${rolesEntry(options.ordersRoles)}      - audience: ${billingAudience}
         scopeFormat: string
         signingAlgorithm: ES256
     roles: [${allRoles}]
-    users:
+${providersEntry(options.providerIssuer)}    users:
       - username: ada
         email: ${people.ada.email}
         name: ${people.ada.name}

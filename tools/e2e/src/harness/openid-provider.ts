@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { parseForms } from '@tessera/test-kit/provision';
 import { Provider } from 'oidc-provider';
 
 /** A company's own OpenID provider, of another make: whoever signs in is believed. */
@@ -14,6 +15,37 @@ interface Registration {
   readonly redirectUris: readonly string[];
   readonly postLogoutRedirectUri: string;
   readonly backchannelLogoutUri: string;
+}
+
+/** Signs somebody in there over HTTP, in a new browser; resolves with where the provider sends the browser in the end. */
+export async function signInAtProvider(request: string, login: string): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let form: { readonly action: URL; readonly fields: URLSearchParams } | undefined;
+  for (let url = new URL(request); ;) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await fetch(form?.action ?? url, {
+      redirect: 'manual',
+      headers: { cookie },
+      ...(form && { method: 'POST', body: form.fields }),
+    });
+    for (const set of answer.headers.getSetCookie()) {
+      const [pair = ''] = set.split(';');
+      cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
+    }
+    const location = answer.headers.get('location');
+    if (location !== null) {
+      const next = new URL(location, url);
+      if (next.origin !== url.origin) return next;
+      [url, form] = [next, undefined];
+      continue;
+    }
+    const [shown] = parseForms(await answer.text(), url);
+    if (shown === undefined) throw new Error(`the provider shows no form, status ${answer.status}`);
+    const fields = new URLSearchParams([...shown.fields]);
+    if (fields.has('login')) fields.set('login', login);
+    if (fields.has('password')) fields.set('password', 'anything');
+    form = { action: shown.action, fields };
+  }
 }
 
 /** Starts `oidc-provider` at a port of 127.0.0.1. Its people have an address of `domain`. */

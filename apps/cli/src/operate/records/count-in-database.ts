@@ -8,7 +8,7 @@ import { countEnded, createFamilyCount, createPostgresStores, type Counters } fr
 import { settings, type Environment } from '../../settings.ts';
 
 /**
- * Counts in the database what a change would end, as `token` does. Waiting approvals are not counted.
+ * Counts in the database what a change would end, as `authorize` and `token` do. Waiting approvals are not counted.
  * @throws ConfigError
  */
 export function configureCounting(environment: Environment): (runtime: Runtime) => BuiltService {
@@ -20,11 +20,14 @@ export function configureCounting(environment: Environment): (runtime: Runtime) 
   return (runtime) => {
     const { database, log } = runtime;
     const built = buildDirectory(config, {}, runtime);
-    const directory = local(DirectoryService, built, 'token', log);
-    const sessions = createSessionCount({ sessions: createSessionStore(database), directory, idleSeconds });
+    const sessions = createSessionCount({
+      sessions: createSessionStore(database),
+      directory: local(DirectoryService, built, 'authorize', log),
+      idleSeconds,
+    });
     const families = createFamilyCount({
       families: createPostgresStores(database, runtime).refresh,
-      directory,
+      directory: local(DirectoryService, built, 'token', log),
       issuer: config.TESSERA_ISSUER,
     });
     const counters: Counters = { sessions: async (ends, call) => sessions(ends, () => call), families };

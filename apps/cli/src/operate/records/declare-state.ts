@@ -94,17 +94,21 @@ export async function diffState(
   for (const line of lines) terminal.out(line);
   if (options.impact === true)
     for (const line of await linesOfImpact(response.tenants, terminal)) terminal.out(line);
+  const shutOut = linesOfShutOut(response);
+  for (const line of shutOut) terminal.out(line);
   const given = linesOfAdministration(response);
   for (const line of given) terminal.out(line);
   sayWarnings(response.tenants, terminal);
   if (lines.length + given.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
+  const reasons = [
+    ...(count === 0 ? [] : [`${count} ${count === 1 ? 'deletion' : 'deletions'}`]),
+    ...(shutOut.length === 0 ? [] : ['people who would have no way in']),
+  ];
   const needed: string[] = [];
-  if (count > 0 && !allowDelete) {
+  if (reasons.length > 0 && !allowDelete) {
     needed.push('--allow-delete');
-    terminal.say(
-      `Applying it needs --allow-delete, for ${count} ${count === 1 ? 'deletion' : 'deletions'}.\n`,
-    );
+    terminal.say(`Applying it needs --allow-delete, for ${reasons.join(', and ')}.\n`);
   }
   if (given.length > 0 && !allowAdministration) {
     needed.push('--allow-administration');
@@ -136,14 +140,21 @@ async function linesOfImpact(tenants: readonly TenantDifferences[], terminal: Te
   });
 }
 
-/** Throws CommandError with exit code 3, after a list, for deletions that must be allowed. */
+/** Throws CommandError with exit code 3, after a list, for deletions that must be allowed, and for people who would have no way in. */
 function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
-  const lines = linesOf(response, isGuarded);
+  const lines = [...linesOf(response, isGuarded), ...linesOfShutOut(response)];
   if (lines.length === 0) return;
   for (const line of lines) out(line);
   throw new CommandError(
     'Nothing was applied. Declare these records, delete them with --allow-delete, or, if the file only adds to a tenant, give it an owner of its own (owner: in the file, or --owner). A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
     3,
+  );
+}
+
+/** Who would have no way in, as lines. */
+function linesOfShutOut({ tenants }: DiffResponse): string[] {
+  return tenants.flatMap(({ tenantId, withoutWayIn }) =>
+    withoutWayIn.map((name) => `${tenantId}: user ${name} would have no way in without the provider\n`),
   );
 }
 

@@ -16,6 +16,18 @@ type Counted = Pick<
 
 const timeoutMs = 120_000;
 
+/** Throws CommandError for an impact of a change that is carried out. */
+export function requireValidateOnly({
+  impact,
+  validateOnly,
+}: {
+  readonly impact?: boolean;
+  readonly validateOnly?: boolean;
+}): void {
+  if (impact === true && validateOnly !== true)
+    throw new CommandError('--impact is for --validate-only: it says what the change would end.', 2);
+}
+
 /** Completes impacts that the directory answered. Where nobody can count, it says why and leaves them as they are. */
 export async function counted(
   impacts: readonly Countable[],
@@ -49,9 +61,9 @@ export async function counted(
 
 function isNothing({ ends }: Countable): boolean {
   if (ends === undefined) return true;
-  const { everything, issuer, userIds, clientIds, people, applications } = ends;
+  const { everything, authenticationPolicy, userIds, clientIds, people, applications } = ends;
   const records = [...userIds, ...clientIds, ...people, ...applications];
-  return !everything && issuer === undefined && records.length === 0;
+  return !everything && authenticationPolicy === undefined && records.length === 0;
 }
 
 /** What an impact ends, a line for each kind. */

@@ -2,6 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService, ReplacePasswordResponse } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
+import { counts } from '../../sessions/counts.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
 import { passwordSince } from '../../limits/guess-limits.ts';
 import type { LimitGuesses } from '../../limits/guess-limits.ts';
@@ -25,7 +26,7 @@ export type ChangeOwnPassword = (
 
 export function createChangeOwnPassword(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
-  readonly directory: Pick<DirectoryClient, 'user' | 'isActive'>;
+  readonly directory: Pick<DirectoryClient, 'tenant' | 'user'>;
   readonly sessions: Pick<Sessions, 'find' | 'open'>;
   readonly limitGuesses: LimitGuesses;
 }): ChangeOwnPassword {
@@ -35,7 +36,8 @@ export function createChangeOwnPassword(deps: {
     const { browser, call } = from;
     const session = await sessions.find(from);
     const user = session && (await directory.user(session.tenantId, session.userId, call.onward()));
-    if (user === undefined || !directory.isActive(user, session?.authentication.time))
+    const tenant = session && (await directory.tenant(session.tenantId, call.onward()));
+    if (session === undefined || user === undefined || !counts(tenant, user, session.authentication))
       return { outcome: 'signed_out' };
     const { tenantId, userId, username } = user;
 
@@ -54,7 +56,7 @@ export function createChangeOwnPassword(deps: {
     if (answer === undefined) return { outcome: 'wrong' };
     if (answer.user === undefined) return { outcome: 'refused', problem: answer.passwordProblem };
     // What else the session knows of them still holds.
-    const methods = [...new Set(['pwd', ...(session?.authentication.methods ?? [])])];
+    const methods = [...new Set(['pwd', ...session.authentication.methods])];
     const signIn = { tenantId, userId, signedInAt: Number(answer.signedInAtMs), methods };
     return { outcome: 'changed', opened: await sessions.open(from, signIn, '', session) };
   };

@@ -8,13 +8,15 @@ import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
+import type { Impact } from "../../impact/v1/impact_pb.ts";
+import { file_tessera_impact_v1_impact } from "../../impact/v1/impact_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file tessera/admin/v1/resources.proto.
  */
 export const file_tessera_admin_v1_resources: GenFile = /*@__PURE__*/
-  fileDesc("CiB0ZXNzZXJhL2FkbWluL3YxL3Jlc291cmNlcy5wcm90bxIQdGVzc2VyYS5hZG1pbi52MSLcAQoIUmVzb3VyY2USEAoIYXVkaWVuY2UYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIMCgRuYW1lGAogASgJEg4KBnNoYXJlZBgLIAEoCBIvCgZzY29wZXMYDCADKAsyHy50ZXNzZXJhLmFkbWluLnYxLkRlY2xhcmVkU2NvcGUSEgoKdG9rZW5fdHlwZRgNIAEoCRIUCgxzY29wZV9mb3JtYXQYDiABKAkSGQoRc2lnbmluZ19hbGdvcml0aG0YDyABKAkSDQoFcm9sZXMYECADKAkiMgoNRGVjbGFyZWRTY29wZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJIjkKEkdldFJlc291cmNlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEAoIYXVkaWVuY2UYAiABKAkiaQoUTGlzdFJlc291cmNlc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJfChVMaXN0UmVzb3VyY2VzUmVzcG9uc2USLQoJcmVzb3VyY2VzGAEgAygLMhoudGVzc2VyYS5hZG1pbi52MS5SZXNvdXJjZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkigwEKFUNyZWF0ZVJlc291cmNlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoIcmVzb3VyY2UYAiABKAsyGi50ZXNzZXJhLmFkbWluLnYxLlJlc291cmNlEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCKzAQoVVXBkYXRlUmVzb3VyY2VSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIsCghyZXNvdXJjZRgCIAEoCzIaLnRlc3NlcmEuYWRtaW4udjEuUmVzb3VyY2USLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIInQKFURlbGV0ZVJlc291cmNlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCIYChZEZWxldGVSZXNvdXJjZVJlc3BvbnNlMtUFChBSZXNvdXJjZXNTZXJ2aWNlEoIBCgNHZXQSJC50ZXNzZXJhLmFkbWluLnYxLkdldFJlc291cmNlUmVxdWVzdBoaLnRlc3NlcmEuYWRtaW4udjEuUmVzb3VyY2UiOZACAergGDIKCG9wZXJhdG9yCgVhZG1pbhIUYWRtaW4ucmVzb3VyY2VzLnJlYWQaCXRlbmFudF9pZBKSAQoETGlzdBImLnRlc3NlcmEuYWRtaW4udjEuTGlzdFJlc291cmNlc1JlcXVlc3QaJy50ZXNzZXJhLmFkbWluLnYxLkxpc3RSZXNvdXJjZXNSZXNwb25zZSI5kAIB6uAYMgoIb3BlcmF0b3IKBWFkbWluEhRhZG1pbi5yZXNvdXJjZXMucmVhZBoJdGVuYW50X2lkEoYBCgZDcmVhdGUSJy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVJlc291cmNlUmVxdWVzdBoaLnRlc3NlcmEuYWRtaW4udjEuUmVzb3VyY2UiN+rgGDMKCG9wZXJhdG9yCgVhZG1pbhIVYWRtaW4ucmVzb3VyY2VzLndyaXRlGgl0ZW5hbnRfaWQShgEKBlVwZGF0ZRInLnRlc3NlcmEuYWRtaW4udjEuVXBkYXRlUmVzb3VyY2VSZXF1ZXN0GhoudGVzc2VyYS5hZG1pbi52MS5SZXNvdXJjZSI36uAYMwoIb3BlcmF0b3IKBWFkbWluEhVhZG1pbi5yZXNvdXJjZXMud3JpdGUaCXRlbmFudF9pZBKUAQoGRGVsZXRlEicudGVzc2VyYS5hZG1pbi52MS5EZWxldGVSZXNvdXJjZVJlcXVlc3QaKC50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVJlc291cmNlUmVzcG9uc2UiN+rgGDMKCG9wZXJhdG9yCgVhZG1pbhIVYWRtaW4ucmVzb3VyY2VzLndyaXRlGgl0ZW5hbnRfaWRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_tessera_access_v1_access]);
+  fileDesc("CiB0ZXNzZXJhL2FkbWluL3YxL3Jlc291cmNlcy5wcm90bxIQdGVzc2VyYS5hZG1pbi52MSKHAgoIUmVzb3VyY2USEAoIYXVkaWVuY2UYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIpCgZpbXBhY3QYByABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QSDAoEbmFtZRgKIAEoCRIOCgZzaGFyZWQYCyABKAgSLwoGc2NvcGVzGAwgAygLMh8udGVzc2VyYS5hZG1pbi52MS5EZWNsYXJlZFNjb3BlEhIKCnRva2VuX3R5cGUYDSABKAkSFAoMc2NvcGVfZm9ybWF0GA4gASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGA8gASgJEg0KBXJvbGVzGBAgAygJIjIKDURlY2xhcmVkU2NvcGUSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCSI5ChJHZXRSZXNvdXJjZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhAKCGF1ZGllbmNlGAIgASgJImkKFExpc3RSZXNvdXJjZXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiXwoVTGlzdFJlc291cmNlc1Jlc3BvbnNlEi0KCXJlc291cmNlcxgBIAMoCzIaLnRlc3NlcmEuYWRtaW4udjEuUmVzb3VyY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoMBChVDcmVhdGVSZXNvdXJjZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiwKCHJlc291cmNlGAIgASgLMhoudGVzc2VyYS5hZG1pbi52MS5SZXNvdXJjZRISCgpyZXF1ZXN0X2lkGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgiwwEKFVVwZGF0ZVJlc291cmNlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoIcmVzb3VyY2UYAiABKAsyGi50ZXNzZXJhLmFkbWluLnYxLlJlc291cmNlEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgihAEKFURlbGV0ZVJlc291cmNlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgiQwoWRGVsZXRlUmVzb3VyY2VSZXNwb25zZRIpCgZpbXBhY3QYASABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3Qy1QUKEFJlc291cmNlc1NlcnZpY2USggEKA0dldBIkLnRlc3NlcmEuYWRtaW4udjEuR2V0UmVzb3VyY2VSZXF1ZXN0GhoudGVzc2VyYS5hZG1pbi52MS5SZXNvdXJjZSI5kAIB6uAYMgoIb3BlcmF0b3IKBWFkbWluEhRhZG1pbi5yZXNvdXJjZXMucmVhZBoJdGVuYW50X2lkEpIBCgRMaXN0EiYudGVzc2VyYS5hZG1pbi52MS5MaXN0UmVzb3VyY2VzUmVxdWVzdBonLnRlc3NlcmEuYWRtaW4udjEuTGlzdFJlc291cmNlc1Jlc3BvbnNlIjmQAgHq4BgyCghvcGVyYXRvcgoFYWRtaW4SFGFkbWluLnJlc291cmNlcy5yZWFkGgl0ZW5hbnRfaWQShgEKBkNyZWF0ZRInLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlUmVzb3VyY2VSZXF1ZXN0GhoudGVzc2VyYS5hZG1pbi52MS5SZXNvdXJjZSI36uAYMwoIb3BlcmF0b3IKBWFkbWluEhVhZG1pbi5yZXNvdXJjZXMud3JpdGUaCXRlbmFudF9pZBKGAQoGVXBkYXRlEicudGVzc2VyYS5hZG1pbi52MS5VcGRhdGVSZXNvdXJjZVJlcXVlc3QaGi50ZXNzZXJhLmFkbWluLnYxLlJlc291cmNlIjfq4BgzCghvcGVyYXRvcgoFYWRtaW4SFWFkbWluLnJlc291cmNlcy53cml0ZRoJdGVuYW50X2lkEpQBCgZEZWxldGUSJy50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVJlc291cmNlUmVxdWVzdBooLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlUmVzb3VyY2VSZXNwb25zZSI36uAYMwoIb3BlcmF0b3IKBWFkbWluEhVhZG1pbi5yZXNvdXJjZXMud3JpdGUaCXRlbmFudF9pZGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
 
 /**
  * An API resource with its scopes.
@@ -42,6 +44,13 @@ export type Resource = Message<"tessera.admin.v1.Resource"> & {
    * @generated from field: string owner = 3;
    */
   owner: string;
+
+  /**
+   * What the change would end; only in the answer to an update that asks for it with `validate_only` and `impact`.
+   *
+   * @generated from field: tessera.impact.v1.Impact impact = 7;
+   */
+  impact?: Impact | undefined;
 
   /**
    * @generated from field: string name = 10;
@@ -280,6 +289,13 @@ export type UpdateResourceRequest = Message<"tessera.admin.v1.UpdateResourceRequ
    * @generated from field: bool take_over = 5;
    */
   takeOver: boolean;
+
+  /**
+   * With `validate_only`: also answers what the change would end.
+   *
+   * @generated from field: bool impact = 6;
+   */
+  impact: boolean;
 };
 
 /**
@@ -323,6 +339,13 @@ export type DeleteResourceRequest = Message<"tessera.admin.v1.DeleteResourceRequ
    * @generated from field: bool take_over = 5;
    */
   takeOver: boolean;
+
+  /**
+   * With `validate_only`: also answers what the change would end.
+   *
+   * @generated from field: bool impact = 6;
+   */
+  impact: boolean;
 };
 
 /**
@@ -336,6 +359,12 @@ export const DeleteResourceRequestSchema: GenMessage<DeleteResourceRequest> = /*
  * @generated from message tessera.admin.v1.DeleteResourceResponse
  */
 export type DeleteResourceResponse = Message<"tessera.admin.v1.DeleteResourceResponse"> & {
+  /**
+   * What the deletion would end, if the request asks for it with `validate_only` and `impact`.
+   *
+   * @generated from field: tessera.impact.v1.Impact impact = 1;
+   */
+  impact?: Impact | undefined;
 };
 
 /**

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/impact/v1/impact.proto.
  */
 export const file_tessera_impact_v1_impact: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2ltcGFjdC92MS9pbXBhY3QucHJvdG8SEXRlc3NlcmEuaW1wYWN0LnYxIokCCgZJbXBhY3QSDgoGcGVvcGxlGAEgASgNEhEKCXVzZXJuYW1lcxgCIAMoCRIUCgxhcHBsaWNhdGlvbnMYAyABKA0SEgoKY2xpZW50X2lkcxgEIAMoCRIqCghzZXNzaW9ucxgFIAEoCzIYLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkEjIKEHJlZnJlc2hfZmFtaWxpZXMYBiABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIrCglhcHByb3ZhbHMYByABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIlCgRlbmRzGAggASgLMhcudGVzc2VyYS5pbXBhY3QudjEuRW5kcyJDCgVFbmRlZBINCgV0b3RhbBgBIAEoDRIrCgVmaXJzdBgCIAMoCzIcLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkSXRlbSI8CglFbmRlZEl0ZW0SCgoCaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJIt4BCgRFbmRzEhEKCXRlbmFudF9pZBgBIAEoCRISCgpldmVyeXRoaW5nGAIgASgIEhAKCHVzZXJfaWRzGAMgAygJEhIKCmNsaWVudF9pZHMYBCADKAkSLgoGcGVvcGxlGAUgAygLMh4udGVzc2VyYS5pbXBhY3QudjEuUGVyc29uQWZ0ZXISOQoMYXBwbGljYXRpb25zGAYgAygLMiMudGVzc2VyYS5pbXBhY3QudjEuQXBwbGljYXRpb25BZnRlchITCgZpc3N1ZXIYByABKAlIAIgBAUIJCgdfaXNzdWVyIi0KC1BlcnNvbkFmdGVyEg8KB3VzZXJfaWQYASABKAkSDQoFcm9sZXMYAiADKAkiYQoQQXBwbGljYXRpb25BZnRlchIRCgljbGllbnRfaWQYASABKAkSFQoNYWxsb3dlZF9yb2xlcxgCIAMoCRITCgtncmFudF90eXBlcxgDIAMoCRIOCgZzY29wZXMYBCADKAliBnByb3RvMw");
+  fileDesc("Ch50ZXNzZXJhL2ltcGFjdC92MS9pbXBhY3QucHJvdG8SEXRlc3NlcmEuaW1wYWN0LnYxIokCCgZJbXBhY3QSDgoGcGVvcGxlGAEgASgNEhEKCXVzZXJuYW1lcxgCIAMoCRIUCgxhcHBsaWNhdGlvbnMYAyABKA0SEgoKY2xpZW50X2lkcxgEIAMoCRIqCghzZXNzaW9ucxgFIAEoCzIYLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkEjIKEHJlZnJlc2hfZmFtaWxpZXMYBiABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIrCglhcHByb3ZhbHMYByABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIlCgRlbmRzGAggASgLMhcudGVzc2VyYS5pbXBhY3QudjEuRW5kcyJDCgVFbmRlZBINCgV0b3RhbBgBIAEoDRIrCgVmaXJzdBgCIAMoCzIcLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkSXRlbSI8CglFbmRlZEl0ZW0SCgoCaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJIooCCgRFbmRzEhEKCXRlbmFudF9pZBgBIAEoCRISCgpldmVyeXRoaW5nGAIgASgIEhAKCHVzZXJfaWRzGAMgAygJEhIKCmNsaWVudF9pZHMYBCADKAkSLgoGcGVvcGxlGAUgAygLMh4udGVzc2VyYS5pbXBhY3QudjEuUGVyc29uQWZ0ZXISOQoMYXBwbGljYXRpb25zGAYgAygLMiMudGVzc2VyYS5pbXBhY3QudjEuQXBwbGljYXRpb25BZnRlchIiChVhdXRoZW50aWNhdGlvbl9wb2xpY3kYCCABKAlIAIgBAUIYChZfYXV0aGVudGljYXRpb25fcG9saWN5SgQIBxAIUgZpc3N1ZXIiLQoLUGVyc29uQWZ0ZXISDwoHdXNlcl9pZBgBIAEoCRINCgVyb2xlcxgCIAMoCSKfAQoQQXBwbGljYXRpb25BZnRlchIRCgljbGllbnRfaWQYASABKAkSFQoNYWxsb3dlZF9yb2xlcxgCIAMoCRITCgtncmFudF90eXBlcxgDIAMoCRIOCgZzY29wZXMYBCADKAkSIgoVYXV0aGVudGljYXRpb25fcG9saWN5GAUgASgJSACIAQFCGAoWX2F1dGhlbnRpY2F0aW9uX3BvbGljeWIGcHJvdG8z");
 
 /**
  * What a change would end: everything issued to these people and applications before it, for good. `sessions`, `refresh_families` and
@@ -44,7 +44,7 @@ export type Impact = Message<"tessera.impact.v1.Impact"> & {
   clientIds: string[];
 
   /**
-   * Sessions of these people.
+   * Sessions of these people, and those that a policy would no longer accept.
    *
    * @generated from field: tessera.impact.v1.Ended sessions = 5;
    */
@@ -182,11 +182,11 @@ export type Ends = Message<"tessera.impact.v1.Ends"> & {
   applications: ApplicationAfter[];
 
   /**
-   * The tenant gets this issuer; empty: the shared one. Absent: it keeps the one that it has.
+   * The tenant asks for these sign-ins: "any", "second-factor" or "phishing-resistant". Absent: it keeps its policy.
    *
-   * @generated from field: optional string issuer = 7;
+   * @generated from field: optional string authentication_policy = 8;
    */
-  issuer?: string | undefined;
+  authenticationPolicy?: string | undefined;
 };
 
 /**
@@ -247,6 +247,13 @@ export type ApplicationAfter = Message<"tessera.impact.v1.ApplicationAfter"> & {
    * @generated from field: repeated string scopes = 4;
    */
   scopes: string[];
+
+  /**
+   * As that of the tenant.
+   *
+   * @generated from field: optional string authentication_policy = 5;
+   */
+  authenticationPolicy?: string | undefined;
 };
 
 /**
