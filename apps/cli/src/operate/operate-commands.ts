@@ -77,6 +77,7 @@ const allowDeleteOption = [
   'delete people, applications and other records that are no longer declared',
   false,
 ] as const;
+const takeOneOver = ['--take-over', 'take the record over from a file or another owner', false] as const;
 
 function addDeclaredState(program: Command, context: CommandContext): void {
   program
@@ -247,6 +248,8 @@ const declared =
   'A declared `status` decides again whenever the state is applied; if none is declared, it stays as it is.';
 const issued =
   'It takes effect everywhere within a second. Access tokens issued so far live until they expire, ten minutes by default.';
+const owned =
+  'A record that a file declares is enabled there, or with --take-over; applying the file then needs --take-over, too.';
 const stays = 'What it invalidated stays invalid: people sign in again.';
 
 /** Options; each command takes those that it needs. */
@@ -254,6 +257,7 @@ interface StatusOptions {
   readonly tenant: string;
   readonly clientId: string;
   readonly username: string;
+  readonly takeOver?: boolean;
 }
 
 /** `disable` and `enable` for tenants, applications and users. */
@@ -267,13 +271,14 @@ function addStatus(program: Command, context: CommandContext): void {
   ): void => {
     const group = program.command(noun).description(`disable and enable ${noun}s`);
     for (const verb of ['disable', 'enable'] as const) {
-      const details = verb === 'disable' ? [effect, issued, declared] : [stays, declared];
-      addOptions(group.command(verb))
+      const details = verb === 'disable' ? [effect, issued, declared] : [stays, owned, declared];
+      const command = addOptions(group.command(verb));
+      (verb === 'enable' ? command.option(...takeOneOver) : command)
         .description(summaries[verb])
         .addHelpText('after', `\n${details.join('\n')}`)
-        .action(async (options: StatusOptions) => {
+        .action(async ({ takeOver = false, ...options }: StatusOptions) => {
           const { setStatus } = await import('./records/set-status.ts');
-          await setStatus({ verb, target: targetOf(options) }, context);
+          await setStatus({ verb, target: targetOf(options), takeOver }, context);
         });
     }
   };

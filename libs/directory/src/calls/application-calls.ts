@@ -1,6 +1,7 @@
 import type { Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { deletedApplicationCalls } from './deleted-application-calls.ts';
+import { applicationFields } from '../applications/fields.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import {
   applicationForm,
@@ -18,6 +19,7 @@ export function applicationCalls(
     {
       kind: 'application',
       form: applicationForm,
+      status: applicationFields.status.schema,
       entryOf: entryOfApplication,
       messageOf: messageOfApplication,
       desired: applicationOf,

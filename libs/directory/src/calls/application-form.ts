@@ -1,7 +1,7 @@
 import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
 import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
-import type { Outcome } from '../records/change-records.ts';
+import type { Outcome } from '../records/change-requests.ts';
 import { recordForm, type Entry } from '../records/record-form.ts';
 import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
 import { readResources } from '../resources/read.postgres.ts';

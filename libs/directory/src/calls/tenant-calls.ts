@@ -22,6 +22,7 @@ export function tenantCalls(
     {
       kind: 'tenant',
       form,
+      status: tenantFields.status.schema,
       entryOf: (record) => ({ tenantId: record.tenantId, ...entryOf(tenantFields, record) }),
       messageOf: (outcome) => {
         const { tenantId: id } = outcome.record;

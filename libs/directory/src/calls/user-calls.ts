@@ -8,6 +8,7 @@ import { deletedUserCalls } from './deleted-user-calls.ts';
 import { notFound } from '../ground/refusals.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
+import { statusAlone } from '../records/status-alone.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
@@ -106,7 +107,7 @@ export function userCalls({
           ...request,
           id,
           etag,
-          paths,
+          status: statusAlone(userForm, user.shape.status, entry, paths),
           async draft(present, around) {
             const declared = userForm.parse(user, updatedUser(present, entry, paths));
             await checkAmongOthers(declared, id, around, present);

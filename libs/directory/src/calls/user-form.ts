@@ -1,7 +1,7 @@
 import { Code, invalidFields } from '@tessera/rpc';
 import { UserSchema } from '@tessera/proto-gen/admin-users';
 import { entryOf, valuesOf } from '../fields/field.ts';
-import type { Outcome } from '../records/change-records.ts';
+import type { Outcome } from '../records/change-requests.ts';
 import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
-import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { endsTenant, impactOf, type Impact } from '../plans/impact.ts';
 import { changesOf, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
@@ -8,102 +8,17 @@ import { warningsOf } from '../plans/roles-without-effect.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
 import { apiOwner } from '../fields/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
-import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
+import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
-import type { ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
+import type { RecordTransaction, TakenValue } from '../store/store.ts';
 import { everybodyOf } from '../store/tenant-state.postgres.ts';
 import { planRecord } from '../plans/plan-record.ts';
-import { isSameContent, requestDigest } from './request-digest.ts';
-
-/** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
-export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
-  Partial<StoredRecord<R> & DeletedRecord<R>> & {
-    /** What the change would end, if that was asked. */
-    readonly impact?: Impact;
-    /** What the change gives without effect, one sentence each. */
-    readonly warnings?: readonly string[];
-  };
-
-interface Request {
-  readonly tenantId: string;
-  readonly validateOnly: boolean;
-}
-
-interface Create<K extends RecordKind> extends Request {
-  readonly id: string;
-  /** Empty if the create will not be repeated. */
-  readonly requestId: string;
-  /** What the request says, with the record as JSON. */
-  readonly content: object;
-  /** Whether this record, with the identifier that it was created with, was created by a request like this one. */
-  isRepeat(record: RecordKinds[K], id: string): boolean;
-  draft(records: RecordTransaction): Promise<RecordKinds[K]>;
-}
-
-/** What changes and deletions have in common. */
-interface Change extends Request {
-  readonly id: string;
-  /** Of the version that the record must have; empty for any. */
-  readonly etag: string;
-  readonly takeOver: boolean;
-  /** Whether a change that is only validated returns what it would end. */
-  readonly impact?: boolean;
-}
-
-interface Update<K extends RecordKind> extends Change {
-  /** For an update that creates something within the record. */
-  readonly claim?: {
-    readonly requestId: string;
-    /** What the request says. */
-    readonly content: object;
-    readonly created: ClaimedRecord;
-    /** Called with what an earlier request created; the record then stays as it is. */
-    repeated(id: string): void;
-  };
-  /** The fields that change, if that is known. */
-  readonly paths?: readonly (readonly string[])[];
-  draft(present: RecordKinds[K], records: RecordTransaction): Promise<RecordKinds[K]>;
-}
-
-interface Delete<K extends RecordKind> extends Change {
-  /** Throws ConnectError if the record must stay. */
-  readonly allow?: (present: RecordKinds[K], records: RecordTransaction) => Promise<void>;
-}
-
-interface Restore<K extends RestorableKind> extends Request {
-  readonly id: string;
-  /** Of what is restored, as the check of the request says it; empty for any. */
-  readonly etag?: string;
-  /** Throws ConnectError if it cannot be restored. */
-  draft(deleted: DeletedRecord<RecordKinds[K]>, records: RecordTransaction): Promise<RecordKinds[K]>;
-}
-
-/** Changes one record at a time, as a plan for it alone. A draft may be asked for more than once. */
-export interface RecordChanges {
-  create<K extends RecordKind>(
-    kind: K,
-    request: Create<K>,
-    context: CallContext,
-  ): Promise<Outcome<RecordKinds[K]>>;
-  update<K extends RecordKind>(
-    kind: K,
-    request: Update<K>,
-    context: CallContext,
-  ): Promise<Outcome<RecordKinds[K]>>;
-  /** Returns what it would end, if that was asked. */
-  delete<K extends RecordKind>(
-    kind: K,
-    request: Delete<K>,
-    context: CallContext,
-  ): Promise<Impact | undefined>;
-  restore<K extends RestorableKind>(
-    kind: K,
-    request: Restore<K>,
-    context: CallContext,
-  ): Promise<Outcome<RecordKinds[K]>>;
-}
+import type { Change, Outcome, RecordChanges, Update } from './change-requests.ts';
+import { checkRequestId, claimed, otherRequest } from './repeated-creates.ts';
+import { requestDigest } from './request-digest.ts';
+import { isFreeOfOwner, withStatus } from './status-alone.ts';
 
 /** What errors call a record. */
 export const recordNames = {
@@ -166,7 +81,7 @@ export function createRecordChanges({
       });
     },
 
-    async update(kind, { tenantId, validateOnly, id, draft, claim, impact, paths, ...expected }, context) {
+    async update(kind, { tenantId, validateOnly, id, draft, claim, impact, status, ...expected }, context) {
       const { requestId = '', content = {} } = claim ?? {};
       checkRequestId(requestId);
       const digest = requestDigest(pepper, content);
@@ -179,11 +94,11 @@ export function createRecordChanges({
           claim?.repeated(earlier);
           return repeated(records, kind, id, () => earlier.startsWith(`${id} `));
         }
-        const { etag, takeOver } = expected;
-        const keepsOwner = !takeOver && isStatusAlone(paths);
-        const present = await changeable(records, kind, id, { etag, takeOver: takeOver || keepsOwner });
-        const drafted = await draft(present.record, records);
-        const after = keepsOwner ? { ...drafted, owner: present.record.owner } : drafted;
+        const present = await changeable(records, kind, id, { ...expected, status });
+        const after =
+          status === undefined
+            ? await draft(present.record, records)
+            : withStatus(present.record, status, expected.takeOver);
         const change = { before: present.record, after, id, validateOnly, impact, operatorTenant };
         return carriedOut(records, kind, change, context);
       });
@@ -222,11 +137,6 @@ export function createRecordChanges({
   };
 }
 
-/** Blocking may be urgent: who may change records blocks and unblocks those of every owner. They stay their owner's. */
-function isStatusAlone(paths: readonly (readonly string[])[] = []): boolean {
-  return paths.length === 1 && paths[0]?.join('.') === 'status';
-}
-
 /** The version of a record that no row has: all that it says. */
 function versionOf(record: object): string {
   return createHash('sha256').update(JSON.stringify(record)).digest('base64url');
@@ -237,39 +147,6 @@ const presentAgain = {
   user: 'The user exists.',
   application: 'The application exists: it was restored, or another one was created with its client ID.',
 } as const satisfies Record<RestorableKind, string>;
-
-/** What an earlier create with this request identifier created (AIP-155); undefined if this is the first one. */
-async function claimed(
-  records: RecordTransaction,
-  requestId: string,
-  created: ClaimedRecord & { readonly digest: Buffer },
-): Promise<string | undefined> {
-  if (requestId === '') return undefined;
-  const earlier = await records.claim(requestId, created);
-  const digest = earlier?.digest ?? null;
-  if (digest !== null && !isSameContent(created.digest, digest)) throw otherContent();
-  if (earlier !== undefined && earlier.kind !== created.kind) throw otherRequest();
-  return earlier?.id;
-}
-
-function checkRequestId(requestId: string): void {
-  if (/^[\x21-\x7e]{0,128}$/.test(requestId)) return;
-  throw invalidFields([
-    { field: 'requestId', description: 'must be at most 128 printable ASCII characters' },
-  ]);
-}
-
-/** For a request identifier that belongs to a create of something else, or of this with other content. */
-function otherContent(): ConnectError {
-  const description =
-    'belongs to a create with other content within the last 24 hours. Take a new one, or repeat that request as it was';
-  return invalidFields([{ field: 'requestId', description }], Code.AlreadyExists);
-}
-
-/** The same for a claim without a digest, as version 0.1 keeps it. Compatibility until 0.3. */
-export function otherRequest(): ConnectError {
-  return invalidFields([{ field: 'requestId', description: 'belongs to a create of something else' }]);
-}
 
 async function repeated<K extends RecordKind>(
   records: RecordTransaction,
@@ -287,13 +164,14 @@ async function changeable<K extends RecordKind>(
   records: RecordTransaction,
   kind: K,
   id: string,
-  { etag, takeOver }: Pick<Change, 'etag' | 'takeOver'>,
+  { etag, takeOver, status }: Pick<Change, 'etag' | 'takeOver'> & Pick<Update<K>, 'status'>,
 ): Promise<StoredRecord<RecordKinds[K]>> {
   const present = await records.find(kind, id);
   if (present === undefined) throw notFound(recordNames[kind]);
   refuseOtherVersion(recordNames[kind], etag, present.etag);
   const { owner } = present.record;
   if (owner === apiOwner || takeOver) return present;
+  if (status !== undefined && isFreeOfOwner(present.record, status)) return present;
   throw new ConnectError(
     `${recordNames[kind]} belongs to the owner "${owner}". Change it there, or take it over.`,
     Code.FailedPrecondition,

@@ -1,13 +1,17 @@
 import { pageRequest, pageToken, type CallContext, type DescMessage, type MessageShape } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
+import type { z } from 'zod';
 import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { listDeleted } from '../deleted/deleted-records.postgres.ts';
+import type { StatusName } from '../fields/status.ts';
 import { notFound } from '../ground/refusals.ts';
 import type { RecordKind, RecordKinds } from '../plans/tenant-state.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { recordNames, type Outcome, type RecordChanges } from './change-records.ts';
+import { recordNames } from './change-records.ts';
+import type { Outcome, RecordChanges } from './change-requests.ts';
 import { updatedEntry, type Entry, type RecordForm } from './record-form.ts';
+import { statusAlone } from './status-alone.ts';
 
 export interface RecordCallsDeps {
   /** For the functions in the read files of the kinds. */
@@ -19,6 +23,8 @@ export interface RecordCallsDeps {
 interface Noun<K extends RecordKind, D extends DescMessage> {
   readonly kind: K;
   readonly form: RecordForm<D>;
+  /** Of the status, for a kind that has one. */
+  readonly status?: z.ZodType<StatusName | undefined>;
   /** The entry that asks for a record. */
   entryOf(record: RecordKinds[K]): Entry;
   messageOf(outcome: Outcome<RecordKinds[K]>): MessageShape<D>;
@@ -44,7 +50,7 @@ interface ChangeIntent extends Intent {
 
 /** The standard methods of a kind, without the names of their fields. */
 export function recordCalls<K extends RecordKind, D extends DescMessage>(
-  { kind, form, entryOf, messageOf, desired }: Noun<K, D>,
+  { kind, form, status, entryOf, messageOf, desired }: Noun<K, D>,
   { database, records }: RecordCallsDeps,
 ) {
   return {
@@ -92,7 +98,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
         kind,
         {
           ...request,
-          paths,
+          status: status && statusAlone(form, status, entry, paths),
           draft: async (present, around) =>
             desired(updatedEntry(entryOf(present), entry, paths), present, around),
         },

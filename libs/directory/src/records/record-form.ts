@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { keyOf, type Path } from '../fields/path.ts';
 import { sentence } from '../fields/sentences.ts';
 import type { Report } from '../fields/field-checks.ts';
-import type { Outcome } from './change-records.ts';
+import type { Outcome } from './change-requests.ts';
 
 /** A record as the declared state has it, which is also the JSON of its message without the fields that the server sets. */
 export type Entry = Readonly<Record<string, unknown>>;

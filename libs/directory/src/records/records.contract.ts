@@ -341,19 +341,62 @@ tenants:
       });
     });
 
-    it('of a file are blocked and unblocked by everybody who changes people, and stay of the file', async () => {
+    it('of a file are blocked by everybody who changes people, and unblocked by the file or who takes them over', async () => {
       const { api, tenantId } = await tenant();
       const [ada] = (await api.users.list({ tenantId, search: 'ADA' }, call())).users;
-      const set = async (status: string, more: { readonly name?: string } = {}, paths = ['status']) =>
+      const set = async (status: string, more: object = {}, paths = ['status'], takeOver = false) =>
         api.users.update(
-          { tenantId, user: { userId: ada?.userId ?? '', status, ...more }, updateMask: { paths } },
+          { tenantId, user: { userId: ada?.userId ?? '', status, ...more }, updateMask: { paths }, takeOver },
           call(),
         );
-      for (const status of ['disabled', 'active'])
+      const refused = { code: Code.FailedPrecondition };
+      for (const status of ['active', 'disabled', 'locked', 'disabled'])
         expect(await set(status)).toMatchObject({ status, owner: 'file', username: 'ada' });
-      await expect(set('disabled', { name: 'A' }, ['status', 'name'])).rejects.toMatchObject({
-        code: Code.FailedPrecondition,
+      await expect(set('active')).rejects.toMatchObject(refused);
+      await expect(set('disabled', { name: 'A' }, ['status', 'name'])).rejects.toMatchObject(refused);
+      await expect(set('unknown')).rejects.toMatchObject({ code: Code.InvalidArgument });
+      expect(await set('active', {}, ['status'], true)).toMatchObject({ status: 'active', owner: 'api' });
+    });
+
+    it('are blocked, as applications and tenants are, although the rules refuse other fields of theirs', async () => {
+      const { api, tenantId } = await tenant();
+      const [ada] = (await api.users.list({ tenantId, search: 'ADA' }, call())).users;
+      const userId = ada?.userId ?? '';
+      const clientId = `${tenantId}-old`;
+      const grantTypes = ['authorization_code'];
+      const made = {
+        clientId,
+        name: 'Old',
+        type: 'public',
+        grantTypes,
+        redirectUris: ['https://old.example/'],
+      };
+      await api.applications.create({ tenantId, application: made }, call());
+      for (const [table, change] of [
+        ['user_account', `email = 'no address', phone_number = 'no number'`],
+        ['application', `redirect_uris = '{no uri}'`],
+        ['tenant', `registration_domains = '{no domain}'`],
+      ] as const)
+        await database.query({
+          name: `test.former_${table}`,
+          text: `UPDATE directory.${table} SET ${change} WHERE tenant_id = $1`,
+          values: [tenantId],
+        });
+      const alone = { tenantId, updateMask: { paths: ['status'] } };
+      const status = 'disabled';
+      expect(await api.users.update({ ...alone, user: { userId, status } }, call())).toMatchObject({
+        status,
+        email: 'no address',
       });
+      expect(
+        await api.applications.update({ ...alone, application: { clientId, status } }, call()),
+      ).toMatchObject({ status, redirectUris: ['no uri'] });
+      expect(await api.tenants.update({ ...alone, tenant: { tenantId, status } }, call())).toMatchObject({
+        status,
+        registrationDomains: ['no domain'],
+      });
+      const named = api.users.update({ tenantId, user: { userId, name: 'A' }, takeOver: true }, call());
+      await expect(named).rejects.toMatchObject({ code: Code.InvalidArgument });
     });
 
     it('lose their sessions with a new password or status, and with nothing else', async () => {
@@ -550,6 +593,8 @@ tenants:
         'application.ciba.delivery',
       ]);
       await change({ status: 'disabled' }, 'status');
+      expect(await read()).toMatchObject(pushed);
+      await change({ name: 'Polling' }, 'name');
       expect(await read()).toMatchObject({ approval: 'page', delivery: 'poll', notificationEndpoint: '' });
     });
 

@@ -8,7 +8,16 @@ import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { Secret, systemRandom } from '@tessera/kit';
 import { loadConfig } from '@tessera/process';
-import { createProver, local, rootCall, serveConnect, type BuiltService } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  createProver,
+  local,
+  rootCall,
+  serveConnect,
+  type BuiltService,
+  type Route,
+} from '@tessera/rpc';
 import { openDatabase, type Database } from '@tessera/stores';
 import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
@@ -245,11 +254,15 @@ describe('tessera tenant, application and user', () => {
     await apply(people(', status: disabled').replace('status: disabled', 'status: locked'));
     await ask('tenant disable --tenant acme');
     expect(await ask('user enable --tenant acme --username ada')).toEqual({
+      code: 1,
+      said: 'The user ada of the tenant acme stays as it is. The user belongs to the owner "file". Change it there, or take it over (--take-over).\n',
+    });
+    expect(await ask('user enable --tenant acme --username ada --take-over')).toEqual({
       code: 0,
       said: 'The user ada of the tenant acme is active.\n',
     });
-    await ask('application enable --client-id tv');
-    await ask('tenant enable --tenant acme');
+    await ask('application enable --client-id tv --take-over');
+    await ask('tenant enable --tenant acme --take-over');
     expect(await statuses()).toEqual([{ tenant: 'active', application: 'active', user: 'active' }]);
   });
 
@@ -295,8 +308,38 @@ describe('tessera tenant, application and user', () => {
       expect(await tessera(words, environment)).toEqual({ code: 0, said: `The ${record} is disabled.\n` });
     expect(await tessera('application disable --tenant globex --client-id tv', environment)).toEqual({
       code: 1,
-      said: 'There is no application tv.\n',
+      said: 'There is no application tv in the tenant globex.\n',
     });
+  });
+
+  it('of a file are disabled by a directory of the version before, which refuses to change the status alone', async () => {
+    const whole = await directory();
+    const refuse = async () => {
+      throw new ConnectError('The record belongs to the owner "file".', Code.FailedPrecondition);
+    };
+    for (const older of [
+      ({ service, handlers }: Route) =>
+        service.methods.some(({ name }) => name === 'Update')
+          ? { service, handlers: { ...handlers, update: refuse } }
+          : { service, handlers },
+      ({ service, handlers }: Route) => ({
+        service: { ...service, methods: service.methods.filter(({ name }) => name !== 'Update') },
+        handlers,
+      }),
+    ]) {
+      const environment = await serving(
+        { ...whole, routes: whole.routes.map((route) => ({ ...route, ...older(route) })) },
+        'TESSERA_PEER_DIRECTORY',
+      );
+      await tessera(`apply -f ${file(people(', status: active'))}`, environment);
+      for (const words of [
+        'user disable --tenant acme --username ada',
+        'application disable --client-id tv',
+        'tenant disable --tenant acme',
+      ])
+        expect((await tessera(words, environment)).said).toMatch(/ is disabled\.\n$/);
+      expect((await tessera('user enable --tenant acme --username ada', environment)).code).toBe(1);
+    }
   });
 
   it('explain in their help what they invalidate and how declared state interacts', async () => {

@@ -1,9 +1,9 @@
-import type { CallOptions } from '@tessera/rpc';
+import { Code, ConnectError, whereOffered, type CallOptions } from '@tessera/rpc';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryService } from '@tessera/proto-gen/directory';
-import type { Terminal } from '../../terminal.ts';
+import { DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './with-service.ts';
 
 export interface StatusChange {
@@ -13,6 +13,8 @@ export interface StatusChange {
     | { readonly kind: 'tenant'; readonly tenantId: string }
     | { readonly kind: 'application'; readonly clientId: string; readonly tenantId: string | undefined }
     | { readonly kind: 'user'; readonly tenantId: string; readonly identifier: string };
+  /** Whether a record of another owner is taken over, which enabling it needs. */
+  readonly takeOver: boolean;
 }
 
 const verbs = {
@@ -22,56 +24,105 @@ const verbs = {
 
 const timeoutMs = 10_000;
 
-/** Sets the status of a tenant, application or person. Throws CommandError when there is no such record. */
-export async function setStatus({ verb, target }: StatusChange, terminal: Terminal): Promise<void> {
+/** Sets the status of a tenant, application or person. Throws CommandError when there is no such record, or only its owner enables it. */
+export async function setStatus({ verb, target, takeOver }: StatusChange, terminal: Terminal): Promise<void> {
   const { name, status, done } = verbs[verb];
   const what = await withService('directory', terminal, {
     name,
     timeoutMs,
-    run: (clientOf, call) => set(target, status, clientOf, call),
+    async run(clientOf, call) {
+      // Of this field alone, as a record of another owner is then disabled without being taken over.
+      const update = { status, updateMask: { paths: ['status'] }, takeOver };
+      const found = await find(target, update, clientOf, call);
+      const change = verb === 'disable' ? orAsBefore(found.set(), found.disableAsBefore) : found.set();
+      await change.catch(ownersRefusal(found.name)).catch(found.notFound);
+      return found.name;
+    },
   });
   terminal.say(`${what} ${done}.\n`);
 }
 
-/** Resolves with the name of the record for the message. */
-async function set(
+interface Found {
+  /** What messages call the record. */
+  readonly name: string;
+  readonly notFound: (error: unknown) => never;
+  set(): Promise<unknown>;
+  /** By the calls that version 0.1 disables records of other owners with. */
+  disableAsBefore(): Promise<unknown>;
+}
+
+async function find(
   target: StatusChange['target'],
-  status: 'disabled' | 'active',
+  { status, ...update }: { status: string; updateMask: { paths: string[] }; takeOver: boolean },
   clientOf: ClientOf,
   call: CallOptions,
-): Promise<string> {
+): Promise<Found> {
   const directory = clientOf(DirectoryService);
-  // Of every owner: a change of this field alone needs no taking over.
-  const updateMask = { paths: ['status'] };
+  const before = clientOf(DirectoryAdminService);
+  const disabled = { status: Status.DISABLED };
   switch (target.kind) {
     case 'tenant': {
       const { tenantId } = target;
-      const notFound = orNotFound(`There is no tenant ${tenantId}.`);
-      const tenant = { tenantId, status };
-      await clientOf(TenantsService).update({ tenantId, tenant, updateMask }, call).catch(notFound);
-      return `The tenant ${tenantId}`;
+      return {
+        name: `The tenant ${tenantId}`,
+        notFound: orNotFound(`There is no tenant ${tenantId}.`),
+        set: async () =>
+          clientOf(TenantsService).update({ ...update, tenantId, tenant: { tenantId, status } }, call),
+        disableAsBefore: async () => before.setTenantStatus({ ...disabled, tenantId }, call),
+      };
     }
     case 'application': {
       const { clientId } = target;
-      const notFound = orNotFound(`There is no application ${clientId}.`);
+      const where = target.tenantId === undefined ? '' : ` in the tenant ${target.tenantId}`;
+      const notFound = orNotFound(`There is no application ${clientId}${where}.`);
       const found =
         target.tenantId === undefined
           ? await directory.getApplication({ clientId }, call).catch(notFound)
           : undefined;
       const tenantId = target.tenantId ?? found?.tenant?.tenantId ?? '';
       const application = { clientId, status };
-      await clientOf(ApplicationsService).update({ tenantId, application, updateMask }, call).catch(notFound);
-      return `The application ${clientId} of the tenant ${tenantId}`;
+      return {
+        name: `The application ${clientId} of the tenant ${tenantId}`,
+        notFound,
+        set: async () => clientOf(ApplicationsService).update({ ...update, tenantId, application }, call),
+        disableAsBefore: async () => before.setApplicationStatus({ ...disabled, tenantId, clientId }, call),
+      };
     }
     case 'user': {
       const { tenantId, identifier } = target;
       const notFound = orNotFound(`There is no user ${identifier} in the tenant ${tenantId}.`);
       const { user } = await directory.findUser({ tenantId, identifier }, call).catch(notFound);
       const { userId = '', username = '' } = user ?? {};
-      await clientOf(UsersService)
-        .update({ tenantId, user: { userId, status }, updateMask }, call)
-        .catch(notFound);
-      return `The user ${username} of the tenant ${tenantId}`;
+      return {
+        name: `The user ${username} of the tenant ${tenantId}`,
+        notFound,
+        set: async () =>
+          clientOf(UsersService).update({ ...update, tenantId, user: { userId, status } }, call),
+        disableAsBefore: async () => before.setUserStatus({ ...disabled, tenantId, userId }, call),
+      };
     }
   }
+}
+
+/** Compatibility until 0.3: version 0.1 refuses to change the status of a record of another owner by the call that changes one record. */
+async function orAsBefore(change: Promise<unknown>, before: () => Promise<unknown>): Promise<unknown> {
+  return whereOffered(change, before).catch(async (refusal: unknown) => {
+    if (!isRefusal(refusal, Code.FailedPrecondition, Code.Unimplemented)) throw refusal;
+    return before().catch((error: unknown) => {
+      throw isRefusal(error, Code.PermissionDenied) ? refusal : error;
+    });
+  });
+}
+
+function isRefusal(error: unknown, ...codes: readonly Code[]): error is ConnectError {
+  return error instanceof ConnectError && codes.includes(error.code);
+}
+
+/** Replaces the refusal of what its owner alone changes by one that names the record and the option. */
+function ownersRefusal(name: string): (error: unknown) => never {
+  return (error) => {
+    if (!isRefusal(error, Code.FailedPrecondition)) throw error;
+    const why = error.rawMessage.replace(/\.$/, ' (--take-over).');
+    throw new CommandError(`${name} stays as it is. ${why}`);
+  };
 }

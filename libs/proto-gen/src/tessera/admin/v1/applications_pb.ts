@@ -396,7 +396,7 @@ export type UpdateApplicationRequest = Message<"tessera.admin.v1.UpdateApplicati
   validateOnly: boolean;
 
   /**
-   * Takes the record from its owner. A change of `status` alone needs no taking over, and the record stays its owner's.
+   * Takes the record from its owner. A change of `status` alone that disables it needs none, and leaves it its owner's.
    *
    * @generated from field: bool take_over = 5;
    */

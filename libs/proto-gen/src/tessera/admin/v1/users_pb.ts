@@ -448,7 +448,7 @@ export type UpdateUserRequest = Message<"tessera.admin.v1.UpdateUserRequest"> & 
   validateOnly: boolean;
 
   /**
-   * Takes the record from its owner. A change of `status` alone needs no taking over, and the record stays its owner's.
+   * Takes the record from its owner. A change of `status` alone that disables or locks it needs none, and leaves it its owner's.
    *
    * @generated from field: bool take_over = 5;
    */

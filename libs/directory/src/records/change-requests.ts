@@ -1,0 +1,94 @@
+import type { CallContext } from '@tessera/rpc';
+import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
+import type { StatusName } from '../fields/status.ts';
+import type { Impact } from '../plans/impact.ts';
+import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
+import type { ClaimedRecord, RecordTransaction } from '../store/store.ts';
+
+/** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
+export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
+  Partial<StoredRecord<R> & DeletedRecord<R>> & {
+    /** What the change would end, if that was asked. */
+    readonly impact?: Impact;
+    /** What the change gives without effect, one sentence each. */
+    readonly warnings?: readonly string[];
+  };
+
+interface Request {
+  readonly tenantId: string;
+  readonly validateOnly: boolean;
+}
+
+interface Create<K extends RecordKind> extends Request {
+  readonly id: string;
+  /** Empty if the create will not be repeated. */
+  readonly requestId: string;
+  /** What the request says, with the record as JSON. */
+  readonly content: object;
+  /** Whether this record, with the identifier that it was created with, was created by a request like this one. */
+  isRepeat(record: RecordKinds[K], id: string): boolean;
+  draft(records: RecordTransaction): Promise<RecordKinds[K]>;
+}
+
+/** What changes and deletions have in common. */
+export interface Change extends Request {
+  readonly id: string;
+  /** Of the version that the record must have; empty for any. */
+  readonly etag: string;
+  readonly takeOver: boolean;
+  /** Whether a change that is only validated returns what it would end. */
+  readonly impact?: boolean;
+}
+
+export interface Update<K extends RecordKind> extends Change {
+  /** For an update that creates something within the record. */
+  readonly claim?: {
+    readonly requestId: string;
+    /** What the request says. */
+    readonly content: object;
+    readonly created: ClaimedRecord;
+    /** Called with what an earlier request created; the record then stays as it is. */
+    repeated(id: string): void;
+  };
+  /** If nothing else changes; then no draft is asked for. */
+  readonly status?: StatusName | undefined;
+  draft(present: RecordKinds[K], records: RecordTransaction): Promise<RecordKinds[K]>;
+}
+
+interface Delete<K extends RecordKind> extends Change {
+  /** Throws ConnectError if the record must stay. */
+  readonly allow?: (present: RecordKinds[K], records: RecordTransaction) => Promise<void>;
+}
+
+interface Restore<K extends RestorableKind> extends Request {
+  readonly id: string;
+  /** Of what is restored, as the check of the request says it; empty for any. */
+  readonly etag?: string;
+  /** Throws ConnectError if it cannot be restored. */
+  draft(deleted: DeletedRecord<RecordKinds[K]>, records: RecordTransaction): Promise<RecordKinds[K]>;
+}
+
+/** Changes one record at a time, as a plan for it alone. A draft may be asked for more than once. */
+export interface RecordChanges {
+  create<K extends RecordKind>(
+    kind: K,
+    request: Create<K>,
+    context: CallContext,
+  ): Promise<Outcome<RecordKinds[K]>>;
+  update<K extends RecordKind>(
+    kind: K,
+    request: Update<K>,
+    context: CallContext,
+  ): Promise<Outcome<RecordKinds[K]>>;
+  /** Returns what it would end, if that was asked. */
+  delete<K extends RecordKind>(
+    kind: K,
+    request: Delete<K>,
+    context: CallContext,
+  ): Promise<Impact | undefined>;
+  restore<K extends RestorableKind>(
+    kind: K,
+    request: Restore<K>,
+    context: CallContext,
+  ): Promise<Outcome<RecordKinds[K]>>;
+}
