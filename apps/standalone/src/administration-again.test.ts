@@ -149,6 +149,26 @@ describe('who administers and was disabled', () => {
     expect(await update('TenantsService', tenant('active'), ofTenants)).toMatchObject({ status: 200 });
   });
 
+  it('is disabled or deleted with the operator tenant only by those who hold everything', async () => {
+    const ofTenants = await on.tokenOfClient('ops', ['admin.tenants.read', 'admin.tenants.write']);
+    const ops = { tenantId: 'ops', takeOver: true };
+    const disabling = { ...ops, tenant: { status: 'disabled' }, updateMask: 'status' };
+    for (const [method, request] of [
+      ['Update', disabling],
+      ['Delete', ops],
+    ] as const)
+      expect(
+        (await on.post(`tessera.admin.v1.TenantsService/${method}`, request, ofTenants)).body,
+      ).toMatchObject({
+        ...denied,
+        message: expect.stringContaining('ops would end the administration of every tenant') as string,
+      });
+    const everything = await on.tokenOfClient('ops');
+    expect((await on.post('tessera.admin.v1.TenantsService/Delete', ops, everything)).body).toMatchObject({
+      code: 'failed_precondition',
+    });
+  });
+
   it('administers at another issuer only if that is given by those who hold everything', async () => {
     const move = async (issuer: string, token: string) =>
       on.post(

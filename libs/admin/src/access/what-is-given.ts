@@ -48,6 +48,8 @@ export interface ServiceRule {
   readonly effects: Readonly<Record<string, Effect>>;
   /** Whether its methods are about records of every kind: each has its entry. */
   readonly everyKind?: true;
+  /** What a request does to a record, if it would end the administration of every tenant when that is the operator tenant. */
+  readonly endsAdministration?: (method: string, record: never) => string | undefined;
   /** @param empties whether an empty field says that there is none; otherwise it says nothing */
   gifts(record: never, empties: (field: string) => boolean): readonly Gift[];
 }
@@ -73,6 +75,10 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       record: 'tenant',
       key: 'tenantId',
       effects: standard satisfies EffectsOf<typeof TenantsService>,
+      endsAdministration(method, { status = '' }: Partial<Tenant>) {
+        if (method === 'delete') return 'Deleting';
+        return ['', 'active'].includes(status) ? undefined : 'Disabling';
+      },
       // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the shared one.
       gifts: ({ issuer, passkeyDomain, status }: Tenant, empties) => [
         ...(issuer === '' && !empties('issuer')

@@ -518,3 +518,48 @@ describe('a request', () => {
     });
   });
 });
+
+describe('the operator tenant', () => {
+  const { update, delete: remove } = TenantsService.method;
+  const disabling = {
+    tenantId: 'acme',
+    tenant: { issuer: '', status: 'disabled' },
+    updateMask: { paths: ['status'] },
+  };
+  const almostEverything = [...adminScopes.keys()].filter((scope) => scope !== 'admin.users.write');
+  const active = { issuer: '', status: 'active' };
+
+  it.each([
+    ['disabled', update, disabling],
+    ['deleted', remove, { tenantId: 'acme' }],
+  ] as const)('is %s only by who holds everything', async (_, method, request) => {
+    for (const scopes of [['admin.tenants.write'], almostEverything]) {
+      const { ask, sent } = carriedOut(method, active);
+      await expect(ask(request, holding(scopes, true))).rejects.toMatchObject({
+        ...refused,
+        rawMessage: expect.stringMatching(
+          /^(Disabling|Deleting) acme would end the administration of every tenant, .* admin\.users\.write/,
+        ) as string,
+      });
+      expect(sent).toEqual([]);
+    }
+    const { ask, sent } = carriedOut(method, active);
+    await ask(request, everything);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is changed otherwise by who changes tenants, and so is every other tenant', async () => {
+    const changer = holding(['admin.tenants.write'], true);
+    for (const request of [
+      { tenantId: 'acme', tenant: { issuer: '', name: 'Acme' }, updateMask: { paths: ['name'] } },
+      { ...disabling, tenantId: 'globex' },
+    ]) {
+      const { ask, sent } = carriedOut(update, active);
+      await ask(request, changer);
+      expect(sent).toHaveLength(1);
+    }
+    const { ask, sent } = carriedOut(update, active);
+    await ask(disabling, holding(['admin.tenants.write']));
+    expect(sent).toHaveLength(1);
+  });
+});

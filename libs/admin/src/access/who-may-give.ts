@@ -76,6 +76,7 @@ export function carrying(method: DescMethod, { send, read, attributesInClaims }:
     throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
   return judgedAgain(rule, async (request, principal, call) => {
+    refuseToEndAdministration(rule, method, request, principal);
     const present = await read(keyOf(rule, request), call());
     const gifts = rule.gifts(present as never, said);
     const known = new Set(gifts.map(nameOf));
@@ -130,6 +131,23 @@ function refuseLessThanAll(effect: 'reads all' | 'changes all', { scopes = [] }:
   if (lacking.length === 0) return;
   throw new ConnectError(
     `This is about records of every kind: it needs an access token with ${lacking.join(', ')} too. A person with fewer roles changes one record at a time.`,
+    Code.PermissionDenied,
+  );
+}
+
+/** Administrators of the operator tenant keep each other from administering only if they hold everything. */
+function refuseToEndAdministration(
+  rule: ServiceRule,
+  method: DescMethod,
+  request: Fields,
+  { everyTenant = false, tenantId, scopes = [] }: Principal,
+): void {
+  if (!everyTenant || request['tenantId'] !== tenantId) return;
+  const doing = rule.endsAdministration?.(method.localName, (request[rule.record] ?? {}) as never);
+  const lacking = [...adminScopes.keys()].filter((scope) => !scopes.includes(scope));
+  if (doing === undefined || lacking.length === 0) return;
+  throw new ConnectError(
+    `${doing} ${tenantId} would end the administration of every tenant, as it is the operator tenant: it needs an access token with ${lacking.join(', ')} too.`,
     Code.PermissionDenied,
   );
 }
