@@ -7,6 +7,7 @@ import { readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
 import { loadConfig } from '@tessera/process';
 import { z } from 'zod';
+import { problemsInFile } from './problems-in-file.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
 
@@ -104,14 +105,16 @@ function checked(
   passwordMinLength: number,
   mistakes: readonly Problem[],
 ): DeclaredState {
+  const problems = [...mistakes];
   try {
-    const { state } = readDeclaredState(document, fileName, passwordMinLength);
-    if (mistakes.length === 0) return state;
+    const read = readDeclaredState(document, fileName, passwordMinLength);
+    problems.push(...problemsInFile(read));
+    if (problems.length === 0) return read.state;
   } catch (error) {
     if (!(error instanceof DeclaredStateError)) throw error;
-    throw new DeclaredStateError([...mistakes, ...error.problems]);
+    problems.push(...error.problems);
   }
-  throw new DeclaredStateError(mistakes);
+  throw new DeclaredStateError(problems);
 }
 
 async function resolved(

@@ -1,13 +1,11 @@
-import { largeToken, namedRoles, withUriPath } from '@tessera/oauth';
+import { largeToken, namedRoles } from '@tessera/oauth';
 import { withoutEffect } from '../plans/roles-without-effect.ts';
 import type { DeclaredTenant } from './schema.ts';
 
 /** What a correct declared state is likely not to mean, one sentence each. */
 export function warningsIn(tenants: readonly DeclaredTenant[], operatorTenant: string | undefined): string[] {
   return tenants.flatMap((tenant) =>
-    [...ambiguousAudiences(tenant), ...largeTokens(tenant), ...powerlessPeople(tenant, operatorTenant)].map(
-      within(tenant),
-    ),
+    [...largeTokens(tenant), ...powerlessPeople(tenant, operatorTenant)].map(within(tenant)),
   );
 }
 
@@ -21,17 +19,6 @@ const within =
   ({ id }: DeclaredTenant) =>
   (sentence: string) =>
     `tenant ${id}: ${sentence}`;
-
-/** A `resource` with an empty path finds one that has the path `/` (RFC 3986 §6.2.3), unless both are declared. */
-function ambiguousAudiences({ resources }: DeclaredTenant): string[] {
-  const audiences = resources.map(({ audience }) => audience);
-  return [...Map.groupBy(audiences, withUriPath).values()]
-    .filter((same) => same.length > 1)
-    .map(
-      (same) =>
-        `the audiences ${same.join(' and ')} are one URI (RFC 3986 §6.2.3), but tokens for one are not for the other; declare one of them`,
-    );
-}
 
 const personal: ReadonlySet<string> = new Set(['authorization_code', 'device_code', 'ciba']);
 /** Characters of an access token with one short role. */
