@@ -224,6 +224,9 @@ describe('callers', () => {
       proposeEmail: ['authorize'],
       getEmailLink: ['gateway'],
       confirmEmail: ['gateway'],
+      requestMailCode: ['authorize'],
+      sendMailCode: ['authorize'],
+      verifyMailCode: ['authorize'],
       watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
     },
     DirectoryAdminService: {
