@@ -16,6 +16,9 @@ export interface GoodRequest {
   readonly known?: Readonly<Record<string, string>>;
 }
 
+/** Of a browser, and of no tenant. */
+const visit = 'v'.repeat(22);
+
 const oneNamespace = 'client identifiers are unique over all tenants';
 
 const browserCalls: readonly GoodRequest[] = [
@@ -589,6 +592,26 @@ const directoryCalls: readonly GoodRequest[] = [
     },
   },
   {
+    method: 'DirectoryService.SendMailCode',
+    async request(tenant) {
+      const username = tenant.newName();
+      const person = await tenant.record('User', { username, email: `${username}@example.com` });
+      return { tenantId: tenant.id, userId: textAt(person, 'userId'), visit, ipAddress: '10.0.0.1' };
+    },
+  },
+  {
+    method: 'DirectoryService.RequestMailCode',
+    request: async (tenant) => ({
+      tenantId: tenant.id,
+      issuerTenantId: tenant.id,
+      identifier: tenant.username,
+      visit,
+      ipAddress: '10.0.0.1',
+    }),
+    // Nobody learns who has it.
+    isNew: true,
+  },
+  {
     method: 'DirectoryService.RequestPasswordReset',
     request: async (tenant) => ({
       tenantId: tenant.id,
@@ -782,6 +805,7 @@ const document = 'the document names its tenants; the records in it are of the t
 
 /** Methods that take nothing of a tenant that could be another's, each with the reason. */
 const mailed = 'its link is in a mail; email-changes.test.ts tries it for people of another tenant';
+const mailedCode = 'its code is in a mail, and counts for the tenant and the visit that it was asked for in';
 
 export const withoutCrossing: Readonly<Record<string, string>> = {
   'AuthorizeService.AnswerFromProvider':
@@ -804,6 +828,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'DirectoryService.GetTenantLooks': tenantAlone,
   'DirectoryService.GetEmailLink': mailed,
   'DirectoryService.ConfirmEmail': mailed,
+  'DirectoryService.VerifyMailCode': mailedCode,
   'DirectoryService.ListProviders': tenantAlone,
   'DirectoryService.ListTenantIssuers': ofAll,
   'DirectoryService.WatchChanges': ofAll,

@@ -86,6 +86,7 @@ export class Tenant {
     issuer: ${issuer}
     registration: open
     accountClosing: true
+    signInMethods: [mail-code]
     roles: [${id}-clerk]
     resources: [{audience: "${audience}", name: API, scopes: [${id}.read]}]
     providers: [{name: ${provider}, issuer: "${providerIssuer}", clientId: ${web}, clientSecret: "${secret}", createsAccounts: true}]
