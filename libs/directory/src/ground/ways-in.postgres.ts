@@ -29,8 +29,8 @@ export function waysIn(u: string, without: WithoutWay = {}): string {
                         JOIN directory.provider wp
                           ON wp.tenant_id = wi.tenant_id AND wp.name = wi.provider AND wp.issuer = wi.issuer
                        WHERE ${of('wi')} AND wi.provider IS DISTINCT FROM ${provider}) THEN 'provider' END,
-    CASE WHEN ${u}.email <> '' AND EXISTS (SELECT FROM directory.tenant wt
-                       WHERE wt.tenant_id = ${u}.tenant_id AND '${mailCodeAlone}' = ANY(wt.sign_in_methods)) THEN 'mail_code' END], NULL)`;
+    CASE WHEN ${u}.email <> '' AND (SELECT '${mailCodeAlone}' = ANY(wt.sign_in_methods) FROM directory.tenant wt
+                       WHERE wt.tenant_id = ${u}.tenant_id) THEN 'mail_code' END], NULL)`;
 }
 
 /** SQL: whether the person `u` has no way in. */
