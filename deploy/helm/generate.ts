@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, isScalar, parse, parseDocument, stringify, type YAMLMap } from 'yaml';
-import { knownSettings } from '@tessera/process';
+import { knownSettings, removedSettings } from '@tessera/process';
 
 const chart = join(import.meta.dirname, 'tessera');
 const read = (name: string) => readFileSync(join(chart, name), 'utf8');
@@ -27,11 +27,13 @@ interface Schema extends ObjectSchema {
 /** Groups of values that are left out where they are `null`. */
 const optionalGroups = new Set(['resources']);
 
-/** values.schema.json with the settings of the server as it is, and every group of values.yaml as required: `null` is refused by name. */
+/** values.schema.json with the settings of the server as it is and those it ignores, and every group of values.yaml as required: `null` is refused by name. */
 export function schema(): string {
   const document = JSON.parse(read('values.schema.json')) as Schema;
   requireGroups(document, parse(read('values.yaml')) as Group);
-  const names = knownSettings.filter((name) => !givenByChart.test(name));
+  const names = [...knownSettings, ...Object.keys(removedSettings)]
+    .filter((name) => !givenByChart.test(name))
+    .toSorted();
   document.$defs.settings.properties = Object.fromEntries(
     names.map((name) => [name, { type: ['string', 'number', 'boolean'] }]),
   );

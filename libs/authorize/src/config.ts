@@ -1,4 +1,12 @@
-import { duration, flag, integer, issuerSetting } from '@tessera/process';
+import {
+  duration,
+  failuresPerAccountSetting,
+  failuresPerAddressSetting,
+  failuresWindowSetting,
+  flag,
+  integer,
+  issuerSetting,
+} from '@tessera/process';
 import { z } from 'zod';
 
 /** Settings of the authorize service. Durations are in seconds. */
@@ -18,16 +26,9 @@ export const authorizeConfig = z.object({
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */
   TESSERA_SESSION_IDLE_TTL: duration('1h', { min: '2m', max: '90d' }),
-  /** Failed sign-ins per identifier and window, or per user and browser if it has signed in before; a success resets them. */
-  TESSERA_LOGIN_FAILURES_PER_ACCOUNT: integer(10, { min: 1 }),
-  /** Failed sign-ins per address and window. */
-  TESSERA_LOGIN_FAILURES_PER_ADDRESS: integer(100, { min: 1 }),
-  /** Sign-ins per identifier and window, successful ones included. */
-  TESSERA_LOGINS_PER_ACCOUNT: integer(1000, { min: 1 }),
-  /** Sign-ins per address and window, successful ones included. */
-  TESSERA_LOGINS_PER_ADDRESS: integer(10_000, { min: 1 }),
-  /** The window of all four. */
-  TESSERA_LOGIN_FAILURES_WINDOW: duration('15m', { min: '1s', max: '1d' }),
+  TESSERA_LOGIN_FAILURES_PER_ACCOUNT: failuresPerAccountSetting,
+  TESSERA_LOGIN_FAILURES_PER_ADDRESS: failuresPerAddressSetting,
+  TESSERA_LOGIN_FAILURES_WINDOW: failuresWindowSetting,
 });
 
 export type AuthorizeConfig = z.infer<typeof authorizeConfig>;

@@ -6,6 +6,7 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { FakeDirectory } from '@tessera/directory-client/testing';
 import { silentLog, testRuntime } from '@tessera/test-kit';
 import { authorizeConfig, buildAuthorize } from './index.ts';
+import { limitsOf } from './wiring.ts';
 
 const config = authorizeConfig.parse({});
 
@@ -22,9 +23,9 @@ describe('the settings', () => {
       TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 10,
       TESSERA_LOGIN_FAILURES_PER_ADDRESS: 100,
       TESSERA_LOGIN_FAILURES_WINDOW: 900,
-      TESSERA_LOGINS_PER_ACCOUNT: 1000,
-      TESSERA_LOGINS_PER_ADDRESS: 10_000,
     });
+    const { accountTotal, addressTotal } = limitsOf(config);
+    expect([accountTotal.limit, addressTotal.limit]).toEqual([1000, 10_000]);
   });
 
   it.each([

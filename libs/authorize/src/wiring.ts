@@ -59,12 +59,19 @@ export interface AuthorizePeers {
   readonly person: Client<typeof PersonService>;
 }
 
-/** Builds the authorize service, which watches the directory and removes old sessions from then on. `stepsOf` makes the table of steps. */
+export interface AuthorizeOptions {
+  /** Makes the table of steps. */
+  readonly stepsOf?: typeof createSteps;
+  /** In place of those that follow from the settings, for tests. */
+  readonly limits?: SignInLimits;
+}
+
+/** Builds the authorize service, which watches the directory and removes old sessions from then on. */
 export function buildAuthorize(
   config: AuthorizeConfig,
   peers: AuthorizePeers,
   runtime: Runtime,
-  stepsOf: typeof createSteps = createSteps,
+  { stepsOf = createSteps, limits = limitsOf(config) }: AuthorizeOptions = {},
 ): BuiltService {
   const { database, redis, clock, random, log, failpoint } = runtime;
   const batch = createAuditBatch({ database, schema: 'authorize', runtime });
@@ -136,7 +143,6 @@ export function buildAuthorize(
     lifetimeSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
   });
   const limiter = createLimiter({ redis, clock, log, prefix: 'authorize' });
-  const limits = limitsOf(config);
   const limitGuesses = createGuessLimits({
     ownCounter: createKnownBrowserCounters(knownBrowsers),
     limiter,
@@ -259,7 +265,10 @@ export function buildAuthorize(
   return refuseWhileClockIsWrong(built, runtime);
 }
 
-function limitsOf(config: AuthorizeConfig): SignInLimits {
+/** Successful sign-ins cost hashing, not safety: of all there may be a hundred times as many as of failed ones. */
+const signInsPerFailure = 100;
+
+export function limitsOf(config: AuthorizeConfig): SignInLimits {
   const windowSeconds = config.TESSERA_LOGIN_FAILURES_WINDOW;
   return {
     account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
@@ -270,8 +279,16 @@ function limitsOf(config: AuthorizeConfig): SignInLimits {
       limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT,
       windowSeconds,
     },
-    accountTotal: { name: 'sign-in.account-total', limit: config.TESSERA_LOGINS_PER_ACCOUNT, windowSeconds },
-    addressTotal: { name: 'sign-in.address-total', limit: config.TESSERA_LOGINS_PER_ADDRESS, windowSeconds },
+    accountTotal: {
+      name: 'sign-in.account-total',
+      limit: signInsPerFailure * config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT,
+      windowSeconds,
+    },
+    addressTotal: {
+      name: 'sign-in.address-total',
+      limit: signInsPerFailure * config.TESSERA_LOGIN_FAILURES_PER_ADDRESS,
+      windowSeconds,
+    },
     address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_FAILURES_PER_ADDRESS, windowSeconds },
   };
 }

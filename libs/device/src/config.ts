@@ -1,4 +1,14 @@
-import { allowPrivateSetting, duration, integer, profileSetting, secret } from '@tessera/process';
+import {
+  allowPrivateSetting,
+  duration,
+  failuresPerAccountSetting,
+  failuresPerAddressSetting,
+  failuresWindowSetting,
+  integer,
+  profileSetting,
+  requestsPerAddressSetting,
+  secret,
+} from '@tessera/process';
 import { z } from 'zod';
 
 /** Settings of the device service. Durations are in seconds. */
@@ -11,25 +21,12 @@ export const deviceConfig = z.object({
   TESSERA_CIBA_REQUEST_TTL: duration('5m', { min: '1s', max: '1h' }),
   /** Between two polls (RFC 8628 §3.5, CIBA Core §7.3). */
   TESSERA_DEVICE_POLL_INTERVAL: duration('5s', { min: '1s', max: '60s' }),
-  /** Wrong user codes from one session within the window. */
-  TESSERA_USER_CODE_FAILURES_PER_SESSION: integer(5, { min: 1 }),
-  /** Wrong user codes from one signed-in user within the window. */
-  TESSERA_USER_CODE_FAILURES_PER_USER: integer(20, { min: 1 }),
-  /** Wrong user codes from one address within the window. */
-  TESSERA_USER_CODE_FAILURES_PER_ADDRESS: integer(20, { min: 1 }),
-  TESSERA_USER_CODE_FAILURES_WINDOW: duration('15m', { min: '1s', max: '1d' }),
-  /** Wrong user codes within a minute from all callers that are not signed in; beyond it users sign in first. */
-  TESSERA_USER_CODE_FAILURES_TOTAL: integer(120, { min: 1 }),
-  /** Started flows per client and minute. */
-  TESSERA_DEVICE_REQUESTS_PER_CLIENT: integer(1200, { min: 1 }),
-  /** Started flows per address and minute. */
-  TESSERA_DEVICE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
-  /** Decisions of both kinds per person and minute. */
-  TESSERA_DECISIONS_PER_USER: integer(60, { min: 1 }),
+  TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: requestsPerAddressSetting,
+  TESSERA_LOGIN_FAILURES_PER_ACCOUNT: failuresPerAccountSetting,
+  TESSERA_LOGIN_FAILURES_PER_ADDRESS: failuresPerAddressSetting,
+  TESSERA_LOGIN_FAILURES_WINDOW: failuresWindowSetting,
   /** Backchannel requests per login hint in ten minutes. */
   TESSERA_CIBA_REQUESTS_PER_USER: integer(20, { min: 1 }),
-  /** Pending backchannel requests per person; further ones are not shown. */
-  TESSERA_CIBA_PENDING_PER_USER: integer(5, { min: 1, max: 100 }),
   /**
    * Authenticates device codes and auth_req_ids, which distinguishes a request that Redis lost from one that never existed.
    * Set it only once every process runs a version that supports it.
@@ -44,3 +41,51 @@ export const deviceConfig = z.object({
 });
 
 export type DeviceConfig = z.infer<typeof deviceConfig>;
+
+/** Limits that follow from the settings. */
+export interface DeviceLimits {
+  /** Started flows within a minute; authenticated clients are counted apart. */
+  readonly requests: { readonly perClient: number; readonly perAddress: number };
+  /** Wrong user codes. */
+  readonly failures: FailureLimits;
+  /** Decisions of both kinds per person and minute. */
+  readonly decisionsPerUser: number;
+  /** Pending backchannel requests per person; further ones are not shown. */
+  readonly pendingPerUser: number;
+}
+
+/** Wrong user codes within the window. */
+export interface FailureLimits {
+  readonly session: number;
+  readonly person: number;
+  readonly address: number;
+  readonly windowSeconds: number;
+  /** From all callers that are not signed in, together, within a minute; beyond it users sign in first. */
+  readonly global: number;
+}
+
+/** The page of one person shows no more. */
+const mostPending = 100;
+
+/** How often an account or an address may guess is chosen once, for sign-ins; user codes have a share of it. */
+export function deviceLimits(config: DeviceConfig): DeviceLimits {
+  const perAddress = config.TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS;
+  const cibaRequests = config.TESSERA_CIBA_REQUESTS_PER_USER;
+  const address = atLeastOne(config.TESSERA_LOGIN_FAILURES_PER_ADDRESS / 5);
+  return {
+    requests: { perAddress, perClient: 2 * perAddress },
+    failures: {
+      session: atLeastOne(config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT / 2),
+      person: 2 * config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT,
+      address,
+      windowSeconds: config.TESSERA_LOGIN_FAILURES_WINDOW,
+      global: 6 * address,
+    },
+    decisionsPerUser: 3 * cibaRequests,
+    pendingPerUser: Math.min(atLeastOne(cibaRequests / 4), mostPending),
+  };
+}
+
+function atLeastOne(limit: number): number {
+  return Math.max(1, Math.floor(limit));
+}

@@ -17,14 +17,13 @@ import { page, type ApprovalChannels } from './approval/approval-channel.ts';
 import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
-import type { DeviceConfig } from './config.ts';
+import { deviceLimits, type DeviceConfig, type DeviceLimits } from './config.ts';
 import { createCallbackEncryption } from './delivery/callback.ts';
 import { startDeliveries } from './delivery/deliveries.ts';
 import { createEncryption } from './delivery/encryption.ts';
 import type { DeliveryStore } from './store/delivery-store.ts';
 import { createDeliveryStore } from './store/delivery-store.postgres.ts';
 import { createDeviceAuthorizations } from './device-authorization/device-authorization.ts';
-import type { FailureLimits } from './device-authorization/device-authorization.ts';
 import { createPolling } from './polling/polling.ts';
 import { createPollSecrets } from './polling/poll-secret.ts';
 import { withProcessFailureCounters } from './store/user-code-failures.memory.ts';
@@ -45,8 +44,18 @@ export interface DevicePeers {
   readonly directory: Client<typeof DirectoryService>;
 }
 
+export interface DeviceOptions {
+  /** In place of those that follow from the settings, for tests. */
+  readonly limits?: DeviceLimits;
+}
+
 /** Builds the device service; it watches the directory and removes old decisions from the start. */
-export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: Runtime): BuiltService {
+export function buildDevice(
+  config: DeviceConfig,
+  peers: DevicePeers,
+  runtime: Runtime,
+  { limits = deviceLimits(config) }: DeviceOptions = {},
+): BuiltService {
   const { database, redis, clock, random, log, failpoint } = runtime;
   const batch = createAuditBatch({ database, schema: 'device', runtime });
   const audit = createDeviceAudit(batch, runtime);
@@ -80,7 +89,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
   const admission = createClientAdmission({
     directory,
     limiter,
-    limits: startLimits(config),
+    limits: startLimits(limits),
     audit,
     requireAuthentication: isStrict,
   });
@@ -95,7 +104,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     secrets,
     intervalSeconds,
     lifetimeSeconds: config.TESSERA_DEVICE_CODE_TTL,
-    failureLimits: failureLimits(config),
+    failureLimits: limits.failures,
   });
   const backchannels = createBackchannelAuthentications({
     store,
@@ -110,7 +119,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     limiter,
     hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_REQUESTS_PER_USER, windowSeconds: 600 },
     lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
-    pendingLimit: config.TESSERA_CIBA_PENDING_PER_USER,
+    pendingLimit: limits.pendingPerUser,
     requireConfidential: isStrict,
     requireOpenid: isStrict,
     encryption: notifications?.encryption,
@@ -121,7 +130,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     decisions,
     directory,
     limiter,
-    accountLimit: { name: 'decision.account', limit: config.TESSERA_DECISIONS_PER_USER, windowSeconds: 60 },
+    accountLimit: { name: 'decision.account', limit: limits.decisionsPerUser, windowSeconds: 60 },
     audit,
     failpoint,
     channels,
@@ -182,19 +191,9 @@ function startNotifications(
   };
 }
 
-function startLimits(config: DeviceConfig): StartLimits {
+function startLimits({ requests: { perClient, perAddress } }: DeviceLimits): StartLimits {
   return {
-    client: { name: 'start.client', limit: config.TESSERA_DEVICE_REQUESTS_PER_CLIENT, windowSeconds: 60 },
-    address: { name: 'start.address', limit: config.TESSERA_DEVICE_REQUESTS_PER_ADDRESS, windowSeconds: 60 },
-  };
-}
-
-function failureLimits(config: DeviceConfig): FailureLimits {
-  return {
-    session: config.TESSERA_USER_CODE_FAILURES_PER_SESSION,
-    person: config.TESSERA_USER_CODE_FAILURES_PER_USER,
-    address: config.TESSERA_USER_CODE_FAILURES_PER_ADDRESS,
-    windowSeconds: config.TESSERA_USER_CODE_FAILURES_WINDOW,
-    global: config.TESSERA_USER_CODE_FAILURES_TOTAL,
+    client: { name: 'start.client', limit: perClient, windowSeconds: 60 },
+    address: { name: 'start.address', limit: perAddress, windowSeconds: 60 },
   };
 }

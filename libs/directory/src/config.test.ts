@@ -24,11 +24,9 @@ describe('the settings of the directory', () => {
   });
 
   it('hash on every core and leave one thread for other work', () => {
-    const config = { TESSERA_DIRECTORY_HASH_CONCURRENCY: 0, UV_THREADPOOL_SIZE: 4 };
+    const config = { UV_THREADPOOL_SIZE: 4 };
     expect(hashConcurrency(config, 1)).toBe(1);
     expect(hashConcurrency(config, 2)).toBe(2);
     expect(hashConcurrency(config, 16)).toBe(3);
-    expect(hashConcurrency({ ...config, TESSERA_DIRECTORY_HASH_CONCURRENCY: 2 }, 16)).toBe(2);
-    expect(hashConcurrency({ ...config, TESSERA_DIRECTORY_HASH_CONCURRENCY: 9 }, 16)).toBe(3);
   });
 });

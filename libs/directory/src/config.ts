@@ -16,10 +16,6 @@ export const directoryConfig = z.object({
   TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
     error: `expected ${pepperBytes} bytes in base64`,
   }),
-  /** Passwords hashed at once; 0 is the number of cores. Never more than the thread pool less one. */
-  TESSERA_DIRECTORY_HASH_CONCURRENCY: integer(0, { max: 1024 }),
-  /** MiB that hashes dearer than ours take at once; ours take 19 each besides. The dearest that is accepted takes 128. */
-  TESSERA_DIRECTORY_HASH_MEMORY: integer(128, { min: 128, max: 65_536 }),
   /** In characters, of passwords that are declared; imported hashes are accepted as they are. */
   TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
   /** Size of Node's thread pool, which bounds the hashes too. */
@@ -51,11 +47,10 @@ export function pepperOf({
   return createSecretKey(bytes);
 }
 
-/** How many passwords may be hashed at once, on a machine with that many cores. */
+/** How many passwords may be hashed at once, on a machine with that many cores: one thread stays free for signatures. */
 export function hashConcurrency(
-  config: Pick<DirectoryConfig, 'TESSERA_DIRECTORY_HASH_CONCURRENCY' | 'UV_THREADPOOL_SIZE'>,
+  { UV_THREADPOOL_SIZE }: Pick<DirectoryConfig, 'UV_THREADPOOL_SIZE'>,
   cores: number,
 ): number {
-  const wanted = config.TESSERA_DIRECTORY_HASH_CONCURRENCY || cores;
-  return Math.max(1, Math.min(wanted, config.UV_THREADPOOL_SIZE - 1));
+  return Math.max(1, Math.min(cores, UV_THREADPOOL_SIZE - 1));
 }

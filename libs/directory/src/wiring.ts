@@ -30,6 +30,9 @@ export const migrations: Migrations = {
   directory: new URL('../sql/', import.meta.url),
 };
 
+/** Memory of hashes that are dearer than ours, at once, in KiB: what the dearest that is accepted takes. Ours take 19 MiB each besides. */
+const dearHashKib = 128 * 1024;
+
 /** Sign-ins that may wait per running hash: about a second of hashing. */
 const queuePerHash = 25;
 
@@ -96,7 +99,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     concurrency,
     queue: concurrency * queuePerHash,
     perAccount: signInsPerAccount,
-    dearMemory: config.TESSERA_DIRECTORY_HASH_MEMORY * 1024,
+    dearMemory: dearHashKib,
     refusals,
   });
   const passwords = new Passwords({ hashQueue, random });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import {
   duration,
-  integer,
   issuerSetting,
   list,
   messagesDirSetting,
   port,
   profileSetting,
+  requestsPerAddressSetting,
 } from '@tessera/process';
 import { coverInternet, isEverything, networks } from './http/caller-address.ts';
 
@@ -51,16 +51,13 @@ export const gatewayConfig = z
     TESSERA_DISCOVERY: z
       .enum(['contract', 'complete'], { error: 'expected one of contract, complete' })
       .optional(),
-    /** Authorization, device and backchannel requests that one address may start in a minute. */
-    TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
+    TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: requestsPerAddressSetting,
     /** How long clients may cache the key set; a key must be published longer than that before it signs. */
     TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d', wholeSeconds: true }),
     /** Which requests have a line in the log: all, or those with an error and those that may change something. */
     TESSERA_ACCESS_LOG: z
       .enum(accessLogs, { error: `expected one of ${accessLogs.join(', ')}` })
       .prefault('all'),
-    /** Mails that people at one address may ask for in an hour. */
-    TESSERA_MAIL_REQUESTS_PER_ADDRESS: integer(60, { min: 1 }),
     TESSERA_MESSAGES_DIR: messagesDirSetting,
     /** Maximum age of the sign-in for approving a device or backchannel request. */
     TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),

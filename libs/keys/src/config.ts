@@ -12,11 +12,6 @@ export const keysConfig = z
     TESSERA_KEYS_ROTATION_PERIOD: duration('30d', { min: '1s' }),
     /** How long a key is published before it signs: at least the JWKS `max-age` and the clock skew of verifiers. */
     TESSERA_KEYS_PUBLISH_AHEAD: duration('24h'),
-    /**
-     * How long a retired key stays published. At least twice the maximum lifetime of a token (a day), as a process that
-     * cannot reload the keys continues to sign with its last one for half of this time.
-     */
-    TESSERA_KEYS_RETENTION: duration('7d', { min: '2d' }),
     /** How often each process reloads the keys, and so how soon it follows a rotation by another process. */
     TESSERA_KEYS_RELOAD_INTERVAL: duration('5s', { min: '50ms', max: '1m' }),
   })
@@ -26,6 +21,12 @@ export const keysConfig = z
   });
 
 export type KeysConfig = z.infer<typeof keysConfig>;
+
+/**
+ * How long a retired key stays published, in seconds: a week. At least twice the maximum lifetime of a token (a day), as a
+ * process that cannot reload the keys continues to sign with its last one for half of this time.
+ */
+export const retentionSeconds = 7 * 24 * 3600;
 
 /** What compact makes at its first start if the setting is absent: the name of its file, and the setting's form. */
 export const keysSecret = {

@@ -8,7 +8,7 @@ import type { Migrations } from '@tessera/stores';
 import { KeysService as AdministrationService } from '@tessera/proto-gen/admin-keys';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { keyCalls } from './key-calls.ts';
-import type { KeysConfig } from './config.ts';
+import { retentionSeconds, type KeysConfig } from './config.ts';
 import { createHeldKeys } from './rings/held-keys.ts';
 import { createIssuerKeys, type IssuerKeys } from './rings/issuer-keys.ts';
 import { createKeyRings } from './rings/key-rings.ts';
@@ -46,14 +46,10 @@ export function buildKeys(
     },
     announcement: config.TESSERA_KEYS_RELOAD_INTERVAL + gatewayCopySeconds,
     followsSchedule,
-    retention: config.TESSERA_KEYS_RETENTION,
+    retention: retentionSeconds,
     runtime,
   };
-  const stored = {
-    database: runtime.database,
-    runtime,
-    retention: config.TESSERA_KEYS_RETENTION,
-  };
+  const stored = { database: runtime.database, runtime, retention: retentionSeconds };
   const shared = createIssuerKeys({
     ...lifeCycle,
     store: postgresKeyStore(stored),
@@ -113,10 +109,9 @@ export async function requireKeyEncryptionKey(
   config: KeysConfig,
   { database, ...runtime }: Pick<Runtime, 'database' | 'clock' | 'log' | 'random'>,
 ): Promise<void> {
-  const retention = config.TESSERA_KEYS_RETENTION;
   const wrapper = aesKeyWrapper(config.TESSERA_KEYS_KEK, runtime.random);
-  const held = createHeldKeys({ wrapper, leastLead: 0, retention, runtime });
-  await held.adopt(await postgresKeyStore({ database, runtime, retention }).load());
+  const held = createHeldKeys({ wrapper, leastLead: 0, retention: retentionSeconds, runtime });
+  await held.adopt(await postgresKeyStore({ database, runtime, retention: retentionSeconds }).load());
 }
 
 function exportAges(keys: IssuerKeys): () => void {

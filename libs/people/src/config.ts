@@ -1,5 +1,5 @@
 import { directoryConfig } from '@tessera/directory';
-import { choice, combine, integer, issuerSetting, messagesDirSetting, secretIn } from '@tessera/process';
+import { choice, combine, issuerSetting, messagesDirSetting, secretIn } from '@tessera/process';
 import { z } from 'zod';
 import { smtpUrlProblem } from './smtp-url.ts';
 
@@ -21,8 +21,6 @@ export const peopleConfig = z
       .string()
       .regex(/^[^\s@<>(),:;"\\[\]]+@[^\s@<>(),:;"\\[\]]+$/, 'expected an address such as no-reply@id.example')
       .optional(),
-    /** Mails that people may ask for, to one address in an hour. */
-    TESSERA_MAILS_PER_RECIPIENT: integer(5, { min: 1 }),
     TESSERA_MESSAGES_DIR: messagesDirSetting,
   })
   .refine((config) => config.TESSERA_SMTP_URL === undefined || config.TESSERA_MAIL_FROM !== undefined, {

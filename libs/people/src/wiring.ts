@@ -36,18 +36,27 @@ export interface DirectoryOptions {
   readonly address?: string | undefined;
   /** Shorter pauses, for tests. */
   readonly mailPace?: MailPace;
+  /** In place of `usualMailsPerHour`, for tests. */
+  readonly mailsPerHour?: number | undefined;
 }
+
+/** Mails that people may ask for, to one address in an hour: enough for a person who lost one, too few to flood an inbox. */
+const usualMailsPerHour = 5;
 
 /** The process `directory`: the room of records and that of people, and the services that both answer. */
 export function buildDirectory(
   config: DirectoryProcessConfig,
   _peers: Record<string, never>,
   runtime: Runtime,
-  { mailRoute = smtpRoute(config), mailPace = usualPace, address }: DirectoryOptions = {},
+  {
+    mailRoute = smtpRoute(config),
+    mailPace = usualPace,
+    mailsPerHour = usualMailsPerHour,
+    address,
+  }: DirectoryOptions = {},
 ): BuiltService {
   const { database, log, random, clock } = runtime;
   const pepper = pepperOf(config);
-  const mailsPerHour = config.TESSERA_MAILS_PER_RECIPIENT;
   const outbox = mailRoute && createOutbox({ pepper, random, mailsPerHour });
   const announce = createAnnounce(outbox);
   const records = openDirectory(config, runtime, {

@@ -9,6 +9,7 @@
  */
 export { requireSameTime } from './clock/clock-watch.ts';
 export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './config/load-config.ts';
+export { removedSettings } from './config/removed-settings.ts';
 export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
@@ -37,8 +38,12 @@ export {
 } from './config/setting-types.ts';
 export {
   allowPrivateSetting,
+  failuresPerAccountSetting,
+  failuresPerAddressSetting,
+  failuresWindowSetting,
   issuerSetting,
   messagesDirSetting,
   operatorTenantSetting,
   profileSetting,
+  requestsPerAddressSetting,
 } from './config/settings-of-several-services.ts';

@@ -17,6 +17,7 @@ import type { ProcessConfig } from './config/settings-of-every-process.ts';
 import type { RpcConfig } from './config/rpc-settings.ts';
 import { measureCertificate, measureState } from './management/process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
+import { removedNames } from './config/removed-settings.ts';
 import { formerNames } from './config/renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
 
@@ -64,7 +65,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
       mixin: isTraced ? traceFields : undefined,
     });
     logConsole(log);
-    warnOfFormerNames(environment, log);
+    warnOfOldNames(environment, log);
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
     const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
     lifecycle = createLifecycle({ log, pauseMs, drainTimeoutMs });
@@ -85,7 +86,8 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
   }
 }
 
-function warnOfFormerNames(environment: Environment, log: Logger): void {
+function warnOfOldNames(environment: Environment, log: Logger): void {
+  for (const { name, sentence } of removedNames(environment)) log.warn({ setting: name }, sentence);
   for (const { former, present } of formerNames(environment)) {
     log.warn(
       { setting: former },

@@ -19,7 +19,7 @@ describe('the settings of the token service', () => {
     });
   });
 
-  it.each(['TESSERA_ACCESS_TOKEN_TTL', 'TESSERA_ID_TOKEN_TTL', 'TESSERA_INTROSPECTION_CACHE_TTL'])(
+  it.each(['TESSERA_ACCESS_TOKEN_TTL', 'TESSERA_ID_TOKEN_TTL'])(
     'refuse a fraction of a second in %s, which tokens and answers cannot carry (RFC 6749 §5.1, RFC 7519 §2)',
     (name) => {
       expect(() => load({ [name]: '1500ms' })).toThrow(`${name}: expected whole seconds`);

@@ -13,8 +13,6 @@ export const tokenConfig = z.object({
   TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL: duration('90d', { min: '1m', max: '3650d' }),
   /** How long a rotated refresh token can be presented again for its successor, in case the response was lost. */
   TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
-  /** How long an internal service may cache the introspection of an access token; a withdrawn key takes effect after it. */
-  TESSERA_INTROSPECTION_CACHE_TTL: duration('60s', { max: '1d', wholeSeconds: true }),
   /**
    * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may introspect:
    * tenants separated by `;` or `*`, then audiences. If it is set, callers with another name may introspect nothing.

@@ -119,7 +119,6 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     sessions: peers.authorize,
     certificateClients:
       parseCertificateClients(config.TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS) ?? new Map(),
-    cacheSeconds: config.TESSERA_INTROSPECTION_CACHE_TTL,
     grants: new Map(grants.map((grant) => [grant.name, grant])),
     issuer: config.TESSERA_ISSUER,
     accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,

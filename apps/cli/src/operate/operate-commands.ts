@@ -222,7 +222,7 @@ retired: no longer signs; verifiers still trust what it signed.`,
       `
 With --now, it waits until every process publishes the key. Verifiers that do not fetch the key set for an unknown key reject new tokens
 until their copy expires.
-Either way the key before it stays in the key set until TESSERA_KEYS_RETENTION has passed, or until
+Either way the key before it stays in the key set for seven days, or until
 tessera keys withdraw removes it.`,
     )
     .action(async ({ now, tenant }: { now: boolean; tenant: string }) => {

@@ -11,9 +11,10 @@ import { FakeDirectory } from '@tessera/directory-client/testing';
 import { eventually, counting, silentLog, testDatabase, testRuntime, testRedis } from '@tessera/test-kit';
 import type { FakeApplication } from '@tessera/directory-client/testing';
 import type { Counter } from '@tessera/test-kit';
+import type { SignInLimits } from '../limits/guess-limits.ts';
 import type { Step } from '../visits/step.ts';
 import { createSteps } from '../interaction/step-table.ts';
-import { buildAuthorize, migrations } from '../wiring.ts';
+import { buildAuthorize, limitsOf, migrations } from '../wiring.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';
 
@@ -45,6 +46,8 @@ export interface World {
 
 export interface WorldOptions {
   readonly config?: Partial<AuthorizeConfig>;
+  /** In place of the numbers that follow from `config`. */
+  readonly limits?: Partial<Record<'accountTotal' | 'addressTotal', number>>;
   readonly runtime?: Partial<Runtime>;
   /** Steps after those of the product. */
   readonly steps?: readonly Step[];
@@ -54,7 +57,7 @@ export interface WorldOptions {
 
 /** The service on real Postgres and real Redis, with a directory in memory. To be closed by the test file. */
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
-  const { config = {}, runtime = {}, steps = [], beside } = options;
+  const { config = {}, limits = {}, runtime = {}, steps = [], beside } = options;
   const database = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis = counting(beside?.redis ?? (await testRedis()));
   const directory = beside?.directory ?? populated(new FakeDirectory('authorize'));
@@ -63,7 +66,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     settings,
     { directory: directory.client, person: directory.person },
     testRuntime({ database, redis, ...runtime }),
-    (deps) => [...createSteps(deps), ...steps],
+    {
+      stepsOf: (deps) => [...createSteps(deps), ...steps],
+      limits: withLimits(limitsOf(settings), limits),
+    },
   );
   // Connecting may take longer than its limit on a busy machine.
   await eventually('the service is ready', () => service.ready().then(() => true));
@@ -78,6 +84,11 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     audited: (event, count = 1) => auditedRows(database, event, count),
     secrets: beside?.secrets ?? new Set([password, verifier]),
   };
+}
+
+function withLimits(usual: SignInLimits, numbers: NonNullable<WorldOptions['limits']>): SignInLimits {
+  const of = (name: keyof typeof numbers) => ({ ...usual[name], limit: numbers[name] ?? usual[name].limit });
+  return { ...usual, accountTotal: of('accountTotal'), addressTotal: of('addressTotal') };
 }
 
 async function auditedRows(database: Database, event: string, count: number) {

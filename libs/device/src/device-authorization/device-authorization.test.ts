@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '@tessera/oauth';
 import { Status } from '@tessera/proto-gen/directory';
+import type { DeviceLimits } from '../config.ts';
 import {
   codeOf,
   createWorld,
@@ -12,6 +13,11 @@ import {
   startDevice,
 } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
+
+/** A budget of wrong user codes of all who are not signed in. */
+const total =
+  (global: number) =>
+  ({ failures }: DeviceLimits) => ({ failures: { ...failures, global } });
 
 let world: World;
 let strict: World;
@@ -107,8 +113,7 @@ describe('starting the device flow', () => {
   });
 
   it('limits requests per address and per client', async () => {
-    const config = { TESSERA_DEVICE_REQUESTS_PER_ADDRESS: 2, TESSERA_DEVICE_REQUESTS_PER_CLIENT: 4 };
-    const limited = await createWorld({ config });
+    const limited = await createWorld({ limits: () => ({ requests: { perAddress: 2, perClient: 4 } }) });
     const ipAddress = newAddress();
     const codes = [];
     for (let i = 0; i < 3; i += 1) codes.push(await codeOf(startDevice(limited, 'acme-tv', { ipAddress })));
@@ -121,8 +126,7 @@ describe('starting the device flow', () => {
   });
 
   it('counts unauthenticated requests separately from those of the authenticated client', async () => {
-    const config = { TESSERA_DEVICE_REQUESTS_PER_ADDRESS: 2, TESSERA_DEVICE_REQUESTS_PER_CLIENT: 3 };
-    const limited = await createWorld({ config });
+    const limited = await createWorld({ limits: () => ({ requests: { perAddress: 2, perClient: 3 } }) });
     const ipAddress = newAddress();
     const codes = async (times: number, clientSecret?: string, from?: string) => {
       const all = [];
@@ -268,7 +272,7 @@ describe('opening a user code', () => {
   });
 
   it('blocks a user after a hundred wrong codes in a day, across windows (RFC 8628 §5.1)', async () => {
-    const quick = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_WINDOW: 0.05 } });
+    const quick = await createWorld({ config: { TESSERA_LOGIN_FAILURES_WINDOW: 0.05 } });
     const { userCode } = await startDevice(quick);
     const guess = () => codeOf(openDevice(quick, 'BBBB-BBBB', person('mallory')));
     const isBlocked = async () =>
@@ -290,7 +294,7 @@ describe('opening a user code', () => {
   });
 
   it('requires a sign-in first, without blocking anyone, once the global budget is used up (DEV-7)', async () => {
-    const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
+    const limited = await createWorld({ limits: total(7) });
     const { userCode } = await startDevice(limited);
     const anonymously = (typed: string) =>
       codeOf(limited.device.getDeviceAuthorization({ userCode: typed, ipAddress: newAddress() }));
@@ -304,7 +308,7 @@ describe('opening a user code', () => {
   });
 
   it('leaves the global budget alone when signed-in users enter wrong codes', async () => {
-    const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 2 } });
+    const limited = await createWorld({ limits: total(2) });
     for (let i = 0; i < 4; i += 1) await codeOf(openDevice(limited, 'BBBB-BBBB', person()));
     const anonymous = limited.device.getDeviceAuthorization({
       userCode: 'BBBB-BBBB',

@@ -4,6 +4,7 @@ import type { CallContext } from '@tessera/rpc';
 import type { Random } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { DeviceAudit } from '../audit.ts';
+import type { FailureLimits } from '../config.ts';
 import { tooMany } from '../limits.ts';
 import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
@@ -38,15 +39,6 @@ export interface DeviceAuthorizations {
     ipAddress: string,
     call: CallContext,
   ): Promise<RequestDetails>;
-}
-
-export interface FailureLimits {
-  readonly session: number;
-  readonly person: number;
-  readonly address: number;
-  readonly windowSeconds: number;
-  /** From all callers that are not signed in, together, within a minute. */
-  readonly global: number;
 }
 
 /** The maximum that RFC 8628 §5.1 allows for user codes of our length. */

@@ -17,14 +17,16 @@ import { counting, silentLog, testDatabase, testRuntime, testRedis, eventually }
 import type { FakeApplication } from '@tessera/directory-client/testing';
 import type { Counter } from '@tessera/test-kit';
 import { buildDevice, migrations } from '../wiring.ts';
-import { deviceConfig } from '../config.ts';
-import type { DeviceConfig } from '../config.ts';
+import { deviceConfig, deviceLimits } from '../config.ts';
+import type { DeviceConfig, DeviceLimits } from '../config.ts';
 
 export const issuer = 'https://id.example';
 export const orders = 'https://orders.example';
 
 export interface WorldOptions {
   readonly config?: Partial<DeviceConfig>;
+  /** In place of those that follow from `config`. */
+  readonly limits?: (usual: DeviceLimits) => Partial<DeviceLimits>;
   readonly runtime?: Partial<Runtime>;
   /** Continue on the stores and the directory of another one, as a second process would. */
   readonly beside?: World;
@@ -33,15 +35,17 @@ export interface WorldOptions {
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
 /** The service on real Postgres and real Redis, with a directory in memory. To be closed by the test file. */
-export async function createWorld({ config = {}, runtime = {}, beside }: WorldOptions = {}) {
+export async function createWorld({ config = {}, limits, runtime = {}, beside }: WorldOptions = {}) {
   const database: Database & Counter = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis: RedisHandle & Counter = counting(beside?.redis ?? (await testRedis()));
   const directory: FakeDirectory = beside?.directory ?? populated(new FakeDirectory('device'));
   const settings = { ...deviceConfig.parse({}), ...config };
+  const usual = deviceLimits(settings);
   const service: BuiltService = buildDevice(
     settings,
     { directory: directory.client },
     testRuntime({ database, redis, ...runtime }),
+    { limits: { ...usual, ...limits?.(usual) } },
   );
   // Connecting may take longer than its limit on a busy machine.
   await eventually('the service is ready', () => service.ready().then(() => true));

@@ -130,7 +130,7 @@ function waysOn(html: string): string[] {
 describe.each(worlds)('while %s', (_world, behaviours) => {
   let gateway: ReturnType<typeof openForAda>;
   beforeAll(() => {
-    gateway = openForAda(behaviours, { TESSERA_MAIL_REQUESTS_PER_ADDRESS: '1000' });
+    gateway = openForAda(behaviours, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '10000' });
   });
   afterAll(() => gateway.close());
 

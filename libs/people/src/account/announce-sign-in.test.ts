@@ -65,7 +65,7 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('gets only some letters within an hour, whatever else is asked for', async () => {
-      const of = await world({ settings: { TESSERA_MAILS_PER_RECIPIENT: '2' } });
+      const of = await world({ mailsPerHour: 2 });
       await Promise.all([of.forget('eve'), of.forget('eve'), of.forget('eve')]);
       await of.smtp.gotAll(2);
       await of.isDone();

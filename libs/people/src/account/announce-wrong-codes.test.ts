@@ -15,8 +15,8 @@ function wrongCodesContract(engine: string, open: () => Promise<Database>): void
     database = await open();
   });
 
-  async function world(eve: object, settings = {}) {
-    const of = await mailWorld(database, { eve, settings });
+  async function world(eve: object, options: { readonly mailsPerHour?: number } = {}) {
+    const of = await mailWorld(database, { eve, ...options });
     const { tenantId, userId } = of;
     const announce = async (fields: object = {}) =>
       of.person.announceWrongCodes({ tenantId, userId, ...fields }, call());
@@ -46,7 +46,7 @@ function wrongCodesContract(engine: string, open: () => Promise<Database>): void
     });
 
     it('gets only some letters within an hour, whoever asks for them', async () => {
-      const of = await world({ emailVerified: true }, { TESSERA_MAILS_PER_RECIPIENT: '2' });
+      const of = await world({ emailVerified: true }, { mailsPerHour: 2 });
       await Promise.all([of.announce(), of.announce(), of.announce()]);
       await of.smtp.gotAll(2);
       await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);

@@ -102,7 +102,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('is sent no more mail within an hour than is set, to whatever addresses', async () => {
-      const of = await world({ settings: { TESSERA_MAILS_PER_RECIPIENT: '2' } });
+      const of = await world({ mailsPerHour: 2 });
       for (const at of [1, 2, 3]) await of.propose(`eve${at}@new.example`);
       await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
       const recipients = of.smtp.received.map((mail) => mail.recipients[0] ?? '');

@@ -179,7 +179,7 @@ function mailCodesContract(engine: string, open: () => Promise<Database>): void 
 
     it('is limited for an address, which is not told', async () => {
       const { request, audited } = await world(['mail-code'], {
-        settings: { TESSERA_MAILS_PER_RECIPIENT: '2' },
+        mailsPerHour: 2,
       });
       for (let at = 0; at < 3; at += 1) await request('eve', newVisit());
       await expect.poll(async () => audited('auth.mail_code.refused'), { timeout: 30_000 }).toHaveLength(1);
@@ -216,7 +216,7 @@ function mailCodesContract(engine: string, open: () => Promise<Database>): void 
 
     it('is limited for the person, whom nobody else keeps out by asking', async () => {
       const { request, send, audited } = await world(['mail-code'], {
-        settings: { TESSERA_MAILS_PER_RECIPIENT: '2' },
+        mailsPerHour: 2,
       });
       for (let at = 0; at < 3; at += 1) await request('eve', newVisit());
       await expect.poll(async () => audited('auth.mail_code.refused'), { timeout: 30_000 }).toHaveLength(1);

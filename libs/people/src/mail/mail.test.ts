@@ -198,7 +198,7 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('sends each once, however many processes send', async () => {
-      const of = await world({ settings: { TESSERA_MAILS_PER_RECIPIENT: '100' } });
+      const of = await world({ mailsPerHour: 100 });
       for (let other = 0; other < 3; other += 1) of.start();
       const people = await Promise.all(
         Array.from({ length: 20 }, (_, at) =>

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { nearest } from '@tessera/kit';
+import { isRemoved } from './removed-settings.ts';
 import { withPresentNames } from './renamed-settings.ts';
 import settingNames from './setting-names.json' with { type: 'json' };
 
@@ -94,7 +95,8 @@ function readSetting(
 function unknownNames(environment: Environment, known: ReadonlySet<string>): string[] {
   const problems: string[] = [];
   for (const name of Object.keys(environment).toSorted()) {
-    if (!name.startsWith('TESSERA_') || known.has(name) || isServiceLink(name, environment[name])) continue;
+    if (!name.startsWith('TESSERA_') || known.has(name) || isRemoved(name)) continue;
+    if (isServiceLink(name, environment[name])) continue;
     if (name.endsWith('_FILE') && known.has(name.slice(0, -'_FILE'.length))) continue;
     const meant = nearest(name, known);
     const advice = meant === undefined ? 'Remove it.' : `Remove it, or did you mean ${meant}?`;

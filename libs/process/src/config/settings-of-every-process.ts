@@ -30,12 +30,11 @@ export const processConfig = z.object({
   TESSERA_REDIS_SENTINEL_PASSWORD: secret().optional(),
   TESSERA_DATA_DIR: z.string().prefault('./.tessera'),
   TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
-  TESSERA_DATABASE_ACQUIRE_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
+  /** Of a statement, and of the wait for a connection; a command of Redis has a quarter of it. */
   TESSERA_DATABASE_STATEMENT_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
   /** `wait`: another process applies the migrations, with credentials of its own. */
   TESSERA_MIGRATIONS: choice(['apply', 'wait'], 'apply'),
   TESSERA_REDIS_KEY_PREFIX: z.string().prefault('tessera:'),
-  TESSERA_REDIS_COMMAND_TIMEOUT: duration('250ms', { min: '10ms', max: '10s' }),
   TESSERA_MANAGEMENT_HOST: z.string().prefault('127.0.0.1'),
   /** Absent: no management listener. */
   TESSERA_MANAGEMENT_PORT: optionalPort(),
@@ -67,7 +66,7 @@ export function databaseOptions(config: ProcessConfig, url: Secret): PostgresOpt
   return {
     url,
     maxConnections: config.TESSERA_DATABASE_POOL_SIZE,
-    acquireTimeoutMs: config.TESSERA_DATABASE_ACQUIRE_TIMEOUT * 1000,
+    acquireTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
     statementTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
   };
 }
@@ -91,6 +90,6 @@ export function redisOptions(config: ProcessConfig, url: Secret): RedisOptions {
     tls: { ca, cert, key },
     sentinelPassword: config.TESSERA_REDIS_SENTINEL_PASSWORD,
     keyPrefix: config.TESSERA_REDIS_KEY_PREFIX,
-    commandTimeoutMs: config.TESSERA_REDIS_COMMAND_TIMEOUT * 1000,
+    commandTimeoutMs: (config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000) / 4,
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { choice, flag } from './setting-types.ts';
+import { choice, duration, flag, integer } from './setting-types.ts';
 
 /** Settings that several services read: one schema each, so that a process that hosts them all has the rules of all. */
 
@@ -25,3 +25,15 @@ export const allowPrivateSetting = flag(false);
 
 /** A folder with sentences of pages and mail, a JSON file per language; absent: those that are built in. */
 export const messagesDirSetting = z.string().min(1).optional();
+
+/** Authorization, device and backchannel requests that one address may start in a minute. */
+export const requestsPerAddressSetting = integer(600, { min: 1 });
+
+/** Failed sign-ins per identifier and window, or per user and browser if it has signed in before; a success resets them. */
+export const failuresPerAccountSetting = integer(10, { min: 1 });
+
+/** Failed sign-ins per address and window. */
+export const failuresPerAddressSetting = integer(100, { min: 1 });
+
+/** The window of both. */
+export const failuresWindowSetting = duration('15m', { min: '1s', max: '1d' });

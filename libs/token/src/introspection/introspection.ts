@@ -20,9 +20,13 @@ export interface IntrospectionDeps extends AccessPolicyDeps {
   readonly families: Pick<RefreshStore, 'findLive'>;
   /** Undefined: any issuer of this server, or for a request from the gateway the issuer it was sent to. */
   readonly issuer: string | undefined;
-  /** Maximum time that the response for an access token may be cached, in seconds. */
-  readonly cacheSeconds: number;
 }
+
+/**
+ * How long the response for an access token may be cached: a withdrawn key takes effect after it. Callers may forget earlier, or
+ * watch revocations.
+ */
+const longestCacheSeconds = 60;
 
 /** RFC 7662 §2.2. Nothing else is said about an inactive token. */
 export type IntrospectionResult = { readonly active: false } | ActiveToken;
@@ -234,11 +238,7 @@ async function isUsableNow(
   return isUsable(client, user, grant);
 }
 
-/** The response may be cached only for a limited time, as the signing key may be withdrawn before the token expires. */
-function describeAccessToken(
-  { runtime, cacheSeconds }: IntrospectionDeps,
-  claims: AccessTokenClaims,
-): ActiveToken {
+function describeAccessToken({ runtime }: IntrospectionDeps, claims: AccessTokenClaims): ActiveToken {
   return {
     active: true,
     kind: TokenKind.ACCESS_TOKEN,
@@ -254,7 +254,7 @@ function describeAccessToken(
     jti: claims.jti,
     authTime: BigInt(claims.auth_time ?? 0),
     acr: claims.acr ?? '',
-    cacheSeconds: Math.max(0, Math.min(cacheSeconds, claims.exp - epochSeconds(runtime.clock) - 1)),
+    cacheSeconds: Math.max(0, Math.min(longestCacheSeconds, claims.exp - epochSeconds(runtime.clock) - 1)),
   };
 }
 

@@ -21,8 +21,10 @@ export interface DeviceStart {
 export async function askDevice(
   http: HttpClient,
   form: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   return http.ask('POST', '/device_authorization', {
+    headers,
     form: { client_id: 'acme-tv', scope: 'openid profile offline_access orders.read', ...form },
   });
 }

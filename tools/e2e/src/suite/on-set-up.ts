@@ -10,17 +10,13 @@ const setUp: SetUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedd
 /** Polls may come every second; everybody signs in, and some guess codes, from one address. */
 const environment = {
   TESSERA_DEVICE_POLL_INTERVAL: '1s',
-  TESSERA_DECISIONS_PER_USER: '1000',
-  TESSERA_USER_CODE_FAILURES_PER_ADDRESS: '200',
   TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000',
   TESSERA_CIBA_REQUESTS_PER_USER: '200',
   TESSERA_DEVICE_HMAC_KEY: 'e2e-device-hmac-key-0123456789-0123456789',
   TESSERA_WEBHOOK_KEY: webhookKey,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // This machine has other tests to run at the same time; time-outs have their own.
-  TESSERA_REDIS_COMMAND_TIMEOUT: '1500ms',
-  TESSERA_DATABASE_ACQUIRE_TIMEOUT: '5s',
-  TESSERA_DATABASE_STATEMENT_TIMEOUT: '5s',
+  TESSERA_DATABASE_STATEMENT_TIMEOUT: '6s',
 };
 
 /** Starts a system for one file of suites, on the set-up of the run, and reads at the end what its processes printed. */

@@ -132,7 +132,7 @@ describe('tessera keys', () => {
       `${published} is now active for RS256.`,
       `${another} is now active for ES256.`,
       expect.stringContaining('reject new tokens until their copy expires') as string,
-      expect.stringContaining('leaves the key set after TESSERA_KEYS_RETENTION') as string,
+      expect.stringContaining('leaves the key set after seven days') as string,
       `tessera keys withdraw --kid=${first}`,
       `tessera keys withdraw --kid=${other}`,
     ]);

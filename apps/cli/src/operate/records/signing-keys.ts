@@ -60,7 +60,7 @@ export async function rotateKeys(
   const retired = before.filter((key) => !remaining.some(({ kid }) => kid === key.kid));
   terminal.say(
     'All processes sign with it within TESSERA_KEYS_RELOAD_INTERVAL (5s by default). The previous key no longer signs, but its tokens stay ' +
-      'valid until it leaves the key set after TESSERA_KEYS_RETENTION (7d by default). If it leaked:\n',
+      'valid until it leaves the key set after seven days. If it leaked:\n',
   );
   const tenant = tenantId === '' ? '' : ` --tenant ${tenantId}`;
   for (const { kid } of retired) terminal.say(`tessera keys withdraw --kid=${kid}${tenant}\n`);

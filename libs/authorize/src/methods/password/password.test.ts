@@ -15,9 +15,8 @@ beforeAll(async () => {
       TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 4,
       TESSERA_LOGIN_FAILURES_PER_ADDRESS: 8,
       TESSERA_LOGIN_FAILURES_WINDOW: 60,
-      TESSERA_LOGINS_PER_ACCOUNT: 40,
-      TESSERA_LOGINS_PER_ADDRESS: 30,
     },
+    limits: { accountTotal: 40, addressTotal: 30 },
   });
 });
 afterAll(() => world.service.close());

@@ -92,7 +92,7 @@ describe('/register', () => {
   });
 
   it('takes so many requests from one address, counted before they are looked at', async () => {
-    const gateway = open({}, { TESSERA_MAIL_REQUESTS_PER_ADDRESS: '1' });
+    const gateway = open({}, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '10' });
     const statuses = [(await post(gateway)).statusCode, (await post(gateway)).statusCode];
     expect(statuses).toEqual([303, 429]);
     expect(gateway.requests('requestRegistration')).toHaveLength(1);

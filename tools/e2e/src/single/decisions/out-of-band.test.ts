@@ -26,7 +26,8 @@ describe('decisions elsewhere', () => {
   beforeAll(async () => {
     system = await startSystem(setUps.compact, {
       stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
-      environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_USER_CODE_FAILURES_PER_ADDRESS: '8' },
+      // A fifth of it, eight, are guesses of user codes.
+      environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_LOGIN_FAILURES_PER_ADDRESS: '40' },
     });
   });
   afterAll(async () => system?.stop());

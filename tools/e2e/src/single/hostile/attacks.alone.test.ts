@@ -36,10 +36,11 @@ describe('attacks', () => {
       TESSERA_TRUSTED_PROXIES: '127.0.0.1/32',
       TESSERA_LOG_LEVEL: 'info',
       TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: '20',
-      TESSERA_DEVICE_REQUESTS_PER_CLIENT: '12',
+      // A client may start twice as many flows.
+      TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '40',
       TESSERA_CIBA_REQUESTS_PER_USER: '6',
+      // Of user codes 6, and 36 from all addresses.
       TESSERA_LOGIN_FAILURES_PER_ADDRESS: '30',
-      TESSERA_USER_CODE_FAILURES_TOTAL: '10',
       TESSERA_DEVICE_POLL_INTERVAL: '1s',
     };
     const stores = { databaseUrl, redisUrl: redisUrl() };
@@ -65,7 +66,9 @@ describe('attacks', () => {
   it('device flows started in the name of a client leave it limits of its own', async () => {
     const { http } = system;
     const confidential = { client_id: 'acme-box', scope: 'openid orders.read' };
-    expect(await statuses(16, () => askDevice(http, confidential))).toEqual({ 200: 12, 429: 4 });
+    const addressOf = (index: number) => from(`198.51.100.${50 + (index % 3)}`);
+    const anonymous = await statuses(84, (index) => askDevice(http, confidential, addressOf(index)));
+    expect(anonymous).toEqual({ 200: 80, 429: 4 });
     const secret = { client_secret: 'acme-box-secret-0123456789-0123456789-abcd' };
     expect(await statuses(12, () => askDevice(http, { ...confidential, ...secret }))).toEqual({ 200: 12 });
   });
@@ -180,7 +183,7 @@ describe('attacks', () => {
       const guesser = personAt(address);
       return fillIn(guesser, await guesser.get('/device'), 'user_code', { user_code: 'BBBB-BBBB' });
     };
-    for (let index = 0; index < 6; index += 1) await statuses(3, guess(`198.51.100.${30 + index}`));
+    for (let index = 0; index < 13; index += 1) await statuses(3, guess(`198.51.100.${30 + index}`));
     const { deviceCode, userCode } = await startDevice(http);
     const owner = personAt('203.0.113.40');
     const asked = await fillIn(owner, await owner.get('/device'), 'user_code', { user_code: userCode });

@@ -61,9 +61,6 @@ describe('known and unknown accounts', () => {
         TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: '100000',
         TESSERA_LOGIN_FAILURES_PER_ACCOUNT: ample,
         TESSERA_LOGIN_FAILURES_PER_ADDRESS: ample,
-        TESSERA_LOGINS_PER_ACCOUNT: ample,
-        TESSERA_LOGINS_PER_ADDRESS: ample,
-        TESSERA_MAIL_REQUESTS_PER_ADDRESS: ample,
         // Nobody listens: what matters is the answer.
         TESSERA_SMTP_URL: 'smtp://127.0.0.1:9',
         TESSERA_MAIL_FROM: 'no-reply@acme.example',

@@ -12,10 +12,7 @@ import { NamedCalls, nameOf, Tenant } from './tenant.ts';
 /** Guesses are not what is tested, and neither are their limits. */
 const noLimits = {
   TESSERA_LOGIN_FAILURES_PER_ACCOUNT: '100000',
-  TESSERA_LOGINS_PER_ACCOUNT: '100000',
   TESSERA_CIBA_REQUESTS_PER_USER: '100000',
-  TESSERA_CIBA_PENDING_PER_USER: '100',
-  TESSERA_DECISIONS_PER_USER: '100000',
 };
 
 /** Mail is asked for, and goes nowhere. */
