@@ -46,11 +46,10 @@ async function run(): Promise<number> {
     ...process.env,
     TESSERA_RPC_AUTH: 'token',
     TESSERA_RPC_TOKEN: randomBytes(32).toString('base64url'),
-    ...Object.fromEntries(
-      Object.entries(processes)
-        .filter(([name]) => !fronts.includes(name))
-        .map(([name, port]) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${port}`]),
-    ),
+    TESSERA_PEERS: Object.entries(processes)
+      .filter(([name]) => !fronts.includes(name))
+      .map(([name, port]) => `${name}=127.0.0.1:${port}`)
+      .join(' '),
   };
   const management = Number(process.env['TESSERA_MANAGEMENT_PORT']);
   const children = Object.entries(processes).map(([name, port], at) =>

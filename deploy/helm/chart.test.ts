@@ -80,7 +80,7 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
     for (const { pod } of ours) {
       for (const container of pod.spec.containers) {
         const files = Object.entries(environmentOf(container)).filter(([, value]) => value.startsWith('/'));
-        for (const [, path] of files)
+        for (const path of files.flatMap(([name, value]) => filesIn(name, value)))
           expect(mounted(pod.spec, container)).toContainEqual(expect.stringMatching(pathPattern(path)));
       }
     }
@@ -296,9 +296,6 @@ const secretValues: Readonly<Record<string, string>> = {
   DATABASE_URL_FILE: 'postgres://user:password@postgres/tessera',
   REDIS_URL_FILE: 'rediss://redis',
   TESSERA_REDIS_SENTINEL_PASSWORD_FILE: randomBytes(32).toString('base64'),
-  TESSERA_REDIS_CA_FILE: '-----BEGIN CERTIFICATE-----',
-  TESSERA_REDIS_CERT_FILE: '-----BEGIN CERTIFICATE-----',
-  TESSERA_REDIS_KEY_FILE: '-----BEGIN PRIVATE KEY-----',
   TESSERA_KEYS_KEK_FILE: randomBytes(32).toString('base64'),
   TESSERA_DIRECTORY_PEPPER_FILE: randomBytes(32).toString('base64'),
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,
@@ -309,9 +306,21 @@ const secretValues: Readonly<Record<string, string>> = {
   TESSERA_RPC_TOKEN_FILE: randomBytes(32).toString('base64'),
 };
 
+/** What settings that name folders find there at least. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  TESSERA_RPC_TLS_DIR: ['tls.crt', 'tls.key', 'ca.crt'],
+  TESSERA_REDIS_TLS_DIR: ['ca.crt'],
+};
+
+const filesIn = (name: string, value: string) => folders[name]?.map((file) => `${value}/${file}`) ?? [value];
+
 /** The environment with files that exist and hold what a deployment would put there. */
 function withFiles(environment: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(environment).map(([name, value]): [string, string] => {
+    if (folders[name] !== undefined) {
+      for (const path of filesIn(name, scratch)) writeFileSync(path, '-----BEGIN CERTIFICATE-----');
+      return [name, scratch];
+    }
     const content = secretValues[name];
     if (content === undefined) return [name, value];
     writeFileSync(join(scratch, name), content);
@@ -335,7 +344,9 @@ function mounted(spec: PodSpec, container: Container): string[] {
 const pathPattern = (path: string) => new RegExp(`^(${path}|${path.replace(/[^/]+$/, '\\*')})$`);
 
 const environmentPeers = (container: Container) =>
-  (container.env ?? []).flatMap(({ name, value }) => (name.startsWith('TESSERA_PEER_') ? [value ?? ''] : []));
+  (container.env ?? []).flatMap(({ name, value }) =>
+    name === 'TESSERA_PEERS' ? (value ?? '').split(' ').map((peer) => peer.replace(/^\w+=/, '')) : [],
+  );
 
 const componentOf = ({ metadata }: Manifest) => metadata.labels['app.kubernetes.io/component'] ?? '';
 

@@ -162,31 +162,26 @@ function environmentOf(name: Name): Record<string, string> {
   };
 }
 
-const peers = (names: readonly Name[]) =>
-  Object.fromEntries(
-    names.map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `${image.peerHost}:${ports[name].rpc}`]),
-  );
+const peers = (names: readonly Name[]) => ({
+  TESSERA_PEERS: names.map((name) => `${name}=${image.peerHost}:${ports[name].rpc}`).join(' '),
+});
 
 function certificateOf(name: string): Record<string, string> {
-  const directory = `${image.inside}/certificates`;
-  return {
-    TESSERA_RPC_AUTH: 'mtls',
-    TESSERA_RPC_TLS_CERT: `${directory}/${name}.crt`,
-    TESSERA_RPC_TLS_KEY: `${directory}/${name}.key`,
-    TESSERA_RPC_TLS_CA: `${directory}/ca.crt`,
-  };
+  return { TESSERA_RPC_AUTH: 'mtls', TESSERA_RPC_TLS_DIR: `${image.inside}/certificates/${name}` };
 }
 
 async function writeCertificates(): Promise<void> {
   const authority = await createAuthority();
   const directory = join(root, 'certificates');
-  mkdirSync(directory);
-  writeFileSync(join(directory, 'ca.crt'), authority.cert);
   for (const name of [...order, 'operator']) {
     const { cert, key } = await authority.issue(name);
-    writeFileSync(join(directory, `${name}.crt`), cert);
-    // Read by the unprivileged user of the image.
-    writeFileSync(join(directory, `${name}.key`), key, { mode: 0o644 });
+    const write = (file: string, text: string) =>
+      // Read by the unprivileged user of the image.
+      writeFileSync(join(directory, name, file), text, { mode: 0o644 });
+    mkdirSync(join(directory, name), { recursive: true });
+    write('ca.crt', authority.cert);
+    write('tls.crt', cert);
+    write('tls.key', key);
   }
 }
 

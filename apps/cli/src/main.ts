@@ -2,7 +2,7 @@
 /**
  * `tessera`, the operators' command.
  *
- *     arguments ─> run ─┬─> operate/ ─┬─> directory, keys over gRPC (TESSERA_PEER_*)
+ *     arguments ─> run ─┬─> operate/ ─┬─> directory, keys over gRPC (TESSERA_PEERS)
  *                       │             └─> or their code, on DATABASE_URL
  *                       ├─> flow/, oauth/ ──> HTTP of a running server
  *                       └─> client-config/   prints files, calls nothing

@@ -44,7 +44,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 }
 
 const manual = `
-Which installation: --context; else TESSERA_PEER_DIRECTORY or TESSERA_PEER_KEYS; else DATABASE_URL; else the current context; else the process
+Which installation: --context; else TESSERA_PEERS; else DATABASE_URL; else the current context; else the process
 whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of
 other owners or administration that would be given need to be allowed: diff and --dry-run say so before.

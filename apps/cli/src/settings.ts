@@ -13,6 +13,7 @@ import {
   isGiven,
   knownSettings,
   loadConfig,
+  peerTarget,
   processConfig,
   redisOptions,
   rpcConfig,
@@ -162,8 +163,11 @@ export function configurationProblems(name: string, environment: Environment): r
     return [`${name} is no process of Tessera: ${Object.keys(processes).join(', ')}.`];
   try {
     const config = settings(process.config, withSecrets(name, environment));
-    const needed = [...process.stores, ...process.peers.map((peer) => `TESSERA_PEER_${peer.toUpperCase()}`)];
-    const problems = needed.filter((key) => config[key] === undefined).map((key) => `${key} is required.`);
+    const problems = process.stores
+      .filter((key) => config[key] === undefined)
+      .map((key) => `${key} is required.`);
+    const unknown = process.peers.filter((peer) => peerTarget(config as RpcConfig, peer) === undefined);
+    problems.push(...unknown.map((peer) => `TESSERA_PEERS does not say where ${peer} is.`));
     // In the split topology, callers and services authenticate each other.
     if (name !== 'standalone') rpcCredentials(config as RpcConfig);
     const { DATABASE_URL: database, REDIS_URL: redis } = config as ProcessConfig;

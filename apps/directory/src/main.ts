@@ -7,7 +7,7 @@
 import { combine, runService } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
-import { applyAtStart, applyConfig, migrations } from '@tessera/directory';
+import { allowedByConfig, applyAtStart, applyConfig, migrations } from '@tessera/directory';
 import { bootstrapAtStart, buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 
@@ -23,8 +23,7 @@ await runService({
     const call = () => rootCall(ulid(clock, random));
     await applyAtStart({
       file: config.TESSERA_APPLY_FILE,
-      allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
-      allowAdministration: config.TESSERA_APPLY_ALLOW_ADMINISTRATION,
+      ...allowedByConfig(config),
       exposure: config,
       admin,
       environment: process.env,

@@ -7,7 +7,7 @@
  *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
  */
 import { fileURLToPath } from 'node:url';
-import { applyAtStart, isLoopback } from '@tessera/directory';
+import { allowedByConfig, applyAtStart, isLoopback } from '@tessera/directory';
 import { bootstrapAtStart } from '@tessera/people';
 import { insecureSettings } from '@tessera/gateway';
 import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
@@ -67,8 +67,7 @@ await runProcess({
     const call = () => rootCall(ulid(runtime.clock, runtime.random));
     await applyAtStart({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
-      allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
-      allowAdministration: config.TESSERA_APPLY_ALLOW_ADMINISTRATION,
+      ...allowedByConfig(config),
       exposure: config,
       admin: operator,
       environment: process.env,

@@ -1,9 +1,10 @@
 import {
+  allowPrivateSetting,
   duration,
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,
-  flag,
+  formerAllowPrivateSetting,
   integer,
   issuerSetting,
 } from '@tessera/process';
@@ -20,8 +21,8 @@ export const authorizeConfig = z.object({
   TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: integer(1000, { min: 1, max: 100_000 }),
   /** Scopes of an authorization request that are unknown or not granted to the application (OIDC Core §3.1.2.1). */
   TESSERA_UNKNOWN_SCOPES: z.enum(['refuse', 'ignore']).default('refuse'),
-  /** Allows providers of tenants over plain http and at addresses that are not public. */
-  TESSERA_PROVIDERS_ALLOW_PRIVATE: flag(false),
+  TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
+  TESSERA_PROVIDERS_ALLOW_PRIVATE: formerAllowPrivateSetting,
   /** Absolute lifetime of a session. */
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */

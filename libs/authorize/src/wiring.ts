@@ -3,7 +3,7 @@ import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { limitRepeats } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
-import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
+import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -85,7 +85,7 @@ export function buildAuthorize(
     directoryService: peers.directory,
     runtime,
     batch,
-    allowPrivate: config.TESSERA_PROVIDERS_ALLOW_PRIVATE,
+    allowPrivate: allowsPrivate(config, 'providers'),
     visitSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
   });
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);

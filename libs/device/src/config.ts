@@ -4,6 +4,7 @@ import {
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,
+  formerAllowPrivateSetting,
   integer,
   profileSetting,
   requestsPerAddressSetting,
@@ -37,7 +38,8 @@ export const deviceConfig = z.object({
    * `webhook` nor the delivery mode `ping` is offered.
    */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivateSetting,
+  TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
+  TESSERA_WEBHOOK_ALLOW_PRIVATE: formerAllowPrivateSetting,
 });
 
 export type DeviceConfig = z.infer<typeof deviceConfig>;

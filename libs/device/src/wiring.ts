@@ -4,7 +4,7 @@ import { createLimiter, startPurge } from '@tessera/stores';
 import { limitRepeats } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
-import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
+import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -168,7 +168,7 @@ export function buildDevice(
 
 /** Without a key nothing can be signed or encrypted: neither the webhook nor pings are offered. */
 function startNotifications(
-  { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate }: DeviceConfig,
+  config: DeviceConfig,
   deps: {
     readonly audit: DeviceAudit;
     readonly directory: DirectoryClient;
@@ -177,10 +177,11 @@ function startNotifications(
     readonly store: DeliveryStore;
   },
 ) {
+  const { TESSERA_WEBHOOK_KEY: key } = config;
   if (key === undefined) return undefined;
   const { directory, runtime, grants, store } = deps;
   const keys = createWebhookKeys(key);
-  const send = createSend({ allowPrivate });
+  const send = createSend({ allowPrivate: allowsPrivate(config, 'webhooks') });
   const encryption = createCallbackEncryption(createEncryption(keys.encryptionKey, runtime.random));
   const promptMessage = createPromptMessage({ keys, runtime, grants, directory });
   const deliveries = startDeliveries({ ...deps, encryption, promptMessage, send, log: runtime.log });

@@ -10,7 +10,7 @@
  *     store/ ─> tenants/ resources/ roles/ providers/ users/ applications/ ─> its fields/ in one table, checks, reads, commands
  *     every change ─> ground/ locks, audit rows, feed ──> Postgres; feed/ ──> watchers; ground/ knows no kind of record
  */
-export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
+export { allowedByConfig, applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { isLoopback } from './apply/demo-data.ts';
 export { endings } from './endings/endings.ts';

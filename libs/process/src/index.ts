@@ -20,12 +20,21 @@ export {
   redisOptions,
   type ProcessConfig,
 } from './config/settings-of-every-process.ts';
-export { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
+export {
+  isPeerGiven,
+  peerTarget,
+  rpcConfig,
+  rpcCredentials,
+  type PeerName,
+  type RpcConfig,
+} from './config/rpc-settings.ts';
+export { mergedSettings } from './config/merged-settings.ts';
 export { refuseWhileClockIsWrong } from './clock/refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';
-export { connectPeers, runService, type PeerName } from './run-service.ts';
+export { connectPeers, runService } from './run-service.ts';
 export {
   choice,
+  choices,
   duration,
   flag,
   integer,
@@ -38,9 +47,11 @@ export {
 } from './config/setting-types.ts';
 export {
   allowPrivateSetting,
+  allowsPrivate,
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,
+  formerAllowPrivateSetting,
   issuerSetting,
   messagesDirSetting,
   operatorTenantSetting,

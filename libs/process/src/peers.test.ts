@@ -14,8 +14,7 @@ test('a process is ready once each peer that it calls has answered, and stays so
   const port = await freePort();
   const config = rpcConfig.parse({
     TESSERA_RPC_AUTH: 'none',
-    TESSERA_PEER_KEYS: `127.0.0.1:${port}`,
-    TESSERA_PEER_DEVICE: '127.0.0.1:1',
+    TESSERA_PEERS: `keys=127.0.0.1:${port} device=127.0.0.1:1`,
   });
   const lifecycle = createLifecycle({ log, pauseMs: 0, drainTimeoutMs: 500 });
   onTestFinished(() => lifecycle.stop());

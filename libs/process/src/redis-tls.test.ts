@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,8 @@ async function ping(url: string, tls: RedisTls): Promise<unknown> {
 const untrusted = {
   code: 'temporarily_unavailable',
   cause: {
-    message: "The server's certificate is not signed by a trusted authority. Name it with TESSERA_REDIS_CA.",
+    message:
+      "The server's certificate is not signed by a trusted authority. Put it into TESSERA_REDIS_TLS_DIR as ca.crt.",
   },
 };
 
@@ -202,6 +203,24 @@ describe('the settings of TLS to Redis', () => {
     });
     expect(options.tls?.ca?.trim()).toBe(ours.ca?.trim());
     expect(options.tls?.key?.reveal().trim()).toBe(ours.key?.reveal().trim());
+  });
+
+  it('are read from a folder, named as in a Secret of cert-manager', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tessera-redis-tls-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const environment = { REDIS_URL: 'rediss://redis', TESSERA_REDIS_TLS_DIR: folder };
+    expect(() => settings(environment)).toThrow(/TESSERA_REDIS_TLS_DIR names a folder without ca\.crt/);
+    copyFileSync(files.ca, join(folder, 'ca.crt'));
+    expect(settings(environment).tls).toMatchObject({ cert: undefined, key: undefined });
+    copyFileSync(files.cert, join(folder, 'tls.crt'));
+    expect(() => settings(environment)).toThrow(/belong together/);
+    copyFileSync(files.key, join(folder, 'tls.key'));
+    const { tls } = settings(environment);
+    expect([tls?.ca?.trim(), tls?.key?.reveal().trim()]).toEqual([
+      ours.ca?.trim(),
+      ours.key?.reveal().trim(),
+    ]);
+    expect(() => settings({ ...environment, REDIS_URL: 'redis://redis' })).toThrow(/rediss/);
   });
 
   it.each([

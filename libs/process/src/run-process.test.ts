@@ -114,7 +114,7 @@ describe('runProcess', () => {
 
   it('writes JSON where its output is piped, and lines for people where that is asked for', async () => {
     const piped = start({ SAMPLE: 'forbidden' });
-    const asked = start({ SAMPLE: 'forbidden', TESSERA_LOG_FORMAT: 'text' });
+    const asked = start({ SAMPLE: 'forbidden', SAMPLE_LOG: 'text' });
     await Promise.all([piped.exit, asked.exit]);
     expect(JSON.parse(piped.out().split('\n')[0] ?? '')).toMatchObject({ level: 'fatal' });
     expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: start failed \{"err":"permission denied/);

@@ -14,9 +14,10 @@ import {
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management/management.ts';
 import type { ProcessConfig } from './config/settings-of-every-process.ts';
-import type { RpcConfig } from './config/rpc-settings.ts';
+import { rpcCertificate, type RpcConfig } from './config/rpc-settings.ts';
 import { measureCertificate, measureState } from './management/process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
+import { mergedNames } from './config/merged-settings.ts';
 import { removedNames } from './config/removed-settings.ts';
 import { formerNames } from './config/renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
@@ -36,6 +37,8 @@ export interface RunOptions<S extends z.ZodObject> {
   readonly config: S;
   /** The process's own: the size of its thread pool is set there. */
   readonly environment: Record<string, string | undefined>;
+  /** Default: `text` at a terminal, for people, else `json`. */
+  readonly logFormat?: 'text' | 'json' | undefined;
   /** Completes the environment before it is read. */
   prepare?(environment: Environment): Promise<Environment>;
   /** Builds, migrates, listens. What it opened hangs on the lifecycle, so a start that fails half-way closes it too. */
@@ -61,7 +64,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     log = createLogger({
       service: options.name,
       level: config.TESSERA_LOG_LEVEL,
-      format: config.TESSERA_LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json'),
+      format: options.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
       mixin: isTraced ? traceFields : undefined,
     });
     logConsole(log);
@@ -88,6 +91,11 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
 
 function warnOfOldNames(environment: Environment, log: Logger): void {
   for (const { name, sentence } of removedNames(environment)) log.warn({ setting: name }, sentence);
+  for (const { former, present } of mergedNames(environment))
+    log.warn(
+      { setting: former },
+      `${former} is part of ${present} now; by itself it stops working in the next version`,
+    );
   for (const { former, present } of formerNames(environment)) {
     log.warn(
       { setting: former },
@@ -100,8 +108,9 @@ async function listen(name: string, config: ProcessConfig, lifecycle: Lifecycle)
   if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
   measureProcess();
   measureState(name, lifecycle);
-  const { TESSERA_RPC_AUTH: auth, TESSERA_RPC_TLS_CERT: certificate } = config as Partial<RpcConfig>;
-  if (auth === 'mtls' && certificate !== undefined) measureCertificate(certificate);
+  const rpc = config as Partial<RpcConfig>;
+  const certificate = rpcCertificate(rpc);
+  if (rpc.TESSERA_RPC_AUTH === 'mtls' && certificate !== undefined) measureCertificate(certificate.cert);
   const management = await startManagement({
     host: config.TESSERA_MANAGEMENT_HOST,
     port: config.TESSERA_MANAGEMENT_PORT,

@@ -6,13 +6,16 @@ import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
 import { processConfig, type ProcessConfig } from './config/settings-of-every-process.ts';
-import { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
+import {
+  peerTarget,
+  rpcConfig,
+  rpcCredentials,
+  type PeerName,
+  type RpcConfig,
+} from './config/rpc-settings.ts';
 import { runProcess } from './run-process.ts';
 import { maintainSchemas } from './schemas.ts';
 import { serve, type BuiltService, type CallerName, type RemoteService } from '@tessera/rpc';
-
-/** The services that others call. */
-export type PeerName = 'keys' | 'directory' | 'authorize' | 'token' | 'device';
 
 /** The services that a process calls, each opened when it is first asked for. */
 export type Peers = (name: PeerName) => RemoteService;
@@ -64,7 +67,7 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
   });
 }
 
-/** Clients of the services at `TESSERA_PEER_<NAME>`; closed with the process, which is not ready until each has answered once. */
+/** Clients of the services in `TESSERA_PEERS`; closed with the process, which is not ready until each has answered once. */
 export async function connectPeers(
   config: RpcConfig,
   as: CallerName,
@@ -77,11 +80,9 @@ export async function connectPeers(
   return (name) => {
     const known = connected.get(name);
     if (known !== undefined) return known;
-    const key = `TESSERA_PEER_${name.toUpperCase()}` as keyof RpcConfig;
-    const target = config[key];
-    if (typeof target !== 'string') {
-      throw new ConfigError([`${key} is required: the address of ${name} as host:port.`]);
-    }
+    const target = peerTarget(config, name);
+    if (target === undefined)
+      throw new ConfigError([`TESSERA_PEERS does not say where ${name} is: add ${name}=host:port.`]);
     const peer = openRemoteService({ target, as, credentials, peer: name, log });
     lifecycle.check(name, async () => peer.answered());
     lifecycle.onClose(async () => peer.close());

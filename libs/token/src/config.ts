@@ -1,4 +1,11 @@
-import { allowPrivateSetting, duration, issuerSetting, list, secret } from '@tessera/process';
+import {
+  allowPrivateSetting,
+  duration,
+  formerAllowPrivateSetting,
+  issuerSetting,
+  list,
+  secret,
+} from '@tessera/process';
 import { z } from 'zod';
 import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import { parseRefreshKeys } from './refresh-token-format.ts';
@@ -27,7 +34,8 @@ export const tokenConfig = z.object({
   TESSERA_TOKEN_REFRESH_KEYS: secret().refine((value) => parseRefreshKeys(value.reveal()) !== undefined, {
     error: 'expected entries such as 1:<base64 of 32 bytes>, separated by commas, each with its own version',
   }),
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivateSetting,
+  TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
+  TESSERA_WEBHOOK_ALLOW_PRIVATE: formerAllowPrivateSetting,
 });
 
 export type TokenConfig = z.infer<typeof tokenConfig>;

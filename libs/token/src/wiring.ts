@@ -5,7 +5,7 @@ import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { expectRefusals, limitRepeats } from '@tessera/telemetry';
 import { route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
-import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
+import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -124,7 +124,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,
     idTokenSeconds: config.TESSERA_ID_TOKEN_TTL,
   };
-  const send = createSend({ allowPrivate: config.TESSERA_WEBHOOK_ALLOW_PRIVATE });
+  const send = createSend({ allowPrivate: allowsPrivate(config, 'webhooks') });
   const logoutNotices = startLogoutNotices({ ...deps, authorize: peers.authorize, send, runtime });
   const bearer = bearerAuthentication(deps);
   const built: BuiltService = {

@@ -132,7 +132,7 @@ it('needs a tenant that exists and a file that can be read', async () => {
 it('says what to do with more people than a call may carry', async () => {
   const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
-  const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
+  const environment = await serving(buildDirectory(config, {}, runtime), 'directory');
   await tessera(`apply --file ${file(state)}`, environment);
   const notes = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1024)]));
   const people = Array.from({ length: 1400 }, (_, index) => ({ username: `p${index}`, attributes: notes }));

@@ -5,7 +5,7 @@ import { adminRoles } from '@tessera/oauth';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { ConfigError, isGiven } from '@tessera/process';
+import { ConfigError, isGiven, isPeerGiven } from '@tessera/process';
 import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
 import { applyState, diffState, type Allowed } from '../operate/records/declare-state.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
@@ -112,7 +112,7 @@ async function importable(
 
 /** A call that is too large looks like one to repeat. Throws CommandError. */
 function refuseTooLarge(document: string, { environment }: Terminal): void {
-  const isCalled = isGiven(environment, 'TESSERA_PEER_DIRECTORY') || !isGiven(environment, 'DATABASE_URL');
+  const isCalled = isPeerGiven(environment, 'directory') || !isGiven(environment, 'DATABASE_URL');
   if (isCalled && Buffer.byteLength(document) > mostBytes)
     throw new CommandError(
       'This is more than one call may carry (4 MiB, some ten thousand people). Give DATABASE_URL and the pepper of the directory instead: then nothing is called.',

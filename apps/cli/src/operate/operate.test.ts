@@ -352,7 +352,7 @@ describe('tessera secret list', () => {
   it('calls the given directory, as tessera apply does, without a database', async () => {
     const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
     const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
-    const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
+    const environment = await serving(buildDirectory(config, {}, runtime), 'directory');
     expect(await tessera(`apply -f ${file(of(`[{${value('new')}}]`))}`, environment)).toEqual({
       code: 0,
       said: 'acme: 3 created, 0 updated, 0 deleted\n',
@@ -373,7 +373,7 @@ describe('tessera secret list', () => {
     expect(await tessera('secret list --client-id desk', {})).toEqual({
       code: 1,
       said: expect.stringMatching(
-        /^No process serves the data directory .* or set TESSERA_DATA_DIR, TESSERA_PEER_DIRECTORY or DATABASE_URL/,
+        /^No process serves the data directory .* or set TESSERA_DATA_DIR, TESSERA_PEERS or DATABASE_URL/,
       ) as string,
     });
   });
@@ -433,8 +433,9 @@ describe('tessera config check', () => {
   it('lists every mistake that prevents a start', async () => {
     const { code, said } = await tessera('config check --process gateway', { TESSERA_RPC_AUTH: 'none' });
     expect(code).toBe(1);
-    for (const name of ['REDIS_URL', 'TESSERA_PEER_KEYS', 'TESSERA_PEER_DEVICE'])
-      expect(said).toContain(`${name} is required.`);
+    expect(said).toContain('REDIS_URL is required.');
+    for (const name of ['keys', 'device'])
+      expect(said).toContain(`TESSERA_PEERS does not say where ${name} is.`);
     expect((await tessera('config check --process keys', { TESSERA_LIFETIME_COD: '1s' })).said).toMatch(
       /TESSERA_LIFETIME_COD is not a setting[^]*TESSERA_KEYS_KEK is missing/,
     );
@@ -442,10 +443,10 @@ describe('tessera config check', () => {
 
   it('asks for the address of every service that the admin process calls', async () => {
     const main = readFileSync(join(import.meta.dirname, '../../../admin/src/main.ts'), 'utf8');
-    const called = [...main.matchAll(/peers\('(\w+)'\)/g)].map(([, name = '']) => name.toUpperCase());
+    const called = [...main.matchAll(/peers\('(\w+)'\)/g)].map(([, name = '']) => name);
     expect(called).toHaveLength(5);
     const { said } = await tessera('config check --process admin', { TESSERA_RPC_AUTH: 'none' });
-    for (const name of called) expect(said).toContain(`TESSERA_PEER_${name} is required.`);
+    for (const name of called) expect(said).toContain(`TESSERA_PEERS does not say where ${name} is.`);
   });
 
   it('reports certificates that the Redis URL does not use', async () => {

@@ -18,7 +18,7 @@ beforeEach(async () => {
   const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
   directory = buildDirectory(config, {}, runtime);
-  environment = await serving(directory, 'TESSERA_PEER_DIRECTORY');
+  environment = await serving(directory, 'directory');
   const { code, said } = await tessera(`apply -f ${file(state)}`, environment);
   if (code !== 0) throw new Error(said);
 });

@@ -23,7 +23,7 @@ beforeEach(async () => {
   const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
   directory = buildDirectory(config, {}, runtime);
-  environment = await serving(directory, 'TESSERA_PEER_DIRECTORY');
+  environment = await serving(directory, 'directory');
   const { code, said } = await tessera(`apply -f ${file(state)}`, environment);
   if (code !== 0) throw new Error(said);
 });
@@ -181,7 +181,7 @@ describe('the commands for records', () => {
     expect([code, said]).toEqual([
       1,
       expect.stringMatching(
-        /^many: tenant many would be updated \(status\)\nSessions and refresh tokens are not counted: set TESSERA_PEER_TOKEN\.\nmany: ends what was issued to 102 people: u000, .*u099, and 2 more\n$/,
+        /^many: tenant many would be updated \(status\)\nSessions and refresh tokens are not counted: add token=host:port to TESSERA_PEERS\.\nmany: ends what was issued to 102 people: u000, .*u099, and 2 more\n$/,
       ),
     ]);
     const without = file(state.replace(/ {4}users.*\n/, ''));

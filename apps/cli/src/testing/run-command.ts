@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { combine, processConfig, rpcConfig, rpcCredentials } from '@tessera/process';
+import { combine, processConfig, rpcConfig, rpcCredentials, type PeerName } from '@tessera/process';
 import { openDatabase } from '@tessera/stores';
 import { serve } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
@@ -91,12 +91,12 @@ export async function rows(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** Serves calls until the test ends. Resolves with the environment of an operator, with the address in `setting`. */
-export async function serving(built: BuiltService, setting: string): Promise<Record<string, string>> {
+/** Serves calls until the test ends. Resolves with the environment of an operator, which says where `peer` is. */
+export async function serving(built: BuiltService, peer: PeerName): Promise<Record<string, string>> {
   onTestFinished(() => built.close());
   const token = { TESSERA_RPC_TOKEN: 'a-token-between-processes-of-a-test' };
   const credentials = rpcCredentials(settings(combine(processConfig, rpcConfig), token));
   const server = await serve(built, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
   onTestFinished(() => server.drain());
-  return { ...token, [setting]: `127.0.0.1:${server.port}` };
+  return { ...token, TESSERA_PEERS: `${peer}=127.0.0.1:${server.port}` };
 }

@@ -215,6 +215,14 @@ admin: { http: false, rpc: false, database: false, redis: false, secrets: [], pe
 {{ include "tessera.fullname" .root }}-{{ .component }}.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}.:9000
 {{- end -}}
 
+{{- /* Where components are, for TESSERA_PEERS: {root, components}. */ -}}
+{{- define "tessera.peers" -}}
+{{- $root := .root -}}
+{{- $peers := list -}}
+{{- range .components }}{{ $peers = append $peers (printf "%s=%s" . (include "tessera.peer" (dict "root" $root "component" .))) }}{{ end -}}
+{{- join " " $peers -}}
+{{- end -}}
+
 {{- /* Of a pod: {root, own}. OpenShift assigns the user and groups itself and refuses fixed ones. */ -}}
 {{- define "tessera.podSecurity" -}}
 {{- $context := deepCopy .own.podSecurityContext -}}
@@ -288,9 +296,7 @@ ipFamilies: {{- toYaml . | nindent 2 }}
 {{- define "tessera.rpcEnvironment" -}}
 - { name: TESSERA_RPC_AUTH, value: {{ .root.Values.rpc.auth }} }
 {{- if eq .root.Values.rpc.auth "mtls" }}
-- { name: TESSERA_RPC_TLS_CERT, value: /run/tessera/rpc/tls.crt }
-- { name: TESSERA_RPC_TLS_KEY, value: /run/tessera/rpc/tls.key }
-- { name: TESSERA_RPC_TLS_CA, value: /run/tessera/rpc/ca.crt }
+- { name: TESSERA_RPC_TLS_DIR, value: /run/tessera/rpc }
 {{- with .root.Values.rpc.mtls.trustDomain }}
 - { name: TESSERA_RPC_TRUST_DOMAIN, value: {{ . }} }
 {{- end }}

@@ -12,7 +12,7 @@ let count = 0;
 let sub: string;
 
 beforeAll(async () => {
-  world = await createWorld({ config: { TESSERA_PROVIDERS_ALLOW_PRIVATE: true } });
+  world = await createWorld({ config: { TESSERA_ALLOW_PRIVATE: ['providers'] } });
   [corp, other] = [await startFakeProvider(), await startFakeProvider()];
   const { providers } = world.directory;
   providers.add({ name: 'corp', issuer: corp.issuer, createsAccounts: true, signsOut: true });

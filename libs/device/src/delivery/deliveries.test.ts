@@ -19,7 +19,7 @@ import {
 } from '../testing/world.ts';
 
 const key = new Secret('a-webhook-key-of-at-least-32-characters');
-const config = { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true };
+const config = { TESSERA_WEBHOOK_KEY: key, TESSERA_ALLOW_PRIVATE: ['webhooks' as const] };
 
 let world: World;
 let receiver: Receiver;

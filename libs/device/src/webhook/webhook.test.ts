@@ -23,7 +23,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  world = await createWorld({ config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true } });
+  world = await createWorld({ config: { TESSERA_WEBHOOK_KEY: key, TESSERA_ALLOW_PRIVATE: ['webhooks'] } });
   await world.directory.changeApplication('acme-hook', { ciba: { approval: 'webhook', url: receiver.url } });
 });
 afterAll(async () => {
@@ -233,7 +233,7 @@ describe('approval by webhook', () => {
     expect(receiver.received).toHaveLength(1);
     world = await createWorld({
       beside: world,
-      config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true },
+      config: { TESSERA_WEBHOOK_KEY: key, TESSERA_ALLOW_PRIVATE: ['webhooks'] },
     });
     await notified(2);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
@@ -249,7 +249,7 @@ describe('approval by webhook', () => {
     };
     const recording = await createWorld({
       beside: world,
-      config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true },
+      config: { TESSERA_WEBHOOK_KEY: key, TESSERA_ALLOW_PRIVATE: ['webhooks'] },
       runtime: { database: { ...world.database, query } },
     });
     const who = newPerson(recording);

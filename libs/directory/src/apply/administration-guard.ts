@@ -94,6 +94,6 @@ export function refuseAdministration(plans: readonly TenantPlan[], earlier: read
   throw new AdministrationNotAllowedError(
     `${refusalOf(earlier)}: applying the declared state would give powers over the administration:\n${shortened(lines)}\n` +
       'Remove these roles, scopes and changes, or allow it: `tessera apply --allow-administration`, `state.allowAdministration` of the chart, or ' +
-      'TESSERA_APPLY_ALLOW_ADMINISTRATION=yes for TESSERA_APPLY_FILE.',
+      'TESSERA_APPLY_ALLOW=administration for TESSERA_APPLY_FILE.',
   );
 }

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import { ConfigError, flag, type Lifecycle } from '@tessera/process';
+import { choices, ConfigError, flag, type Lifecycle } from '@tessera/process';
 import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
 import { takenElsewhere } from '../resources/checks.ts';
@@ -10,15 +10,30 @@ import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 export const applyConfig = z.object({
   /** Declared state as YAML, applied at the start and again at SIGHUP. */
   TESSERA_APPLY_FILE: z.string().optional(),
-  /** Deletes the people and applications that TESSERA_APPLY_FILE no longer declares; otherwise such a file is not applied. */
+  /**
+   * What else TESSERA_APPLY_FILE may do; otherwise such a file is not applied. `delete`: leave out people and applications, which are
+   * deleted then; `administration`: give built-in roles and scopes of the administration.
+   */
+  TESSERA_APPLY_ALLOW: choices(['delete', 'administration']),
+  // Compatibility until 0.3: the two of them, by their names in version 0.1.
   TESSERA_APPLY_ALLOW_DELETE: flag(false),
-  /** Lets TESSERA_APPLY_FILE give built-in roles and scopes of the administration; otherwise such a file is not applied. */
   TESSERA_APPLY_ALLOW_ADMINISTRATION: flag(false),
   /** The first administrator as YAML, made at the start unless there is one. */
   TESSERA_BOOTSTRAP_ADMIN_FILE: z.string().optional(),
   /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
   TESSERA_DEMO: flag(false),
 });
+
+/** What the settings allow a file to do. */
+export function allowedByConfig(
+  config: z.infer<typeof applyConfig>,
+): Pick<ApplyAtStartOptions, 'allowDelete' | 'allowAdministration'> {
+  const { TESSERA_APPLY_ALLOW: allowed } = config;
+  return {
+    allowDelete: allowed.includes('delete') || config.TESSERA_APPLY_ALLOW_DELETE,
+    allowAdministration: allowed.includes('administration') || config.TESSERA_APPLY_ALLOW_ADMINISTRATION,
+  };
+}
 
 export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
   /** Undefined: apply nothing. */

@@ -73,7 +73,7 @@ describe('a file that leaves out people or applications', () => {
     expect(refusal).toMatchObject({
       code: Code.FailedPrecondition,
       rawMessage: expect.stringMatching(
-        /^Nothing was applied: .*:\nleft: user bob\nleft: application left-radio\n.*`tessera apply --allow-delete`.*`state\.allowDelete`.*TESSERA_APPLY_ALLOW_DELETE=yes/,
+        /^Nothing was applied: .*:\nleft: user bob\nleft: application left-radio\n.*`tessera apply --allow-delete`.*`state\.allowDelete`.*TESSERA_APPLY_ALLOW=delete/,
       ) as string,
     });
     await expect(subjectOf('first', 'mallory')).rejects.toMatchObject({ code: Code.NotFound });

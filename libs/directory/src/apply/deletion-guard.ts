@@ -35,7 +35,7 @@ export function refuseDeletions(plans: readonly TenantPlan[], earlier: readonly 
   throw new DeletionsNotAllowedError(
     `${refusalOf(earlier)}: ${lists.join('And ')}` +
       'Declare them, or allow the deletion: `tessera apply --allow-delete`, `state.allowDelete` of the chart, or ' +
-      'TESSERA_APPLY_ALLOW_DELETE=yes for TESSERA_APPLY_FILE. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
+      'TESSERA_APPLY_ALLOW=delete for TESSERA_APPLY_FILE. A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
   );
 }
 

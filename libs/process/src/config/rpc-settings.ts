@@ -1,7 +1,12 @@
+import { join } from 'node:path';
 import { z } from 'zod';
 import { parseTarget, type RpcCredentials } from '@tessera/rpc';
-import { ConfigError } from './load-config.ts';
+import { ConfigError, isGiven, loadConfig } from './load-config.ts';
 import { choice, domainName, port, secret, textIn } from './setting-types.ts';
+
+/** The services that others call. */
+export const peerNames = ['keys', 'directory', 'authorize', 'token', 'device'] as const;
+export type PeerName = (typeof peerNames)[number];
 
 /** How a process is called and how it calls others. Peers are `host:port`, or what else `parseTarget` reads. */
 export const rpcConfig = z.object({
@@ -9,12 +14,16 @@ export const rpcConfig = z.object({
   TESSERA_RPC_PORT: port(0),
   TESSERA_RPC_AUTH: choice(['mtls', 'token', 'none'], 'token'),
   TESSERA_RPC_TOKEN: secret(32).optional(),
-  /** Paths of PEM files. */
+  /** A folder with the PEM files `tls.crt`, `tls.key` and `ca.crt`, named as in a Secret of cert-manager. */
+  TESSERA_RPC_TLS_DIR: z.string().optional(),
+  /** The domain of the names that certificates have for processes; absent: any. */
+  TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
+  /** `keys=host:port directory=host:port ...`: those that the process calls; it may name others too. */
+  TESSERA_PEERS: textIn(parsePeers).optional(),
+  // Compatibility until 0.3: the parts of the two above, by their names in version 0.1.
   TESSERA_RPC_TLS_CERT: z.string().optional(),
   TESSERA_RPC_TLS_KEY: z.string().optional(),
   TESSERA_RPC_TLS_CA: z.string().optional(),
-  /** The domain of the names that certificates have for processes; absent: any. */
-  TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
   TESSERA_PEER_KEYS: textIn(parseTarget).optional(),
   TESSERA_PEER_DIRECTORY: textIn(parseTarget).optional(),
   TESSERA_PEER_AUTHORIZE: textIn(parseTarget).optional(),
@@ -23,6 +32,55 @@ export const rpcConfig = z.object({
 });
 
 export type RpcConfig = z.infer<typeof rpcConfig>;
+
+/** Where a service is; undefined if the settings do not say it. */
+export function peerTarget(config: RpcConfig, name: PeerName): string | undefined {
+  return parsePeers(config.TESSERA_PEERS ?? '')[name] ?? config[formerKey(name)];
+}
+
+/** Whether an environment says where a service is. What cannot be read says it: who calls the service hears what is wrong. */
+export function isPeerGiven(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: PeerName,
+): boolean {
+  if (isGiven(environment, formerKey(name))) return true;
+  const { TESSERA_PEERS, TESSERA_PEERS_FILE } = environment;
+  try {
+    const config = loadConfig(rpcConfig.pick({ TESSERA_PEERS: true }), { TESSERA_PEERS, TESSERA_PEERS_FILE });
+    return parsePeers(config.TESSERA_PEERS ?? '')[name] !== undefined;
+  } catch (error) {
+    if (error instanceof ConfigError) return true;
+    throw error;
+  }
+}
+
+function formerKey(name: PeerName) {
+  return `TESSERA_PEER_${name.toUpperCase() as Uppercase<PeerName>}` as const;
+}
+
+function parsePeers(text: string): Partial<Record<PeerName, string>> {
+  const peers: Partial<Record<PeerName, string>> = {};
+  for (const entry of text.split(/\s+/).filter((part) => part !== '')) {
+    const [, word = '', target = ''] = /^(\w+)=(.+)$/.exec(entry) ?? [];
+    const name = peerNames.find((each) => each === word);
+    if (name === undefined || peers[name] !== undefined)
+      throw new TypeError(`expected entries such as keys=host:port, each of ${peerNames.join(', ')} once`);
+    parseTarget(target);
+    peers[name] = target;
+  }
+  return peers;
+}
+
+/** The PEM files by which this process proves itself to others and has them prove themselves; undefined if they are not set. */
+export function rpcCertificate(
+  config: Partial<RpcConfig>,
+): { readonly cert: string; readonly key: string; readonly ca: string } | undefined {
+  const { TESSERA_RPC_TLS_DIR: folder } = config;
+  if (folder !== undefined)
+    return { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key'), ca: join(folder, 'ca.crt') };
+  const { TESSERA_RPC_TLS_CERT: cert, TESSERA_RPC_TLS_KEY: key, TESSERA_RPC_TLS_CA: ca } = config;
+  return cert === undefined || key === undefined || ca === undefined ? undefined : { cert, key, ca };
+}
 
 /** How this process proves itself to others and has them prove themselves. */
 export function rpcCredentials(config: RpcConfig): RpcCredentials {
@@ -34,12 +92,13 @@ export function rpcCredentials(config: RpcConfig): RpcCredentials {
     }
     return { kind: 'token', token };
   }
-  const { TESSERA_RPC_TLS_CERT: cert, TESSERA_RPC_TLS_KEY: key, TESSERA_RPC_TLS_CA: ca } = config;
-  if (cert === undefined || key === undefined || ca === undefined) {
+  const files = rpcCertificate(config);
+  if (files === undefined) {
     throw new ConfigError([
-      'TESSERA_RPC_TLS_CERT, TESSERA_RPC_TLS_KEY and TESSERA_RPC_TLS_CA are required where TESSERA_RPC_AUTH is mtls.',
+      'TESSERA_RPC_TLS_DIR is required where TESSERA_RPC_AUTH is mtls: a folder with tls.crt, tls.key and ca.crt.',
     ]);
   }
+  const { cert, key, ca } = files;
   const trustDomain = config.TESSERA_RPC_TRUST_DOMAIN;
   return { kind: 'mtls', certificateFile: cert, privateKeyFile: key, caFile: ca, trustDomain };
 }

@@ -88,6 +88,11 @@ export function list(defaultValue: readonly string[] = []) {
     .prefault(defaultValue.join(','));
 }
 
+/** Comma-separated entries, each one of the named values; none by default. */
+export function choices<const V extends readonly [string, ...string[]]>(values: V) {
+  return list().pipe(z.array(z.enum(values, { error: `expected some of ${values.join(', ')}` })));
+}
+
 /** A DNS name or SPIFFE trust domain, in lower case. */
 export function domainName() {
   return z.string().regex(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, {

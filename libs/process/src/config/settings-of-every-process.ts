@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
-import type { Secret } from '@tessera/kit';
+import { Secret } from '@tessera/kit';
 import {
   parsePostgresUrl,
   parseRedisUrl,
@@ -17,13 +19,13 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 export const processConfig = z.object({
   NODE_ENV: z.string().optional(),
   TESSERA_LOG_LEVEL: choice(logLevels, 'info'),
-  /** Absent: `text` at a terminal, else `json`. */
-  TESSERA_LOG_FORMAT: z.enum(['json', 'text'], { error: 'expected one of json, text' }).optional(),
   /** Absent: embedded PGlite under the data directory. */
   DATABASE_URL: secretIn(parsePostgresUrl).optional(),
   /** Absent: short-lived state in the memory of the process. */
   REDIS_URL: secretIn(parseRedisUrl).optional(),
-  /** PEM texts. */
+  /** A folder with the PEM files `ca.crt`, and `tls.crt` and `tls.key` for a client certificate. */
+  TESSERA_REDIS_TLS_DIR: z.string().optional(),
+  // Compatibility until 0.3: PEM texts, by their names in version 0.1.
   TESSERA_REDIS_CA: z.string().optional(),
   TESSERA_REDIS_CERT: z.string().optional(),
   TESSERA_REDIS_KEY: secret().optional(),
@@ -76,14 +78,14 @@ export function databaseOptions(config: ProcessConfig, url: Secret): PostgresOpt
  * @throws ConfigError when certificates are given for a URL without TLS, or a certificate without its key
  */
 export function redisOptions(config: ProcessConfig, url: Secret): RedisOptions {
-  const { TESSERA_REDIS_CA: ca, TESSERA_REDIS_CERT: cert, TESSERA_REDIS_KEY: key } = config;
+  const { ca, cert, key } = redisCertificates(config);
   const problems: string[] = [];
   if ((cert === undefined) !== (key === undefined))
-    problems.push('TESSERA_REDIS_CERT and TESSERA_REDIS_KEY belong together. Set both or neither.');
-  if ((ca ?? cert) !== undefined && !parseRedisUrl(url.reveal()).tls)
     problems.push(
-      'TESSERA_REDIS_CA and TESSERA_REDIS_CERT require TLS: use a rediss:// URL, or remove them.',
+      'The client certificate of Redis and its key (tls.crt and tls.key) belong together. Give both or neither.',
     );
+  if ((ca ?? cert) !== undefined && !parseRedisUrl(url.reveal()).tls)
+    problems.push('Certificates of Redis require TLS: use a rediss:// URL, or remove TESSERA_REDIS_TLS_DIR.');
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     url,
@@ -92,4 +94,36 @@ export function redisOptions(config: ProcessConfig, url: Secret): RedisOptions {
     keyPrefix: config.TESSERA_REDIS_KEY_PREFIX,
     commandTimeoutMs: (config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000) / 4,
   };
+}
+
+interface RedisCertificates {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: Secret | undefined;
+}
+
+/** Throws ConfigError for a folder without `ca.crt`, or with a file that cannot be read. */
+function redisCertificates(config: ProcessConfig): RedisCertificates {
+  const { TESSERA_REDIS_TLS_DIR: folder } = config;
+  if (folder === undefined) {
+    const { TESSERA_REDIS_CA: ca, TESSERA_REDIS_CERT: cert, TESSERA_REDIS_KEY: key } = config;
+    return { ca, cert, key };
+  }
+  const ca = pemIn(folder, 'ca.crt');
+  if (ca === undefined) throw new ConfigError(['TESSERA_REDIS_TLS_DIR names a folder without ca.crt.']);
+  const key = pemIn(folder, 'tls.key');
+  return { ca, cert: pemIn(folder, 'tls.crt'), key: key === undefined ? undefined : new Secret(key) };
+}
+
+/** The text of a PEM file; undefined if there is none of the name. */
+function pemIn(folder: string, name: string): string | undefined {
+  try {
+    return readFileSync(join(folder, name), 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    if (code === 'ENOENT') return undefined;
+    throw new ConfigError([
+      `TESSERA_REDIS_TLS_DIR: ${name} cannot be read (${code}). Correct its permissions.`,
+    ]);
+  }
 }

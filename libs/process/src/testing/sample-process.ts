@@ -36,6 +36,7 @@ await runProcess({
   name: 'sample',
   config: combine(processConfig, sampleConfig),
   environment: process.env,
+  logFormat: process.env['SAMPLE_LOG'] === 'text' ? 'text' : undefined,
   async start({ config, log, lifecycle }) {
     const failpoint = failpoints(config);
     lifecycle.onClose(async () => log.info('flushed'));

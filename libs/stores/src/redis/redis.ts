@@ -175,7 +175,7 @@ function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger 
   // What follows a certificate that was refused only says that the connection is closed.
   let certificate: unknown;
   onError((error) => {
-    const explained = explainTls(error, 'Name it with TESSERA_REDIS_CA.');
+    const explained = explainTls(error, 'Put it into TESSERA_REDIS_TLS_DIR as ca.crt.');
     if (explained === error) reason = error;
     else certificate = explained;
   });

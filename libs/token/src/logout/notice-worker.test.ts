@@ -13,7 +13,7 @@ let t: World;
 let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
-  t = await world({ settings: { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'yes' } });
+  t = await world({ settings: { TESSERA_ALLOW_PRIVATE: 'webhooks' } });
 });
 afterAll(async () => {
   await t.close();
@@ -56,7 +56,7 @@ describe('logout tokens (OIDC Back-Channel Logout §2.4 and §2.5)', () => {
 
   it('are signed with the keys of the issuer of the session, and not sent once that is no issuer of the tenant', async () => {
     const on = await world({
-      settings: { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'yes', TESSERA_ISSUER: issuer },
+      settings: { TESSERA_ALLOW_PRIVATE: 'webhooks', TESSERA_ISSUER: issuer },
     });
     await addUmbra(on);
     const register = { backchannelLogoutUri: receiver.url };

@@ -46,7 +46,7 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
   const httpPort = await freePort();
   const common: Environment = {
     TESSERA_APPLY_FILE: applyFile,
-    TESSERA_APPLY_ALLOW_ADMINISTRATION: 'true',
+    TESSERA_APPLY_ALLOW: 'administration',
     TESSERA_DATA_DIR: join(directory, 'data'),
     TESSERA_LOG_LEVEL: 'debug',
     ...(setUp.stores === 'real' ? realStores(options.stores) : {}),

@@ -14,7 +14,7 @@ const environment = {
   TESSERA_CIBA_REQUESTS_PER_USER: '200',
   TESSERA_DEVICE_HMAC_KEY: 'e2e-device-hmac-key-0123456789-0123456789',
   TESSERA_WEBHOOK_KEY: webhookKey,
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
+  TESSERA_ALLOW_PRIVATE: 'webhooks',
   // This machine has other tests to run at the same time; time-outs have their own.
   TESSERA_DATABASE_STATEMENT_TIMEOUT: '6s',
 };

@@ -26,7 +26,7 @@ import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody =
-  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), log in elsewhere \(tessera login\), or set TESSERA_DATA_DIR, TESSERA_PEER_(KEYS|DIRECTORY) or DATABASE_URL\.\n$/;
+  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), log in elsewhere \(tessera login\), or set TESSERA_DATA_DIR, TESSERA_PEERS or DATABASE_URL\.\n$/;
 
 /** A running `keys` process on a database, which reloads the keys often. */
 async function keysProcess(url: string): Promise<BuiltService> {
@@ -163,8 +163,8 @@ describe('tessera keys', () => {
   it('calls the given service, also from a file, without a database or key', async () => {
     const built = await keysProcess(await newDatabaseUrl(keysMigrations));
     await publishedBy(built, 'ES256');
-    const { TESSERA_PEER_KEYS = '', ...token } = await serving(built, 'TESSERA_PEER_KEYS');
-    const environment = { ...token, TESSERA_PEER_KEYS_FILE: file(`${TESSERA_PEER_KEYS}\n`, 'keys') };
+    const { TESSERA_PEERS = '', ...token } = await serving(built, 'keys');
+    const environment = { ...token, TESSERA_PEERS_FILE: file(`${TESSERA_PEERS}\n`, 'keys') };
     const { code, said } = await tessera('keys rotate --now', environment);
     expect([code, said]).toEqual([0, expect.stringContaining(' is now active')]);
     expect((await keysIn(environment)).map(({ state }) => state)).toEqual([
@@ -279,11 +279,8 @@ describe('tessera tenant, application and user', () => {
   });
 
   it('are disabled at a directory given in a file, without a database', async () => {
-    const { TESSERA_PEER_DIRECTORY = '', ...token } = await serving(
-      await directory(),
-      'TESSERA_PEER_DIRECTORY',
-    );
-    const environment = { ...token, TESSERA_PEER_DIRECTORY_FILE: file(TESSERA_PEER_DIRECTORY, 'directory') };
+    const { TESSERA_PEERS = '', ...token } = await serving(await directory(), 'directory');
+    const environment = { ...token, TESSERA_PEERS_FILE: file(TESSERA_PEERS, 'directory') };
     await tessera(`apply -f ${file(people())}`, environment);
     expect(await tessera('user disable --tenant acme --username ada', environment)).toEqual({
       code: 0,
@@ -293,13 +290,13 @@ describe('tessera tenant, application and user', () => {
 
   it('of a file are disabled by the calls that change one record, which help desk and administrators of a tenant may make', async () => {
     const whole = await directory();
-    const operator = await serving(whole, 'TESSERA_PEER_DIRECTORY');
+    const operator = await serving(whole, 'directory');
     await tessera(`apply -f ${file(people())}`, operator);
     const allowed = whole.routes.map(({ service, ...route }) => ({
       ...route,
       service: { ...service, methods: service.methods.filter(({ name }) => !/^Set.*Status$/.test(name)) },
     }));
-    const environment = await serving({ ...whole, routes: allowed }, 'TESSERA_PEER_DIRECTORY');
+    const environment = await serving({ ...whole, routes: allowed }, 'directory');
     for (const [words, record] of [
       ['user disable --tenant acme --username ada', 'user ada of the tenant acme'],
       ['application disable --tenant acme --client-id tv', 'application tv of the tenant acme'],
@@ -373,7 +370,7 @@ describe('tessera apply of a file that leaves out people or applications', () =>
 
   it('exits with 3 too if the directory is of the previous version, which would delete them', async () => {
     const built = unguarded(await directory());
-    const environment = await serving(built, 'TESSERA_PEER_DIRECTORY');
+    const environment = await serving(built, 'directory');
     await tessera(`apply -f ${file(whole)}`, environment);
     expect(await tessera(`apply -f ${file(without)}`, environment)).toEqual({ code: 3, said: refusal });
     expect((await tessera(`apply --allow-delete -f ${file(without)}`, environment)).code).toBe(0);
@@ -435,10 +432,10 @@ describe('tessera apply at a directory that was started with another pepper', ()
     const secret = `secrets: [{ value: ${'s'.repeat(32)} }]`;
     const robot = `{ clientId: robot, name: Robot, type: confidential, grantTypes: [client_credentials], ${secret} }`;
     const state = `apply -f ${file(`tenants: [{ id: acme, name: Acme, applications: [${robot}] }]`)}`;
-    const first = await serving(await directory(database), 'TESSERA_PEER_DIRECTORY');
+    const first = await serving(await directory(database), 'directory');
     expect((await tessera(state, first)).code).toBe(0);
     const wrong = await directory(database, Buffer.alloc(32, 9).toString('base64'));
-    for (const environment of [await serving(wrong, 'TESSERA_PEER_DIRECTORY'), await servingBeside(wrong)])
+    for (const environment of [await serving(wrong, 'directory'), await servingBeside(wrong)])
       expect(await tessera(state, environment, fetch)).toEqual({
         code: 1,
         said:
@@ -491,7 +488,7 @@ describe('tessera diff', () => {
   });
 
   it('reports a directory of an earlier version as unsupported, as the other commands do', async () => {
-    const environment = await serving(earlier(await directory()), 'TESSERA_PEER_DIRECTORY');
+    const environment = await serving(earlier(await directory()), 'directory');
     expect((await tessera(`apply --allow-delete -f ${file(people())}`, environment)).code).toBe(0);
     expect(await tessera(`apply -f ${file(people())}`, environment)).toEqual({
       code: 1,

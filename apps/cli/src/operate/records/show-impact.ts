@@ -1,5 +1,5 @@
 import { completeImpact } from '@tessera/admin';
-import { isGiven } from '@tessera/process';
+import { isPeerGiven } from '@tessera/process';
 import type { Impact as DirectoryImpact } from '@tessera/proto-gen/directory';
 import type { Ended, EndedItem, Impact } from '@tessera/proto-gen/impact';
 import { TokenService } from '@tessera/proto-gen/token';
@@ -37,8 +37,8 @@ export async function counted(
   const { environment, say } = terminal;
   const without = impacts.map(({ ends: _, ...impact }) => impact);
   const notCounted = 'Sessions and refresh tokens are not counted';
-  if (isGiven(environment, 'TESSERA_PEER_DIRECTORY') && !isGiven(environment, 'TESSERA_PEER_TOKEN')) {
-    say(`${notCounted}: set TESSERA_PEER_TOKEN.\n`);
+  if (isPeerGiven(environment, 'directory') && !isPeerGiven(environment, 'token')) {
+    say(`${notCounted}: add token=host:port to TESSERA_PEERS.\n`);
     return without;
   }
   try {

@@ -6,7 +6,7 @@ import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService } from './with-service.ts';
 
 const timeoutMs = 10_000;
-/** An immediate rotation waits for TESSERA_KEYS_RELOAD_INTERVAL, which is a minute at most. */
+/** An immediate rotation waits until every process has loaded the key again, a minute at most. */
 const rotationTimeoutMs = 90_000;
 
 /** Prints the keys in the key set, by algorithm, newest first. `tenantId` is empty for the shared issuer, here and below. */
@@ -59,7 +59,7 @@ export async function rotateKeys(
     );
   const retired = before.filter((key) => !remaining.some(({ kid }) => kid === key.kid));
   terminal.say(
-    'All processes sign with it within TESSERA_KEYS_RELOAD_INTERVAL (5s by default). The previous key no longer signs, but its tokens stay ' +
+    'All processes sign with it within five seconds. The previous key no longer signs, but its tokens stay ' +
       'valid until it leaves the key set after seven days. If it leaked:\n',
   );
   const tenant = tenantId === '' ? '' : ` --tenant ${tenantId}`;

@@ -9,7 +9,16 @@ import {
   type RemoteService,
 } from '@tessera/rpc';
 import { findAdministration } from '@tessera/admin';
-import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Runtime } from '@tessera/process';
+import {
+  combine,
+  isGiven,
+  isPeerGiven,
+  peerTarget,
+  processConfig,
+  rpcConfig,
+  rpcCredentials,
+  type Runtime,
+} from '@tessera/process';
 import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
@@ -39,9 +48,8 @@ export interface ServiceWork<T> {
   run(clientOf: ClientOf, call: CallOptions): Promise<T>;
 }
 
-/** A service that operators work with: the address of its processes, and its code in case there are none to call. */
+/** The code of a service that operators work with, in case there are no processes to call. */
 interface OperatedService {
-  readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS' | 'TESSERA_PEER_TOKEN';
   /** Of the schemas that it reads. */
   readonly migrations: readonly Migrations[];
   /** Reads its settings; throws ConfigError. The returned function builds it. */
@@ -52,7 +60,6 @@ interface OperatedService {
 
 const services = {
   directory: {
-    peer: 'TESSERA_PEER_DIRECTORY',
     migrations: [directoryMigrations],
     configured(environment) {
       const config = settings(directoryProcessConfig, environment);
@@ -61,7 +68,6 @@ const services = {
     readyFirst: false,
   },
   keys: {
-    peer: 'TESSERA_PEER_KEYS',
     migrations: [keysMigrations],
     configured(environment) {
       const config = settings(keysConfig, environment);
@@ -71,7 +77,6 @@ const services = {
     readyFirst: true,
   },
   token: {
-    peer: 'TESSERA_PEER_TOKEN',
     migrations: [directoryMigrations, authorizeMigrations, tokenMigrations],
     configured: configureCounting,
     readyFirst: false,
@@ -82,7 +87,7 @@ type ServiceName = keyof typeof services;
 
 /**
  * Works with a service. With a context: by the administration API, as who is logged in. Without: calls its processes as `operator` if
- * `TESSERA_PEER_<NAME>` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes notice the changes; otherwise
+ * `TESSERA_PEERS` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes notice the changes; otherwise
  * takes the current context; otherwise calls the process with embedded stores whose data directory is `TESSERA_DATA_DIR`. Throws
  * CommandError, also if the service refuses.
  */
@@ -98,13 +103,12 @@ export async function withService<T>(
   if (direct && named !== undefined)
     throw new CommandError('--direct works on a database, and --context on an API. Choose one.', 2);
   if (direct && !hasDatabase) throw new CommandError('--direct needs DATABASE_URL.', 2);
-  if (named === undefined && !direct && isGiven(environment, services[name].peer))
-    return byCall(name, terminal, work);
+  if (named === undefined && !direct && isPeerGiven(environment, name)) return byCall(name, terminal, work);
   if (named === undefined && hasDatabase) {
     if (!direct) await sayWhyNot(terminal);
     return inDatabase(services[name], terminal, work);
   }
-  return overApi(terminal, work, `, ${services[name].peer} or DATABASE_URL`);
+  return overApi(terminal, work, ', TESSERA_PEERS or DATABASE_URL');
 }
 
 /** Works with what the administration API alone serves, as it asks several services. Throws as `withService`. */
@@ -134,7 +138,7 @@ async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWor
   const log = terminalLog(terminal);
   const { openRemoteService } = await import('@tessera/rpc/remote');
   const remote = openRemoteService({
-    target: config[services[name].peer] ?? '',
+    target: peerTarget(config, name) ?? '',
     as: 'operator',
     credentials: orExplain(() => rpcCredentials(config)),
     peer: name,

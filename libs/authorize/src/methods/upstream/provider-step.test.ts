@@ -11,7 +11,7 @@ let world: World;
 let corp: FakeProvider;
 let other: FakeProvider;
 beforeAll(async () => {
-  world = await createWorld({ config: { TESSERA_PROVIDERS_ALLOW_PRIVATE: true } });
+  world = await createWorld({ config: { TESSERA_ALLOW_PRIVATE: ['providers'] } });
   [corp, other] = [await startFakeProvider(), await startFakeProvider()];
   const { providers } = world.directory;
   providers.add({ name: 'corp', issuer: corp.issuer, displayName: 'Corp', domains: ['corp.example'] });
@@ -314,7 +314,7 @@ describe('an answer that nobody asked for', () => {
   it('expires with the visit', async () => {
     const short = await createWorld({
       beside: world,
-      config: { TESSERA_PROVIDERS_ALLOW_PRIVATE: true, TESSERA_AUTHORIZATION_REQUEST_TTL: 0.5 },
+      config: { TESSERA_ALLOW_PRIVATE: ['providers'], TESSERA_AUTHORIZATION_REQUEST_TTL: 0.5 },
     });
     const person = newPerson(short);
     const visit = { case: 'request', value: { parameters: request() } } as const;

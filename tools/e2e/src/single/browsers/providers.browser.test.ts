@@ -61,7 +61,7 @@ describe('providers of a tenant in a real Chromium', () => {
         TESSERA_ISSUER: url,
         TESSERA_HTTP_HOST: '127.0.0.1',
         TESSERA_HTTP_PORT: port,
-        TESSERA_PROVIDERS_ALLOW_PRIVATE: 'true',
+        TESSERA_ALLOW_PRIVATE: 'providers',
       });
       await eventually(`${name} serves`, async () => (await fetch(`${url}/readyz`)).ok);
     };

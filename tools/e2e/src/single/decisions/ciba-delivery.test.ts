@@ -28,7 +28,7 @@ describe.each([setUps.compact, setUps.split])('CIBA clients with a notification 
       stores: { databaseUrl, redisUrl: redisUrl() },
       environment: {
         TESSERA_WEBHOOK_KEY: 'e2e-webhook-key-0123456789-0123456789-abcd',
-        TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
+        TESSERA_ALLOW_PRIVATE: 'webhooks',
       },
     });
     await system.apply({ notificationEndpoint: receiver.url });
@@ -99,7 +99,7 @@ describe.each([setUps.compact, setUps.split])('CIBA clients with a notification 
   });
 
   it('sends nothing to a private address unless the setting allows it (CIBA-4)', async () => {
-    await system.restart(nameOf('device'), { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'false' });
+    await system.restart(nameOf('device'), { TESSERA_ALLOW_PRIVATE: '' });
     const before = (await notified()).length;
     for (const [endpoint, reason] of [
       [receiver.url, 'not_https'],

@@ -67,7 +67,7 @@ export async function startReplicated({ replicas, running }: { replicas: number;
   const tokenPorts = await Promise.all(Array.from({ length: replicas }, freePort));
   const common: Environment = {
     TESSERA_APPLY_FILE: applyFile,
-    TESSERA_APPLY_ALLOW_ADMINISTRATION: 'true',
+    TESSERA_APPLY_ALLOW: 'administration',
     TESSERA_LOG_LEVEL: 'debug',
     DATABASE_URL: await newDatabaseUrl(),
     REDIS_URL: redisUrl(),

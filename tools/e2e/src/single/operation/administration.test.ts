@@ -148,10 +148,10 @@ it('the admin process says what it lacks', async () => {
     expect(await server.ended()).not.toBe(0);
     return server.output;
   };
-  const names = ['KEYS', 'DIRECTORY', 'AUTHORIZE', 'DEVICE', 'TOKEN'];
-  const peers = Object.fromEntries(names.map((name) => [`TESSERA_PEER_${name}`, '127.0.0.1:1']));
+  const names = ['keys', 'directory', 'authorize', 'device', 'token'];
+  const peers = { TESSERA_PEERS: names.map((name) => `${name}=127.0.0.1:1`).join(' ') };
   expect(await started({})).toContain('TESSERA_RPC_TOKEN is required');
-  expect(await started({ TESSERA_RPC_TOKEN: token })).toContain('TESSERA_PEER_TOKEN is required');
+  expect(await started({ TESSERA_RPC_TOKEN: token })).toContain('TESSERA_PEERS does not say where token is');
   expect(await started({ TESSERA_RPC_TOKEN: token, ...peers })).toContain('TESSERA_ADMIN_PORT is required');
 });
 

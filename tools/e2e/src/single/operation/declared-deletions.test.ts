@@ -53,7 +53,7 @@ it('a start and a reload with a file that leaves out a person keep the person an
   await isReady();
   await server.stop();
 
-  start({ TESSERA_APPLY_ALLOW_DELETE: 'yes' });
+  start({ TESSERA_APPLY_ALLOW: 'delete' });
   await says('acme: 0 created, 0 updated, 1 deleted');
   await says('serving HTTP');
 });
