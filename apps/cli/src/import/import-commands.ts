@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { allowAdministrationOption, nonEmpty } from '../options.ts';
 import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
 
@@ -11,17 +11,19 @@ interface Common {
   readonly allowAdministration: boolean;
 }
 
-interface Options extends Common {
+interface PeopleOptions extends Common {
+  readonly format?: Format;
   readonly tenant: string;
   readonly owner?: string;
 }
 
-const formats = { json: 'peopleInJson', csv: 'peopleInCsv' } as const;
+const formats = ['json', 'csv'] as const;
+type Format = (typeof formats)[number];
 
 /** Adds `import`: people and applications of other products. */
 export function addImport(program: Command, context: CommandContext): void {
   const group = program.command('import').description('bring people and applications from elsewhere');
-  for (const [format, reader] of Object.entries(formats)) addPeople(group, format, reader, context);
+  addPeople(group, context);
   addKeycloak(group, context);
 }
 
@@ -53,33 +55,39 @@ The claim keycloak_id is what clients know as sub.${repeated}`,
     );
 }
 
-function addPeople(
-  group: Command,
-  format: string,
-  reader: (typeof formats)[keyof typeof formats],
-  context: CommandContext,
-): void {
-  withOptions(group.command(format))
-    .description(`people with their password hashes, from ${format.toUpperCase()}`)
+function addPeople(group: Command, context: CommandContext): void {
+  withOptions(group.command('people'))
+    .description('people with their password hashes, from JSON or CSV')
     .argument('<file>', '- reads standard input', nonEmpty)
     .requiredOption('--tenant <id>', 'the tenant, which must exist', nonEmpty)
+    .addOption(new Option('--format <format>', 'default: how the name of the file ends').choices(formats))
     .option('--owner <name>', 'who owns the people; default: import:<file>', nonEmpty)
     .addHelpText(
       'after',
       `
-Keys are those of a user in the declared state, also ${format === 'csv' ? 'attributes.<name>; the first line names them; ; separates roles' : 'as `users` of an object'}.
+Keys are those of a user in the declared state, in CSV also attributes.<name>.
+JSON: a list of people, also as \`users\` of an object. CSV: the first line names the keys; ; separates roles.
 passwordHash: argon2, PBKDF2 or scrypt as PHC string, or bcrypt; the first sign-in replaces it by argon2id.${repeated}`,
     )
-    .action(async (file: string, { owner, ...options }: Options) => {
-      const [people, { importRecords, ownerOf }] = await Promise.all([
+    .action(async (file: string, { owner, format, ...options }: PeopleOptions) => {
+      const readAs = format ?? formatOf(file);
+      const [{ peopleInCsv, peopleInJson }, { importRecords, ownerOf }] = await Promise.all([
         import('./files/people-file.ts'),
         import('./import-records.ts'),
       ]);
-      const { users, leftOut } = people[reader](await contentOf(file, context));
+      const read = readAs === 'csv' ? peopleInCsv : peopleInJson;
+      const { users, leftOut } = read(await contentOf(file, context));
       const records = { resources: [], roles: [], users, applications: [] };
       const imported = { records, leftOut, owner: owner ?? ownerOf(file), tenantName: undefined };
       await importRecords(imported, options, context);
     });
+}
+
+/** By the end of a file's name. Throws CommandError if that says nothing. */
+function formatOf(file: string): Format {
+  const format = formats.find((each) => file.toLowerCase().endsWith(`.${each}`));
+  if (format !== undefined) return format;
+  throw new CommandError(`The name ${file} does not say the format. Give --format json or csv.`, 2);
 }
 
 const repeated = `

@@ -44,7 +44,7 @@ const report = [
 it('nobody comes with a status that is not known, and the line says what to write', async () => {
   const { run, people } = await deployment();
   const text = 'username,status\nada,Disabled\nbob,LOCKED\ncarol,ausgeschieden\ndora,Active\n';
-  const { said, code } = await run('import csv - --tenant acme --owner import:ours', text);
+  const { said, code } = await run('import people - --format csv --tenant acme --owner import:ours', text);
   expect([code, said.trimEnd().split('\n')]).toEqual([
     0,
     [
@@ -62,7 +62,7 @@ it('nobody comes with a status that is not known, and the line says what to writ
 
 it('people come with their hashes; each thing left out has a line; again, nothing changes', async () => {
   const { run, people } = await deployment();
-  const words = `import csv - --tenant acme --owner import:ours`;
+  const words = `import people - --format csv --tenant acme --owner import:ours`;
   const dryRun = await run(`${words} --dry-run`, csv);
   expect(dryRun.said.trimEnd().split('\n')).toEqual([
     ...report,
@@ -91,14 +91,14 @@ it('people come with their hashes; each thing left out has a line; again, nothin
 it('who is gone from the file is deleted only with --allow-delete, and people of others never', async () => {
   const { run, people } = await deployment();
   const path = file(JSON.stringify([{ username: 'ada' }, { username: 'bob' }]), 'people.json');
-  await run(`import json ${path} --tenant acme`);
+  await run(`import people ${path} --tenant acme`);
   file(JSON.stringify([{ username: 'bob' }]), 'people.json');
-  const refused = await run(`import json ${path} --tenant acme`);
+  const refused = await run(`import people ${path} --tenant acme`);
   expect(refused).toMatchObject({
     code: 3,
     said: expect.stringContaining('acme: user ada would be deleted'),
   });
-  expect((await run(`import json ${path} --tenant acme --allow-delete`)).code).toBe(0);
+  expect((await run(`import people ${path} --tenant acme --allow-delete`)).code).toBe(0);
   expect(await people()).toMatchObject([
     { username: 'bob', owner: 'import:people.json' },
     { username: 'eve', owner: 'file' },
@@ -108,7 +108,7 @@ it('who is gone from the file is deleted only with --allow-delete, and people of
 it('a person of another owner is a conflict, which names the owner, unless taken over', async () => {
   const { run, people } = await deployment();
   const eve = JSON.stringify([{ username: 'eve', name: 'Eve' }]);
-  const words = 'import json - --tenant acme';
+  const words = 'import people - --format json --tenant acme';
   expect(await run(words, eve)).toMatchObject({
     code: 3,
     said: expect.stringContaining('user eve, of the owner "file"'),
@@ -119,14 +119,28 @@ it('a person of another owner is a conflict, which names the owner, unless taken
 
 it('needs a tenant that exists and a file that can be read', async () => {
   const { run } = await deployment();
-  expect(await run('import json - --tenant globex', '[]')).toEqual({
+  expect(await run('import people - --format json --tenant globex', '[]')).toEqual({
     code: 1,
     said: 'There is no tenant globex.\n',
   });
-  expect(await run('import json /nowhere --tenant acme')).toEqual({
+  expect(await run('import people /nowhere.json --tenant acme')).toEqual({
     code: 1,
-    said: 'Cannot read the file /nowhere.\n',
+    said: 'Cannot read the file /nowhere.json.\n',
   });
+});
+
+it('takes the format from the name of the file, unless it is told, and asks for it otherwise', async () => {
+  const { run, people } = await deployment();
+  const csv = file('username,name\ndora,Dora\n', 'people.CSV');
+  expect((await run(`import people ${csv} --tenant acme`)).code).toBe(0);
+  const json = file(JSON.stringify([{ username: 'finn', name: 'Finn' }]), 'people.txt');
+  expect(await run(`import people ${json} --tenant acme`)).toEqual({
+    code: 2,
+    said: `The name ${json} does not say the format. Give --format json or csv.\n`,
+  });
+  expect((await run(`import people ${json} --tenant acme --format json`)).code).toBe(0);
+  const names = (await people()).map(({ username }) => username);
+  expect(names).toEqual(expect.arrayContaining(['dora', 'finn']));
 });
 
 it('says what to do with more people than a call may carry', async () => {
@@ -137,7 +151,7 @@ it('says what to do with more people than a call may carry', async () => {
   const notes = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1024)]));
   const people = Array.from({ length: 1400 }, (_, index) => ({ username: `p${index}`, attributes: notes }));
   const { code, said } = await tessera(
-    'import json - --tenant acme',
+    'import people - --format json --tenant acme',
     environment,
     undefined,
     JSON.stringify(people),
@@ -208,7 +222,7 @@ it('what a realm of Keycloak names like a built-in role is that one with --allow
   expect(said).toContain('admin.users.write');
 
   const csv = 'username,roles\nmia,tessera.helpdesk\n';
-  const words = 'import csv - --tenant acme';
+  const words = 'import people - --format csv --tenant acme';
   expect((await run(words, csv)).said).toContain(
     'role tessera.helpdesk: is built in; 1 person does not get it',
   );
