@@ -50,7 +50,7 @@ export {
   refusedByPeer,
   whereOffered,
 } from './errors/other-version.ts';
-export { pageRequest, pageToken, type PageRequest } from './page-token.ts';
+export { pageOf, pageRequest, pageToken, readPages, type PageRequest } from './page-token.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';
 

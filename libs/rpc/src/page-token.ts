@@ -32,6 +32,40 @@ export function pageRequest({
   return { after, search, size };
 }
 
+/**
+ * The page of what a store found, if it was asked for `size` records and one more. `last` is the record that the next page follows;
+ * undefined if there is none.
+ */
+export function pageOf<T>(
+  found: readonly T[],
+  { size }: Pick<PageRequest, 'size'>,
+): { readonly page: T[]; readonly last: T | undefined } {
+  const page = found.slice(0, size);
+  return { page, last: found.length > size ? page.at(-1) : undefined };
+}
+
+/**
+ * Reads page after page of a list, until there are `limit` records or no more. `isComplete`: nothing follows.
+ * @param read one page: what a list request says of it, and what its answer holds
+ */
+export async function readPages<T>(
+  read: (page: { readonly pageSize: number; readonly pageToken: string }) => Promise<{
+    readonly found: readonly T[];
+    readonly nextPageToken: string;
+  }>,
+  limit = Infinity,
+): Promise<{ readonly found: T[]; readonly isComplete: boolean }> {
+  const found: T[] = [];
+  let next = '';
+  do {
+    const pageSize = Math.min(largestSize, limit - found.length);
+    const page = await read({ pageSize, pageToken: next });
+    found.push(...page.found);
+    next = page.nextPageToken;
+  } while (next !== '' && found.length < limit);
+  return { found, isComplete: next === '' };
+}
+
 /** The token of the page that begins after `next`; empty without one. */
 export function pageToken(next: string | undefined, { search }: Pick<PageRequest, 'search'>): string {
   return next === undefined ? '' : Buffer.from(JSON.stringify([next, search])).toString('base64url');

@@ -1,8 +1,8 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
-import { AuditEventSchema, AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
+import { AuditEventSchema, AuditService } from '@tessera/proto-gen/admin-audit';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
+import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc';
 import { withAdministration, type ClientOf } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
@@ -20,7 +20,6 @@ export interface SearchOptions {
 }
 
 const timeoutMs = 60_000;
-const largestPage = 1000;
 const columns = [
   'time',
   'tenantId',
@@ -46,30 +45,26 @@ export async function searchAuditTrail(options: SearchOptions, terminal: Termina
     startTime: timeOf('--since', since, terminal),
     ...endTime,
   };
-  const { events, isComplete, person } = await withAdministration(terminal, {
+  const {
+    found: events,
+    isComplete,
+    person,
+  } = await withAdministration(terminal, {
     name: 'Searching the audit trail',
     timeoutMs,
     async run(clientOf, call) {
-      const search = async (concerned: string) => {
-        const found: AuditEvent[] = [];
-        let pageToken = '';
-        do {
-          const pageSize = Math.min(largestPage, limit - found.length);
-          const page = await clientOf(AuditService).search(
-            { ...asked, about: concerned, pageSize, pageToken },
-            call,
-          );
-          found.push(...page.events);
-          pageToken = page.nextPageToken;
-        } while (pageToken !== '' && found.length < limit);
-        return { events: found, isComplete: pageToken === '' };
-      };
-      const found = await search(about);
-      if (found.events.length > 0 || about === '' || tenantId === '') return { ...found, person: undefined };
+      const search = async (concerned: string) =>
+        readPages(async (page) => {
+          const answer = await clientOf(AuditService).search({ ...asked, about: concerned, ...page }, call);
+          return { found: answer.events, nextPageToken: answer.nextPageToken };
+        }, limit);
+      const searched = await search(about);
+      if (searched.found.length > 0 || about === '' || tenantId === '')
+        return { ...searched, person: undefined };
       // Nothing has this identifier, so it may be the name of a person.
       const userId = await userIdOf({ tenantId, identifier: about }, clientOf, call);
       return userId === undefined
-        ? { ...found, person: userId }
+        ? { ...searched, person: userId }
         : { ...(await search(userId)), person: userId };
     },
   });

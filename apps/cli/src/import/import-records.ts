@@ -6,7 +6,7 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError, isGiven, isPeerGiven } from '@tessera/process';
-import { Code, ConnectError, type CallOptions } from '@tessera/rpc';
+import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc';
 import { applyState, diffState, type Allowed } from '../operate/records/declare-state.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { withoutOwnNames } from '../settings.ts';
@@ -29,7 +29,6 @@ interface Importable {
 const timeoutMs = 120_000;
 /** Each leaves something out, which may be what another refers to. */
 const mostRounds = 12;
-const largestPage = 1000;
 /** Of a document, so that the message with it has no more than 4 MiB, which services take. */
 const mostBytes = 4 * 1024 * 1024 - 4096;
 
@@ -151,14 +150,11 @@ function problemsIn(text: string): { key: string; message: string }[] {
 }
 
 async function rolesOf(tenantId: string, clientOf: ClientOf, call: CallOptions): Promise<Set<string>> {
-  const names = new Set<string>();
-  let pageToken = '';
-  do {
-    const page = await clientOf(RolesService).list({ tenantId, pageSize: largestPage, pageToken }, call);
-    for (const { name } of page.roles) names.add(name);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
-  return names;
+  const { found } = await readPages(async (page) => {
+    const { roles, nextPageToken } = await clientOf(RolesService).list({ tenantId, ...page }, call);
+    return { found: roles.map(({ name }) => name), nextPageToken };
+  });
+  return new Set(found);
 }
 
 /** One line for each role, however many people have it. */

@@ -1,5 +1,6 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
-import { GrantSchema, GrantsService, type Grant } from '@tessera/proto-gen/admin-grants';
+import { GrantSchema, GrantsService } from '@tessera/proto-gen/admin-grants';
+import { readPages } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
@@ -20,7 +21,6 @@ export interface RevokeOptions extends WhoseOptions {
 }
 
 const timeoutMs = 60_000;
-const largestPage = 1000;
 const columns = ['grantId', 'clientId', 'userId', 'scopes', 'createTime', 'lastUseTime'];
 
 /** Throws CommandError. */
@@ -32,14 +32,10 @@ export async function listGrants(options: ListOptions, terminal: Terminal): Prom
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });
       requireOne(userId, clientId);
-      const found: Grant[] = [];
-      let pageToken = '';
-      do {
-        const page = { pageSize: Math.min(largestPage, limit - found.length), pageToken };
+      const { found } = await readPages(async (page) => {
         const answer = await clientOf(GrantsService).list({ tenantId, userId, clientId, ...page }, call);
-        found.push(...answer.grants);
-        pageToken = answer.nextPageToken;
-      } while (pageToken !== '' && found.length < limit);
+        return { found: answer.grants, nextPageToken: answer.nextPageToken };
+      }, limit);
       return found;
     },
   });

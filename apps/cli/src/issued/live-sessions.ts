@@ -1,5 +1,6 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
-import { SessionSchema, SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
+import { SessionSchema, SessionsService } from '@tessera/proto-gen/admin-sessions';
+import { readPages } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
@@ -15,7 +16,6 @@ export interface EndOptions extends PersonOptions {
 }
 
 const timeoutMs = 30_000;
-const largestPage = 1000;
 const columns = ['sessionId', 'userId', 'ipAddress', 'methods', 'createTime', 'lastUseTime'];
 
 /** Throws CommandError. */
@@ -26,14 +26,10 @@ export async function listSessions(options: ListOptions, terminal: Terminal): Pr
     timeoutMs,
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });
-      const found: Session[] = [];
-      let pageToken = '';
-      do {
-        const pageSize = Math.min(largestPage, limit - found.length);
-        const page = await clientOf(SessionsService).list({ tenantId, userId, pageSize, pageToken }, call);
-        found.push(...page.sessions);
-        pageToken = page.nextPageToken;
-      } while (pageToken !== '' && found.length < limit);
+      const { found } = await readPages(async (page) => {
+        const answer = await clientOf(SessionsService).list({ tenantId, userId, ...page }, call);
+        return { found: answer.sessions, nextPageToken: answer.nextPageToken };
+      }, limit);
       return found;
     },
   });

@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import type { User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { ImpactSchema, type Impact } from '@tessera/proto-gen/impact';
-import type { CallOptions } from '@tessera/rpc';
+import { readPages, type CallOptions } from '@tessera/rpc';
 import { counted, impactLines, requireValidateOnly } from '../operate/records/show-impact.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
@@ -47,7 +47,8 @@ interface Question {
 type Call = (request: Readonly<Record<string, unknown>>) => Promise<Message>;
 
 const timeoutMs = 10_000;
-const largestPage = 1000;
+/** People whose names begin alike, of which one page is looked at. */
+const mostAlike = 1000;
 
 /** Runs a command for records of one kind and prints the answer. Throws CommandError. */
 export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal: Terminal): Promise<void> {
@@ -150,24 +151,20 @@ function callOf(noun: Noun, deed: Deed, clientOf: ClientOf, callOptions: CallOpt
   };
 }
 
-/** Reads page after page. */
 async function listed(
   noun: Noun,
   deed: Deed,
-  { tenant, search, limit = Infinity }: Options,
+  { tenant, search, limit }: Options,
   call: Call,
-): Promise<Message[]> {
-  const records: Message[] = [];
-  let pageToken = '';
-  do {
-    const pageSize = Math.min(largestPage, limit - records.length);
-    const page = await call({ tenantId: tenant, search, pageSize, pageToken });
-    const { localName } = fieldWith(methodOf(noun, deed)?.output ?? recordOf(noun), recordOf(noun));
-    const fields = page as unknown as Readonly<Record<string, unknown>>;
-    records.push(...(fields[localName] as Message[]));
-    pageToken = String(fields['nextPageToken']);
-  } while (pageToken !== '' && records.length < limit);
-  return records;
+): Promise<readonly Message[]> {
+  const { localName } = fieldWith(methodOf(noun, deed)?.output ?? recordOf(noun), recordOf(noun));
+  const { found } = await readPages(async (page) => {
+    const answer = (await call({ tenantId: tenant, search, ...page })) as unknown as Readonly<
+      Record<string, unknown>
+    >;
+    return { found: answer[localName] as Message[], nextPageToken: String(answer['nextPageToken']) };
+  }, limit);
+  return found;
 }
 
 /** The field of a request with the record. */
@@ -222,7 +219,7 @@ async function userIdOf(
 async function deletedUserIdOf(noun: Noun, tenant: string, username: string, call: Call): Promise<string> {
   const normalized = (name: string) => normalizeStart(name.trim(), 'NFC', 512).toLowerCase();
   // In the order of names, so that those of exactly this one come first.
-  const listing = { tenant, search: username, limit: largestPage };
+  const listing = { tenant, search: username, limit: mostAlike };
   const users = (await listed(noun, 'listDeleted', listing, call)) as User[];
   const found = users.filter((user) => normalized(user.username) === normalized(username));
   const [first, ...others] = found;

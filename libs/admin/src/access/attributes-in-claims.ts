@@ -1,8 +1,5 @@
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import type { CallOptions, Client } from '@tessera/rpc';
-
-/** Applications of a page. */
-const pageSize = 500;
+import { readPages, type CallOptions, type Client } from '@tessera/rpc';
 
 /** The names of the attributes of people that the applications of a tenant are told of as claims, active or not. Throws ConnectError. */
 export async function attributesInClaims(
@@ -10,13 +7,10 @@ export async function attributesInClaims(
   tenantId: string,
   call: CallOptions,
 ): Promise<ReadonlySet<string>> {
-  const names = new Set<string>();
-  let pageToken = '';
-  do {
-    const page = await applications.list({ tenantId, pageSize, pageToken }, call);
-    const mapped = page.applications.flatMap(({ claims }) => Object.values(claims));
-    for (const { attribute } of mapped) if (attribute !== '') names.add(attribute);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
-  return names;
+  const { found } = await readPages(async (page) => {
+    const answer = await applications.list({ tenantId, ...page }, call);
+    const mapped = answer.applications.flatMap(({ claims }) => Object.values(claims));
+    return { found: mapped.map(({ attribute }) => attribute), nextPageToken: answer.nextPageToken };
+  });
+  return new Set(found.filter((attribute) => attribute !== ''));
 }

@@ -4,7 +4,7 @@ import {
   type AuditService,
   type SearchAuditRequest,
 } from '@tessera/proto-gen/admin-audit';
-import { create, type Client } from '@tessera/rpc';
+import { create, pageOf, type Client } from '@tessera/rpc';
 
 type Search = Client<typeof AuditService>;
 
@@ -24,8 +24,8 @@ export function mergedAudit(owners: readonly Search[]): Search {
         .flatMap(({ events }) => events)
         .filter(({ eventId }) => eventId >= complete)
         .toSorted((a, b) => (a.eventId < b.eventId ? 1 : -1));
-      const events = found.slice(0, size);
-      const next = found.length > size ? events.at(-1)?.eventId : complete === '' ? undefined : complete;
+      const { page: events, last } = pageOf(found, { size });
+      const next = last?.eventId ?? (complete === '' ? undefined : complete);
       return {
         $typeName: 'tessera.admin.v1.SearchAuditResponse',
         events,

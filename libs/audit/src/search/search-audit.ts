@@ -1,6 +1,6 @@
 import { fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { AuditEventSchema, AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
-import { route, type Route } from '@tessera/rpc';
+import { pageOf, route, type Route } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { auditPage, auditPageToken } from './audit-page.ts';
 
@@ -22,9 +22,9 @@ export function auditRoute(database: Database, schema: string, rowsAtOnce = usua
         values: [before, from, rowsAtOnce, tenantId, event, actor, about, outcome, size + 1],
       });
       const found = rows.flatMap(({ record }) => (record === null ? [] : [messageOf(record)]));
-      const events = found.slice(0, size);
+      const { page: events, last } = pageOf(found, { size });
       const oldest = rows[0]?.oldest ?? from;
-      const next = found.length > size ? events.at(-1)?.eventId : oldest === from ? undefined : oldest;
+      const next = last?.eventId ?? (oldest === from ? undefined : oldest);
       return { events, nextPageToken: auditPageToken(next, request) };
     },
   });

@@ -7,6 +7,7 @@ import {
   ConnectError,
   invalidFields,
   pageRequest,
+  pageOf,
   pageToken,
   timestampFromMs,
   type Client,
@@ -47,11 +48,10 @@ export function sessionCalls({
         { tenantId, userId: user, sessionId },
         size + 1,
       );
-      const page = found.slice(0, size);
+      const { page, last } = pageOf(found, { size });
       const ids = page.map((session) => session.userId);
       const users = await usersById(directory, tenantId, ids, context.onward());
       const { tenant } = ids.length === 0 ? {} : await directory.getTenant({ tenantId }, context.onward());
-      const last = found.length > size ? page.at(-1) : undefined;
       return {
         // A change of its person or tenant has ended the others, whatever their rows say.
         sessions: page

@@ -15,7 +15,10 @@ import type { World } from '../testing/world.ts';
 let world: World;
 let strict: World;
 beforeAll(async () => {
-  world = await createWorld({ config: { TESSERA_CIBA_REQUESTS_PER_USER: 1000 } });
+  world = await createWorld({
+    config: { TESSERA_CIBA_REQUESTS_PER_USER: 1000 },
+    limits: () => ({ pendingPerUser: 5 }),
+  });
   strict = await createWorld({ beside: world, config: { TESSERA_PROFILE: 'strict' } });
 });
 afterAll(async () => {

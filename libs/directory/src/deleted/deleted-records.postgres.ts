@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import type { PageRequest } from '@tessera/rpc';
+import { pageOf, type PageRequest } from '@tessera/rpc';
 import type { PersonId } from '../ground/person-id.ts';
 import type { DeletedPage, DeletedRecord, RestorableKind } from './deleted-record.ts';
 
@@ -69,11 +69,10 @@ export async function listDeleted<R>(
             ORDER BY name COLLATE "C", id COLLATE "C" LIMIT $6`,
     values: [tenantId, kind, after.slice(0, Math.max(end, 0)), after.slice(end + 1), search, size + 1],
   });
-  const page = rows.slice(0, size);
-  const lastOfPage = page.at(-1);
+  const { page, last: lastOfPage } = pageOf(rows, { size });
   return {
     records: page.map((row) => deletedRecord<R>(row)),
-    next: rows.length > size && lastOfPage ? `${lastOfPage.name} ${lastOfPage.id}` : undefined,
+    next: lastOfPage && `${lastOfPage.name} ${lastOfPage.id}`,
   };
 }
 

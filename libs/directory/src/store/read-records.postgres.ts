@@ -6,7 +6,7 @@ import { roleTable } from '../roles/table.postgres.ts';
 import { tenantTable } from '../tenants/table.postgres.ts';
 import { userTable } from '../users/table.postgres.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
-import type { PageRequest } from '@tessera/rpc';
+import { pageOf, type PageRequest } from '@tessera/rpc';
 import type { RecordPage } from './store.ts';
 
 const tables: { readonly [K in RecordKind]: RecordTable<RecordKinds[K]> } = {
@@ -90,11 +90,8 @@ export async function listRecords<K extends RecordKind>(
           values: [...values, end],
         },
   );
-  const page = rows.slice(0, size);
-  return {
-    records: page.map((row) => storedRecord(table, row)),
-    next: rows.length > size ? page.at(-1)?.position : end,
-  };
+  const { page, last } = pageOf(rows, { size });
+  return { records: page.map((row) => storedRecord(table, row)), next: last?.position ?? end };
 }
 
 /** The position at which a search that begins after another one stops looking; undefined if it comes to the last record before. */

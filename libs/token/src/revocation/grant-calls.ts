@@ -8,6 +8,7 @@ import {
   ConnectError,
   invalidFields,
   pageRequest,
+  pageOf,
   pageToken,
   timestampFromMs,
   type CallContext,
@@ -47,8 +48,7 @@ export function grantCalls(deps: GrantCallsDeps): Handlers<typeof GrantsService>
       const [ownerId = '', familyId = ''] = after.split(' ');
       const position = after === '' ? firstFamily : { ownerId, familyId };
       const found = await deps.families.live(scopeOf(whose), position, size + 1);
-      const page = found.slice(0, size);
-      const last = found.length > size ? page.at(-1) : undefined;
+      const { page, last } = pageOf(found, { size });
       return {
         grants: (await usable(deps, tenantId, page.filter(isOf(whose)), context)).map(messageOf),
         nextPageToken: pageToken(last && `${last.ownerId} ${last.familyId}`, { search }),
