@@ -59,7 +59,7 @@ export interface AuthorizePeers {
   readonly person: Client<typeof PersonService>;
 }
 
-export interface AuthorizeOptions {
+interface AuthorizeOptions {
   /** Makes the table of steps. */
   readonly stepsOf?: typeof createSteps;
   /** In place of those that follow from the settings, for tests. */

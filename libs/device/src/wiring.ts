@@ -44,7 +44,7 @@ export interface DevicePeers {
   readonly directory: Client<typeof DirectoryService>;
 }
 
-export interface DeviceOptions {
+interface DeviceOptions {
   /** In place of those that follow from the settings, for tests. */
   readonly limits?: DeviceLimits;
 }

@@ -5,7 +5,7 @@ import { ConfigError, isGiven, loadConfig } from './load-config.ts';
 import { choice, domainName, port, secret, textIn } from './setting-types.ts';
 
 /** The services that others call. */
-export const peerNames = ['keys', 'directory', 'authorize', 'token', 'device'] as const;
+const peerNames = ['keys', 'directory', 'authorize', 'token', 'device'] as const;
 export type PeerName = (typeof peerNames)[number];
 
 /** How a process is called and how it calls others. Peers are `host:port`, or what else `parseTarget` reads. */
