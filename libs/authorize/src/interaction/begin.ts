@@ -4,7 +4,7 @@ import {
   consentRequiredResponse,
   interactionRequiredResponse,
   loginRequiredResponse,
-} from '../request/request.ts';
+} from '../request/error-responses.ts';
 import type { AskedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';

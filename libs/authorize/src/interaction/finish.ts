@@ -3,7 +3,7 @@ import { OAuthError, type ClientRedirect } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes, IssuedCode } from '../codes/codes.ts';
-import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '../request/request.ts';
+import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '../request/error-responses.ts';
 import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';

@@ -1,6 +1,5 @@
 import {
   authorizationParameters,
-  authorizationResponse,
   checkAuthorizationParameters,
   checkParameterLengths,
   checkUnsupportedParameters,
@@ -27,6 +26,7 @@ import type {
 } from '@tessera/oauth';
 import { isServedAt, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
+import { errorResponse } from './error-responses.ts';
 import { membersOfRequestObject } from './request-object.ts';
 
 /** An authorization request as received, or as saved while a person signs in. */
@@ -143,12 +143,6 @@ export function isRefusal(result: CheckedRequest | Refusal): result is Refusal {
   return 'error' in result;
 }
 
-/** An error response (RFC 6749 §4.1.2.1, RFC 9207). */
-function errorResponse(form: Form, issuer: string, error: OAuthError): ClientRedirect {
-  const { redirectUri, responseMode, state } = form;
-  return authorizationResponse(redirectUri, { outcome: { error }, responseMode, state, issuer });
-}
-
 /** The parameters to save while a person signs in; no others are. */
 export function parametersToSave(parameters: Readonly<Record<string, string>>): Record<string, string> {
   const saved: Record<string, string> = {};
@@ -159,36 +153,11 @@ export function parametersToSave(parameters: Readonly<Record<string, string>>): 
   return saved;
 }
 
-/** The error response if the required person is not signed in, or not recently enough (OIDC Core §3.1.2.6). */
-export function loginRequiredResponse({ form, issuer }: CheckedRequest): ClientRedirect {
-  return errorResponse(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
-}
-
-/** The error response if the person is known, but must be asked something else (OIDC Core §3.1.2.6). */
-export function interactionRequiredResponse({ form, issuer }: CheckedRequest): ClientRedirect {
-  const error = new OAuthError('interaction_required', 'The person must be asked something.');
-  return errorResponse(form, issuer, error);
-}
-
-/** The error response if the person is known, but must be asked for their consent (OIDC Core §3.1.2.6). */
-export function consentRequiredResponse({ form, issuer }: CheckedRequest): ClientRedirect {
-  return errorResponse(form, issuer, new OAuthError('consent_required', 'The person must consent.'));
-}
-
-/** The error response if the person denied the request (RFC 6749 §4.1.2.1). */
-export function declinedResponse({ form, issuer }: CheckedRequest): ClientRedirect {
-  return errorResponse(form, issuer, new OAuthError('access_denied', 'The person denied the request.'));
-}
-
-/** The error response for a person whom the access policy excludes (RFC 6749 §4.1.2.1). */
-export function accessDeniedResponse({ form, issuer }: CheckedRequest): ClientRedirect {
-  const error = new OAuthError('access_denied', 'The person may not use this application.');
-  return errorResponse(form, issuer, error);
-}
-
 function refusal(phase: Phase, error: OAuthError, draft: Draft): Refusal {
   const redirect =
-    phase.failure === 'redirect' ? errorResponse(settled(draft.form), draft.issuer, error) : undefined;
+    phase.failure === 'redirect'
+      ? errorResponse({ form: settled(draft.form), issuer: draft.issuer }, error)
+      : undefined;
   return { phase: phase.name, error, redirect, record: draft.record };
 }
 
