@@ -97,6 +97,26 @@ describe('runProcess', () => {
     expect(sample.out()).toBe('');
   });
 
+  it('starts with settings of earlier versions, and warns of each in a line that says what holds now', async () => {
+    const sample = start({
+      SAMPLE: 'serve',
+      TESSERA_DATABASE_ACQUIRE_TIMEOUT: '2s',
+      TESSERA_PEER_KEYS: 'keys:9000',
+      TESSERA_LIFETIME_SESSION: '1h',
+    });
+    await sample.port();
+    const warned = sample
+      .out()
+      .split('\n')
+      .filter((line) => line.includes('"setting"'))
+      .map((line) => (JSON.parse(line) as { message: string }).message);
+    expect(warned).toEqual([
+      'TESSERA_DATABASE_ACQUIRE_TIMEOUT has no effect any more; in its place: TESSERA_DATABASE_STATEMENT_TIMEOUT',
+      'TESSERA_PEER_KEYS is part of TESSERA_PEERS now; by itself it stops working in the next version',
+      'TESSERA_LIFETIME_SESSION is now called TESSERA_SESSION_TTL; the old name stops working in the next version',
+    ]);
+  });
+
   it('prints one sentence when the start fails, closes what was opened, and exits with 1', async () => {
     const sample = start({ SAMPLE: 'crash' });
     expect(await sample.exit).toEqual({ code: 1, signal: null });
