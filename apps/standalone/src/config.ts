@@ -48,9 +48,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export async function withSecrets(environment: Environment): Promise<Environment> {
   const missing = developmentSecrets.filter(({ key }) => !isGiven(environment, key));
   if (missing.length > 0 && isGiven(environment, 'DATABASE_URL')) {
-    throw new ConfigError(
-      missing.map(({ key }) => `${key} is required with DATABASE_URL. The README says how to make one.`),
-    );
+    const names = missing.map(({ key }) => key).join(', ');
+    throw new ConfigError([`Required with DATABASE_URL: ${names}. The README says how to make them.`]);
   }
   const { TESSERA_DATA_DIR: directory } = loadConfig(dataDirectory, environment);
   const made: Record<string, string> = {};
