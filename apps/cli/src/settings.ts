@@ -167,7 +167,8 @@ export function configurationProblems(name: string, environment: Environment): r
       .filter((key) => config[key] === undefined)
       .map((key) => `${key} is required.`);
     const unknown = process.peers.filter((peer) => peerTarget(config as RpcConfig, peer) === undefined);
-    problems.push(...unknown.map((peer) => `TESSERA_PEERS does not say where ${peer} is.`));
+    if (unknown.length > 0)
+      problems.push(`TESSERA_PEERS does not say where these are: ${unknown.join(', ')}.`);
     // In the split topology, callers and services authenticate each other.
     if (name !== 'standalone') rpcCredentials(config as RpcConfig);
     const { DATABASE_URL: database, REDIS_URL: redis } = config as ProcessConfig;

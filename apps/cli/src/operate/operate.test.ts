@@ -434,8 +434,9 @@ describe('tessera config check', () => {
     const { code, said } = await tessera('config check --process gateway', { TESSERA_RPC_AUTH: 'none' });
     expect(code).toBe(1);
     expect(said).toContain('REDIS_URL is required.');
-    for (const name of ['keys', 'device'])
-      expect(said).toContain(`TESSERA_PEERS does not say where ${name} is.`);
+    expect(said).toContain(
+      'TESSERA_PEERS does not say where these are: keys, directory, authorize, token, device.\n',
+    );
     expect((await tessera('config check --process keys', { TESSERA_LIFETIME_COD: '1s' })).said).toMatch(
       /TESSERA_LIFETIME_COD is not a setting[^]*TESSERA_KEYS_KEK is missing/,
     );
@@ -446,7 +447,8 @@ describe('tessera config check', () => {
     const called = [...main.matchAll(/peers\('(\w+)'\)/g)].map(([, name = '']) => name);
     expect(called).toHaveLength(5);
     const { said } = await tessera('config check --process admin', { TESSERA_RPC_AUTH: 'none' });
-    for (const name of called) expect(said).toContain(`TESSERA_PEERS does not say where ${name} is.`);
+    const [, missing = ''] = /TESSERA_PEERS does not say where these are: (.*)\.\n/.exec(said) ?? [];
+    expect(missing.split(', ').toSorted()).toEqual(called.toSorted());
   });
 
   it('reports certificates that the Redis URL does not use', async () => {
@@ -467,7 +469,12 @@ describe('tessera doctor', () => {
     await tessera('migrate', environment);
     const { code, said } = await tessera('doctor', environment);
     expect(said).not.toContain('BAD');
-    expect(said.match(/^good /gm)).toHaveLength(21);
+    expect(said.split('\n').filter((line) => /^good .*(?:schema|keys in Redis)/.test(line))).toEqual([
+      'good  schema keys, directory, authorize, device, token',
+      'good  rights in the schema keys, directory, authorize, device, token',
+      'good  keys in Redis tessera:gateway:*, tessera:authorize:*, tessera:token:*, tessera:device:*',
+    ]);
+    expect(said.match(/^good /gm)).toHaveLength(10);
     expect(said).not.toContain('password hashes cost');
     expect(code).toBe(0);
   });
@@ -503,7 +510,7 @@ describe('tessera doctor', () => {
         REDIS_URL: redisUrl(),
       });
       const looked = [
-        ...said.matchAll(/^good {2}(?:rights in the schema (\w+)|keys tessera:(\w+):\* in Redis)$/gm),
+        ...said.matchAll(/^good {2}(?:rights in the schema (\w+)|keys in Redis tessera:(\w+):\*)$/gm),
       ];
       expect(looked.map(([, schema, key]) => schema ?? `${key}:*`)).toEqual(
         { token: ['token', 'token:*'], keys: ['keys'], gateway: ['gateway:*'] }[process],
@@ -546,7 +553,7 @@ describe('tessera doctor', () => {
       for (const service of ['gateway', 'authorize', 'token', 'device'])
         expect(said).toMatch(
           new RegExp(
-            `^BAD {3}keys tessera:${service}:\\* in Redis: .*The user of REDIS_URL lacks a right\\.`,
+            `^BAD {3}keys in Redis tessera:${service}:\\*: .*The user of REDIS_URL lacks a right\\.`,
             'm',
           ),
         );

@@ -24,29 +24,30 @@ import { CommandError, type Terminal } from '../../terminal.ts';
 import { orExplain, reasonOf, silentLog, terminalLog, withDatabase } from './with-database.ts';
 import { configurationProblems, processes, settings } from '../../settings.ts';
 
-interface Finding {
-  readonly what: string;
-  /** Undefined if the check passed. */
-  readonly problem: string | undefined;
-}
-
 /**
  * Checks everything a process depends on: its settings, the database with its schemas and its clock, Redis with its eviction
  * policy. Writes and reads in both as the process does, and leaves nothing. Throws CommandError if a check fails.
  */
 export async function examine(process: string, terminal: Terminal): Promise<void> {
-  const findings: Finding[] = [];
-  const look: Look = async (what, check) => {
-    const problem = await check().then(
-      () => undefined,
-      (error: unknown) => reasonOf(error),
-    );
-    findings.push({ what, problem });
-    terminal.say(
-      `${problem === undefined ? 'good' : 'BAD '}  ${what}${problem === undefined ? '' : `: ${problem}`}\n`,
-    );
-    return problem === undefined;
+  const counts = { all: 0, bad: 0 };
+  const lookAtEach: LookAtEach = async (what, names, check) => {
+    const good: string[] = [];
+    for (const name of names) {
+      counts.all += 1;
+      const problem = await check(name).then(
+        () => undefined,
+        (error: unknown) => reasonOf(error),
+      );
+      if (problem === undefined) good.push(name);
+      else {
+        counts.bad += 1;
+        terminal.say(`BAD   ${`${what} ${name}`.trim()}: ${problem}\n`);
+      }
+    }
+    if (good.length > 0) terminal.say(`good  ${`${what} ${good.join(', ')}`.trim()}\n`);
+    return good;
   };
+  const look: Look = async (what, check) => (await lookAtEach(what, [''], check)).length > 0;
   await look(`settings of ${process}`, async () => {
     const problems = configurationProblems(process, terminal.environment);
     if (problems.length > 0) throw new CommandError(problems.join(' '));
@@ -54,17 +55,29 @@ export async function examine(process: string, terminal: Terminal): Promise<void
   const config = orExplain(() => settings(processConfig, terminal.environment));
   const { schemas, keys } = processes[process] ?? { schemas: [], keys: [] };
   if (config.DATABASE_URL !== undefined)
-    await lookAtDatabase(look, schemas, config, config.DATABASE_URL, terminal);
-  if (config.REDIS_URL !== undefined) await lookAtRedis(look, keys, config, config.REDIS_URL, terminal);
-  const bad = findings.filter(({ problem }) => problem !== undefined).length;
-  if (bad > 0) throw new CommandError(`${bad} of ${findings.length} checks failed.`);
+    await lookAtDatabase({ look, lookAtEach }, schemas, config, config.DATABASE_URL, terminal);
+  if (config.REDIS_URL !== undefined)
+    await lookAtRedis({ look, lookAtEach }, keys, config, config.REDIS_URL, terminal);
+  if (counts.bad > 0) throw new CommandError(`${counts.bad} of ${counts.all} checks failed.`);
 }
 
 /** Prints the result of a check; resolves with false if it failed. */
 type Look = (what: string, check: () => Promise<void>) => Promise<boolean>;
 
+/** The same check of several: prints one line for those that passed, and one for each that failed. Resolves with the former. */
+type LookAtEach = (
+  what: string,
+  names: readonly string[],
+  check: (name: string) => Promise<void>,
+) => Promise<readonly string[]>;
+
+interface Looks {
+  readonly look: Look;
+  readonly lookAtEach: LookAtEach;
+}
+
 async function lookAtDatabase(
-  look: Look,
+  { look, lookAtEach }: Looks,
   schemas: readonly Migrations[],
   config: ProcessConfig,
   url: Secret,
@@ -82,16 +95,18 @@ async function lookAtDatabase(
     });
     if (!answers) return;
     await look('clock of the database', () => requireSameTime(database, terminal));
-    for (const migrations of schemas) {
-      const { schema } = migrations;
-      const isThere = await look(`schema ${schema}`, async () => migrate(database, migrations, log, 'wait'));
-      if (!isThere) continue;
-      const isAllowed = await look(`rights in the schema ${schema}`, async () => tryRights(database, schema));
-      if (isAllowed && schema === 'directory') {
-        await lookAtPepper(look, database, terminal);
-        await lookAtHashes(look, database, terminal);
-      }
-      if (isAllowed && schema === 'keys') await lookAtKek(look, database, terminal);
+    const bySchema = new Map(schemas.map((migrations) => [migrations.schema, migrations]));
+    const there = await lookAtEach('schema', [...bySchema.keys()], async (schema) => {
+      const migrations = bySchema.get(schema);
+      if (migrations !== undefined) await migrate(database, migrations, log, 'wait');
+    });
+    const allowed = await lookAtEach('rights in the schema', there, async (schema) =>
+      tryRights(database, schema),
+    );
+    if (allowed.includes('keys')) await lookAtKek(look, database, terminal);
+    if (allowed.includes('directory')) {
+      await lookAtPepper(look, database, terminal);
+      await lookAtHashes(look, database, terminal);
     }
   });
 }
@@ -135,7 +150,7 @@ function settingsIfValid<S extends z.ZodObject>(config: S, terminal: Terminal): 
 }
 
 async function lookAtRedis(
-  look: Look,
+  { look, lookAtEach }: Looks,
   keys: readonly string[],
   config: ProcessConfig,
   url: Secret,
@@ -152,10 +167,12 @@ async function lookAtRedis(
   if (isWell) for (const warning of warnings) terminal.say(warning);
   if (isWell && redis !== undefined) {
     const opened = redis;
-    for (const service of keys)
-      await look(`keys ${config.TESSERA_REDIS_KEY_PREFIX}${service}:* in Redis`, async () =>
-        probeRedis(opened, service),
-      );
+    const patterns = new Map(
+      keys.map((service) => [`${config.TESSERA_REDIS_KEY_PREFIX}${service}:*`, service]),
+    );
+    await lookAtEach('keys in Redis', [...patterns.keys()], async (pattern) =>
+      probeRedis(opened, patterns.get(pattern) ?? ''),
+    );
   }
   await redis?.close();
 }
