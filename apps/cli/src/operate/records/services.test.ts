@@ -326,7 +326,7 @@ describe('tessera tenant, application and user', () => {
     ]) {
       const environment = await serving(
         { ...whole, routes: whole.routes.map((route) => ({ ...route, ...older(route) })) },
-        'TESSERA_PEER_DIRECTORY',
+        'directory',
       );
       await tessera(`apply -f ${file(people(', status: active'))}`, environment);
       for (const words of [
