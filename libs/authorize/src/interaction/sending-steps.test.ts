@@ -115,7 +115,7 @@ describe('a step that sends something', () => {
     expect(sentTo).toEqual(['acme-ada']);
   });
 
-  it('forgets what it sent to a person who is not known any more', async () => {
+  it('forgets what it sent once the person is no longer known', async () => {
     const person = newPerson(world);
     await send(person, visitOf(await begin(person, spa)), 'password', right);
     const id = visitOf(await begin(person));

@@ -26,7 +26,7 @@ export interface TenantPlan {
   readonly providers: Difference<ProviderRecord>;
   readonly users: Difference<UserRecord>;
   readonly applications: Difference<ApplicationRecord>;
-  /** Identifiers of people who lose what a mapping gave them, and otherwise stay as they are, whoever owns them. */
+  /** Identifiers of people who lose only what a mapping gave them, whoever owns them. */
   readonly taken: ReadonlySet<string>;
   /** What it creates was deleted before, and is restored. */
   readonly restores?: true;

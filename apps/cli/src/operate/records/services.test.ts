@@ -309,7 +309,7 @@ describe('tessera tenant, application and user', () => {
     });
   });
 
-  it('of a file are disabled by a directory of the version before, which refuses to change the status alone', async () => {
+  it('of a file are disabled at a directory of the previous version, which refuses an update of status alone', async () => {
     const whole = await directory();
     const refuse = async () => {
       throw new ConnectError('The record belongs to the owner "file".', Code.FailedPrecondition);

@@ -136,7 +136,7 @@ function createSending(
     return answer?.sent === true ? '' : unsent;
   }
 
-  /** Keeps the request of somebody who types an identifier, which it returns; undefined where the tenant does not allow it any more. */
+  /** Keeps a request for a code and returns the identifier that was typed; undefined where the tenant no longer allows it. */
   async function request(
     from: BrowserCall,
     visit: Visit,
@@ -153,7 +153,7 @@ function createSending(
   return { send, request };
 }
 
-/** Undefined if the directory, which knows it first, does not allow it any more. */
+/** Undefined if the directory, which knows first, no longer allows it. */
 async function unlessClosed<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
