@@ -1,5 +1,6 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { adminScopes } from '@tessera/oauth';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { declaredAccess, type AuthenticateBearer, type DescMethod } from '@tessera/rpc';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { administered, type Administered, type Answer } from './testing/administered.ts';
@@ -32,6 +33,12 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
     }),
   ],
   ['DirectoryAdminService/SetTenantStatus', () => ({ tenantId: 'declared', status: 'STATUS_DISABLED' })],
+  ['DeclaredStateService/Diff', () => ({ tenantId: 'declared', document: declared })],
+  [
+    'DeclaredStateService/Apply',
+    () => ({ tenantId: 'declared', document: declared.replace('name: TV', 'name: Television') }),
+  ],
+  ['DeclaredStateService/Get', () => ({ tenantId: 'declared', kinds: ['application'] })],
   ['RolesService/Create', () => ({ tenantId: 'acme', role: { name: 'clerk' } })],
   ['RolesService/Get', () => ({ tenantId: 'acme', name: 'clerk' })],
   ['RolesService/List', () => ({ tenantId: 'acme' })],
@@ -219,10 +226,17 @@ describe('a method of the administration API', () => {
     expect(requests.map(([name]) => name).toSorted()).toEqual([...methods.keys()].toSorted());
   });
 
-  it('is opened by one scope that exists, and each scope opens one', () => {
-    const scopes = [...methods.values()].map((method) => declaredAccess(method).scopes);
+  it('is opened by one scope that exists, but for records of several kinds, and each scope opens one', () => {
+    const scopes = [...methods.values()]
+      .filter(({ parent }) => parent.typeName !== DeclaredStateService.typeName)
+      .map((method) => declaredAccess(method).scopes);
     expect(scopes.filter((one) => one.length !== 1)).toEqual([]);
     expect(new Set(scopes.flat())).toEqual(new Set(everyScope));
+    const kinds = ['applications', 'resources', 'roles', 'tenants', 'users'];
+    for (const method of DeclaredStateService.methods) {
+      const way = method.name === 'Get' ? 'read' : 'write';
+      expect(declaredAccess(method).scopes).toEqual(kinds.map((kind) => `admin.${kind}.${way}`));
+    }
   });
 
   it.each(requests.map(([name]) => name))(

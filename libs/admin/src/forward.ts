@@ -23,7 +23,7 @@ type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
 type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
-interface Forwarding<S extends DescService> extends Pick<Guarded, 'attributesInClaims'> {
+interface Forwarding<S extends DescService> extends Pick<Guarded, 'attributesInClaims' | 'describePlan'> {
   readonly bearer: AuthenticateBearer;
   /** Reads a record before a change, for the rules about who may change it; the owner of the records if absent. */
   readonly reader?: Client<S>;
@@ -36,7 +36,7 @@ interface Forwarding<S extends DescService> extends Pick<Guarded, 'attributesInC
 export function forwarding<S extends DescService>(
   service: S,
   owner: Client<S>,
-  { bearer, reader = owner, attributesInClaims }: Forwarding<S>,
+  { bearer, reader = owner, ...looks }: Forwarding<S>,
 ): Route {
   const sendOf = (localName: string, client = owner): Send & SendStream => {
     const send = (client as unknown as Readonly<Record<string, Send & SendStream>>)[localName];
@@ -49,9 +49,7 @@ export function forwarding<S extends DescService>(
   const handlers = methods.map((method) => {
     const send = sayingUnknown(method, sendOf(method.localName));
     const handler =
-      method.methodKind === 'unary'
-        ? handlerOf(method, { send, read, attributesInClaims })
-        : streamOf(method, send);
+      method.methodKind === 'unary' ? handlerOf(method, { send, read, ...looks }) : streamOf(method, send);
     return [method.localName, handler] as const;
   });
   return { service: { ...service, methods }, handlers: Object.fromEntries(handlers), bearer };

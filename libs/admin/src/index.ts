@@ -6,7 +6,7 @@
  *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator
  *     rules/            what the protos say of the fields of requests, checked before anybody is called
  *     complete-impact   what a change would end, in answers of the directory ──> token
- *     who-may-give ─> what-is-given   the table
+ *     who-may-give ─> what-is-given   the table; declared-plans ──> directory   what a document would do, judged by the same table
  *     forward ─> noted-ends ──> authorize, token     sessions that end
  *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
  *     local-administration   how the command finds the process with embedded stores

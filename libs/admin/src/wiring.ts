@@ -1,5 +1,6 @@
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
@@ -10,6 +11,7 @@ import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PlanService } from '@tessera/proto-gen/plan';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rpc';
 import { attributesInClaims } from './access/attributes-in-claims.ts';
@@ -34,6 +36,7 @@ const services = {
     ResourcesService,
     RolesService,
     ApplicationsService,
+    DeclaredStateService,
     DirectoryService,
     DirectoryAdminService,
   ],
@@ -52,10 +55,12 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
     config,
   });
   const applications = peers.directory(ApplicationsService);
+  const plans = peers.directory(PlanService);
   const access = {
     bearer,
     attributesInClaims: async (tenantId: string, call: CallOptions) =>
       attributesInClaims(applications, tenantId, call),
+    describePlan: (request: object, call: CallOptions) => plans.describePlan(request, call),
   };
   return {
     name: 'admin',

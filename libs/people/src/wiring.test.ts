@@ -3,11 +3,13 @@ import { loadConfig } from '@tessera/process';
 import { declaredAccess, local, rootCall, type BuiltService, type CallerName } from '@tessera/rpc';
 import { type Database } from '@tessera/stores';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PlanService } from '@tessera/proto-gen/plan';
 import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { migrations } from '@tessera/directory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -283,6 +285,12 @@ describe('callers', () => {
       undelete: ['operator', 'admin'],
       listDeleted: ['operator', 'admin'],
     },
+    DeclaredStateService: {
+      apply: ['operator', 'admin'],
+      diff: ['operator', 'admin'],
+      get: ['operator', 'admin'],
+    },
+    PlanService: { describePlan: ['admin'] },
   };
   const everyone = Object.keys({
     gateway: true,
@@ -303,6 +311,8 @@ describe('callers', () => {
     RolesService,
     UsersService,
     ApplicationsService,
+    DeclaredStateService,
+    PlanService,
   ];
   const methods = services.flatMap((service) => service.methods);
 

@@ -2,6 +2,7 @@ import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
 import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
@@ -36,9 +37,19 @@ export interface Gift {
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
  * controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it changes something else, and nobody controls
  * anything by it. `reads all` and `changes all`: it is about records of every kind, for those who hold every scope that reads, or every one.
- * `reads` is also what every other method without side effects does, unless its service is about records of every kind.
+ * `declares` and `reads kinds`: it is about records of the kinds that it names, for those who hold the scopes of these. `reads` is also what
+ * every other method without side effects does, unless its service is about records of every kind.
  */
-export type Effect = 'reads' | 'acts' | 'gives' | 'changes' | 'restores' | 'reads all' | 'changes all';
+export type Effect =
+  | 'reads'
+  | 'acts'
+  | 'gives'
+  | 'changes'
+  | 'restores'
+  | 'declares'
+  | 'reads kinds'
+  | 'reads all'
+  | 'changes all';
 
 /** What is known of a service for the rule that nobody gives what they do not hold. */
 export interface ServiceRule {
@@ -184,6 +195,19 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     {
       ...withoutGifts,
       effects: { cancel: 'acts' } satisfies EffectsOf<typeof ApprovalsService>,
+    },
+  ],
+  [
+    DeclaredStateService.typeName,
+    {
+      ...withoutGifts,
+      everyKind: true,
+      effects: {
+        apply: 'declares',
+        // It tells whether a password is the present one of somebody.
+        diff: 'declares',
+        get: 'reads kinds',
+      } satisfies EffectsOf<typeof DeclaredStateService>,
     },
   ],
   [AuditService.typeName, { ...withoutGifts, effects: {} }],

@@ -1,12 +1,11 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
+import { carryingDocument } from './declared-plans.ts';
+import { askedKinds, refuseKinds } from './declared-kinds.ts';
+import type { Carry, DescribePlan, Fields, RefuseUnheld, Send } from './carry.ts';
+import { givenBy, holds, isAttribute, refuseToEndAdministration, refuseUnheld, said } from './gifts.ts';
 import { serviceRules, type Effect, type Gift, type ServiceRule } from './what-is-given.ts';
-
-/** A message whose fields are known by their names alone. */
-type Fields = Readonly<Record<string, unknown>>;
-
-type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
 
 /** A method whose requests may give something. */
 export interface Guarded {
@@ -16,10 +15,9 @@ export interface Guarded {
   readonly read: Send | undefined;
   /** Reads which attributes of people the applications of a tenant are told of as claims. Throws ConnectError. */
   readonly attributesInClaims: (tenantId: string, call: CallOptions) => Promise<ReadonlySet<string>>;
+  /** Tells what a document would do; absent for a service that takes none. */
+  readonly describePlan?: DescribePlan | undefined;
 }
-
-/** Carries out a request of an administrator if it gives nothing that they do not hold. Throws ConnectError. */
-export type Carry = (request: Fields, principal: Principal, call: () => CallOptions) => Promise<Fields>;
 
 const attempts = 5;
 
@@ -28,37 +26,62 @@ const attempts = 5;
  * compared is what the request adds to the record as it is; the change then names that version, so that nothing slips in between.
  * @throws Error for a method with side effects that the table does not have
  */
-export function carrying(method: DescMethod, { send, read, attributesInClaims }: Guarded): Carry {
+export function carrying(
+  method: DescMethod,
+  { send, read, attributesInClaims, describePlan }: Guarded,
+): Carry {
   const { rule, effect } = ruleOf(method);
-  const refuse = async (
-    gifts: readonly Gift[],
-    request: Fields,
-    principal: Principal,
-    call: () => CallOptions,
-  ) => {
-    const unheld = gifts.filter((gift) => !holds(principal, gift));
+  const refuse: RefuseUnheld = async (gifts, tenantId, principal, call) => {
+    const unheld = gifts.filter(({ gift }) => !holds(principal, gift));
     // Most administrators hold it, and most requests are about no attribute.
-    const inClaims = unheld.some(isAttribute)
-      ? await attributesInClaims(String(request['tenantId']), call())
+    const inClaims = unheld.some(({ gift }) => isAttribute(gift))
+      ? await attributesInClaims(String(tenantId), call())
       : new Set<string>();
     refuseUnheld(
-      rule,
-      unheld.filter((gift) => !isAttribute(gift) || inClaims.has(gift.what)),
+      unheld.filter(({ gift }) => !isAttribute(gift) || inClaims.has(gift.what)),
       principal,
     );
   };
+  const refuseOf = async (
+    gifts: readonly Gift[],
+    { tenantId }: Fields,
+    principal: Principal,
+    call: () => CallOptions,
+  ) =>
+    refuse(
+      gifts.map((gift) => ({ gift, of: `${rule.record}.` })),
+      tenantId,
+      principal,
+      call,
+    );
   if (effect === 'reads all' || effect === 'changes all') {
     return async (request, principal, call) => {
       refuseLessThanAll(effect, principal);
       return send(request, call());
     };
   }
+  if (effect === 'reads kinds') {
+    return async (request, principal, call) => {
+      const { kinds = [] } = request as { readonly kinds?: readonly string[] };
+      refuseKinds(askedKinds(kinds), 'read', principal);
+      return send(request, call());
+    };
+  }
+  if (effect === 'declares') {
+    if (describePlan === undefined)
+      throw new Error(`${method.parent.typeName} has nothing that describes a plan`);
+    return judgedAgain(rule, carryingDocument({ send, describePlan, refuse }));
+  }
   if (effect === 'reads' || effect === 'acts')
     return async (request, _principal, call) => send(request, call());
   if (effect === 'gives') {
     return async (request, principal, call) => {
-      const gifts = giftsIn(rule, request).filter(({ again }) => again !== true);
-      await refuse(gifts, request, principal, call);
+      await refuseOf(
+        givenBy(undefined, giftsIn(rule, request), () => false),
+        request,
+        principal,
+        call,
+      );
       return send(request, call());
     };
   }
@@ -66,7 +89,7 @@ export function carrying(method: DescMethod, { send, read, attributesInClaims }:
     return judgedAgain(rule, async (request, principal, call) => {
       // Nobody reads what was deleted one by one: the check of the request answers with all that it would give.
       const restored = await send({ ...request, validateOnly: true }, call());
-      await refuse(rule.gifts(restored as never, said), request, principal, call);
+      await refuseOf(rule.gifts(restored as never, said), request, principal, call);
       // Directories of version 0.1 do not say which version it is (compatibility until 0.3).
       const { etag = '' } = restored as { readonly etag?: string };
       return send(etag === '' ? request : { ...request, etag }, call());
@@ -76,17 +99,12 @@ export function carrying(method: DescMethod, { send, read, attributesInClaims }:
     throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
   return judgedAgain(rule, async (request, principal, call) => {
-    refuseToEndAdministration(rule, method, request, principal);
+    const { tenantId, [rule.record]: record } = request;
+    refuseToEndAdministration(rule, method.localName, { tenantId, record }, principal);
     const present = await read(keyOf(rule, request), call());
-    const gifts = rule.gifts(present as never, said);
-    const known = new Set(gifts.map(nameOf));
-    const asked = giftsIn(rule, request);
-    const given = [
-      ...gifts.filter(({ administers }) => administers === true),
-      ...asked.filter((gift) => !known.has(nameOf(gift))),
-      ...gifts.filter((gift) => takesAway(rule, request, gift, asked)),
-    ];
-    await refuse(given, request, principal, call);
+    const isTaken = (gift: Gift) => isWritten(rule, request, gift);
+    const given = givenBy(rule.gifts(present as never, said), giftsIn(rule, request), isTaken);
+    await refuseOf(given, request, principal, call);
     return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
   });
 }
@@ -104,9 +122,6 @@ function judgedAgain(rule: ServiceRule, once: Carry): Carry {
     }
   };
 }
-
-/** A record as it is says of each field that is empty that there is none. */
-const said = () => true;
 
 /** The check of who calls a method that streams, which only reads. Throws Error for another one, and ConnectError. */
 export function requiringAll(method: DescMethod): (principal: Principal) => void {
@@ -135,23 +150,6 @@ function refuseLessThanAll(effect: 'reads all' | 'changes all', { scopes = [] }:
   );
 }
 
-/** Administrators of the operator tenant keep each other from administering only if they hold everything. */
-function refuseToEndAdministration(
-  rule: ServiceRule,
-  method: DescMethod,
-  request: Fields,
-  { everyTenant = false, tenantId, scopes = [] }: Principal,
-): void {
-  if (!everyTenant || request['tenantId'] !== tenantId) return;
-  const doing = rule.endsAdministration?.(method.localName, (request[rule.record] ?? {}) as never);
-  const lacking = [...adminScopes.keys()].filter((scope) => !scopes.includes(scope));
-  if (doing === undefined || lacking.length === 0) return;
-  throw new ConnectError(
-    `${doing} ${tenantId} would end the administration of every tenant, as it is the operator tenant: it needs an access token with ${lacking.join(', ')} too.`,
-    Code.PermissionDenied,
-  );
-}
-
 /** The gifts of the record in a request, whatever its mask says: fields that it does not change may be left out. */
 function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {
   const record = request[rule.record];
@@ -160,45 +158,15 @@ function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {
   return rule.gifts(record as never, (field) => paths.includes(field) || paths.includes('*'));
 }
 
-function holds({ scopes = [], everyTenant = false }: Principal, gift: Gift): boolean {
-  return gift.scopes.every((scope) => scopes.includes(scope)) && (gift.everyTenant !== true || everyTenant);
-}
-
-function refuseUnheld(
-  rule: ServiceRule,
-  unheld: readonly Gift[],
-  { scopes = [], everyTenant = false }: Principal,
-): void {
-  if (unheld.length === 0) return;
-  const reasons = unheld.map((gift) => {
-    const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));
-    const needs = [
-      ...(lacking.length > 0 ? [`an access token with ${lacking.join(', ')}`] : []),
-      ...(gift.everyTenant === true && !everyTenant ? ['an access token of the operator tenant'] : []),
-    ];
-    return `${rule.record}.${gift.field}: ${gift.what} needs ${needs.join(' and ')}`;
-  });
-  const sentence = 'Nobody gives what they do not hold, or changes who holds more';
-  throw new ConnectError(`${sentence}. ${reasons.join('; ')}.`, Code.PermissionDenied);
-}
-
-const isAttribute = ({ attribute }: Gift): boolean => attribute !== undefined;
-
-/** Whether a request removes an attribute that the record has. */
-function takesAway(rule: ServiceRule, request: Fields, present: Gift, asked: readonly Gift[]): boolean {
-  const { field, what } = present;
+/** Whether a request says what a record has of a gift. */
+function isWritten(rule: ServiceRule, request: Fields, { field, what }: Gift): boolean {
   const record = request[rule.record] as Fields | undefined;
-  if (!isAttribute(present) || record === undefined) return false;
+  if (record === undefined) return false;
   const { paths = [] } = (request['updateMask'] ?? {}) as { readonly paths?: readonly string[] };
-  const isWritten =
-    paths.length === 0
-      ? record[field] !== undefined
-      : paths.some((path) => ['*', field, `${field}.${what}`].includes(path));
-  return isWritten && !asked.some((gift) => gift.field === field && gift.what === what);
+  return paths.length === 0
+    ? record[field] !== undefined
+    : paths.some((path) => ['*', field, `${field}.${what}`].includes(path));
 }
-
-const nameOf = ({ field, what, attribute }: Gift): string =>
-  [field, what, ...(attribute === undefined ? [] : [JSON.stringify(attribute)])].join(' ');
 
 /** The request for the record that a request is about. */
 function keyOf(rule: ServiceRule, request: Fields): Fields {

@@ -1,50 +1,31 @@
 import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
-import type { Database } from '@tessera/stores';
 import { OAuthError, outcomeUnknown, temporarilyUnavailable } from '@tessera/oauth';
-import type { ClientSecrets } from '../secrets/client-secrets.ts';
-import { DeclaredStateError, type Problem } from '../declared/positions.ts';
-import { fileOwner } from '../fields/owner.ts';
-import { parseDeclaredState, type ReadState } from '../declared/read.ts';
-import { othersIn } from '../declared/surroundings.ts';
-import type { ProviderSecrets } from '../providers/provider-secrets.ts';
+import { DeclaredStateError } from '../declared/positions.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';
+import {
+  readApplicable,
+  unknownTenant,
+  type Applicable,
+  type ApplyDeps,
+  type DeclaredDocument,
+} from './applicable.ts';
 import { refuseDeletions } from './deletion-guard.ts';
-import { desiredState, type DesiredOptions } from './desired-state.ts';
-import { missingSecrets } from './missing-secrets.ts';
+import { desiredState } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
 import { administratorHashes, firstPasswords, hashesOf, isPreparedFor } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
-import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
-import type { Passwords } from '../ground/passwords.ts';
+import { newProblems, takenProblems } from './taken-in-file.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { warningsOf } from '../plans/roles-without-effect.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
-import type { AdminStore, TakenValue } from '../store/store.ts';
+import type { TakenValue } from '../store/store.ts';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
-
-export interface ApplyDeps {
-  /** For the functions in the read files of the kinds. */
-  readonly database: Database;
-  readonly store: AdminStore;
-  readonly secrets: ClientSecrets;
-  readonly passwords: Passwords;
-  readonly providerSecrets: ProviderSecrets;
-  /** Of declared passwords, in characters. */
-  readonly passwordMinLength: number;
-  /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
-  readonly sharedIssuer: string | undefined;
-  /** Undefined if nobody may administer every tenant. */
-  readonly operatorTenant: string | undefined;
-  readonly newUserId: () => string;
-  /** Called after each commit. */
-  readonly onChange: () => void;
-}
 
 export interface AppliedTenant extends PlanCounts {
   readonly tenantId: string;
@@ -54,23 +35,10 @@ export interface AppliedTenant extends PlanCounts {
   readonly warnings: readonly string[];
 }
 
-interface DeclaredDocument {
-  readonly text: string;
-  readonly fileName: string;
-  /** Who declares it; undefined: the file says it. */
-  readonly owner: string | undefined;
-  /** Whether it takes over records of other owners. */
-  readonly takeOver: boolean;
-}
-
-/** A document that may be applied. */
-interface Applicable {
-  readonly read: ReadState;
-  readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
-  /**
-   * In the order of the file, from what its tenants were when it was checked, without passwords: comparing them takes long.
-   */
-  readonly plans: readonly TenantPlan[];
+/** A plan, with the entry of the document that it is for. */
+export interface DeclaredPlan {
+  readonly declared: DeclaredTenant;
+  readonly plan: TenantPlan;
 }
 
 /** What a plan may do only if its caller says so. */
@@ -84,6 +52,8 @@ interface Allowed {
 interface ApplyContext extends Allowed {
   readonly base: EventBase;
   readonly signal: CallContext['signal'];
+  /** Called in the transaction, with what it would carry out. Throws for what it must not. */
+  readonly judge?: (planned: DeclaredPlan) => void;
 }
 
 /**
@@ -97,7 +67,6 @@ export async function applyDeclaredState(
   context: ApplyContext,
 ): Promise<AppliedTenant[]> {
   const applicable = await readApplicable(deps, document);
-  for (const plan of applicable.plans) refuseConflicts(plan, applicable.by.owner);
   refuseUnlessAllowed(await plansToAllow(deps, applicable, context), context);
   return applyTenants(deps, applicable, context);
 }
@@ -151,26 +120,31 @@ async function applyTenants(
 }
 
 /**
- * The changes that applying the document would make, by tenant in the order of the file; with `deletionsOnly` passwords are
- * not compared, so that other changes are incomplete. Throws DeclaredStateError, and OwnerConflictError.
+ * The changes that applying the document would make, by tenant in the order of the file; `withoutPasswords` these are not compared, so that
+ * changes of people are incomplete. Throws DeclaredStateError, and OwnerConflictError.
  */
 export async function planDeclaredState(
   deps: ApplyDeps,
   document: DeclaredDocument,
-  { signal, deletionsOnly }: { readonly signal: AbortSignal; readonly deletionsOnly: boolean },
-): Promise<TenantPlan[]> {
+  { signal, withoutPasswords }: { readonly signal: AbortSignal; readonly withoutPasswords: boolean },
+): Promise<DeclaredPlan[]> {
   const applicable = await readApplicable(deps, document);
-  for (const plan of applicable.plans) refuseConflicts(plan, applicable.by.owner);
-  if (deletionsOnly) return [...applicable.plans];
+  const { tenants } = applicable.read.state;
+  const asDeclared = (plans: readonly TenantPlan[]) =>
+    tenants.flatMap((declared, index): DeclaredPlan[] => {
+      const plan = plans[index];
+      return plan === undefined ? [] : [{ declared, plan }];
+    });
+  if (withoutPasswords) return asDeclared(applicable.plans);
   const plans: TenantPlan[] = [];
-  for (const tenant of applicable.read.state.tenants) {
+  for (const tenant of tenants) {
     const plan = await untilCurrent(async () => {
       const planned = await prepare(deps, applicable, tenant, signal);
       return planned(await deps.store.tenantState(tenant.id));
     });
     plans.push(plan);
   }
-  return plans;
+  return asDeclared(plans);
 }
 
 function refuseUnlessAllowed(
@@ -182,55 +156,11 @@ function refuseUnlessAllowed(
   if (!allowAdministration) refuseAdministration(plans, earlier);
 }
 
-/** Throws DeclaredStateError with every error, including weak passwords and values that other tenants have. */
-async function readApplicable(
-  deps: ApplyDeps,
-  { text, fileName, owner: given, takeOver }: DeclaredDocument,
-): Promise<Applicable> {
-  const parsed = parseDeclaredState(text, fileName);
-  const owner = given ?? parsed.owner ?? fileOwner;
-  const states = new Map<string, PresentState | undefined>();
-  for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
-  const read = parsed.checked(
-    (tenant) => othersIn(states.get(tenant.id), tenant, owner),
-    deps.passwordMinLength,
-  );
-  const by = { owner, takeOver };
-  const plans = read.state.tenants.map((tenant) => {
-    const current = states.get(tenant.id);
-    const passwordHashes = firstPasswords(tenant, current);
-    const withoutHashes = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
-    return planTenant(current, desiredState(tenant, current, withoutHashes));
-  });
-  const takenHere = takenInFile(plans);
-  const problems: Problem[] = [];
-  for (const [index, tenant] of read.state.tenants.entries()) {
-    if (tenant.issuer !== '' && tenant.issuer === deps.sharedIssuer) {
-      problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
-    }
-    if (tenant.name === undefined && states.get(tenant.id) === undefined)
-      problems.push(unknownTenant(read, index));
-    problems.push(...missingSecrets(read, index, states.get(tenant.id)));
-    const plan = plans[index];
-    if (plan === undefined) continue;
-    problems.push(...newProblems(read, tenant, plan));
-    const taken = await deps.store.takenValues(plan, parsed.tenantIds);
-    problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
-  }
-  if (problems.length > 0) throw new DeclaredStateError(problems);
-  return { read, by, plans };
-}
-
-/** An entry without a name refers to a tenant that exists. */
-function unknownTenant(read: ReadState, index: number): Problem {
-  return read.problem(['tenants', index, 'name'], 'is required, as there is no such tenant yet');
-}
-
 async function applyTenant(
   deps: ApplyDeps,
   applicable: Applicable,
   tenant: DeclaredTenant,
-  { base, signal, earlier, ...allowed }: ApplyContext & { readonly earlier: readonly string[] },
+  { base, signal, earlier, judge, ...allowed }: ApplyContext & { readonly earlier: readonly string[] },
 ): Promise<
   | { readonly kind: 'applied'; readonly applied: AppliedTenant }
   | { readonly kind: 'taken'; readonly values: readonly TakenValue[] }
@@ -240,7 +170,10 @@ async function applyTenant(
     const result = await deps.store.changeTenant(tenant.id, (current) => {
       const plan = planned(current);
       // Again: others may have changed the tenant since the whole file was looked at.
-      if (plan !== undefined) refuseUnlessAllowed([plan], allowed, earlier);
+      if (plan !== undefined) {
+        refuseUnlessAllowed([plan], allowed, earlier);
+        judge?.({ declared: tenant, plan });
+      }
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });
     if (result.kind === 'taken') return result;

@@ -13,7 +13,8 @@ import { HashQueue } from '../ground/hashing/hash-queue.ts';
 import { Passwords } from '../ground/passwords.ts';
 import { createProviderSecrets } from '../providers/provider-secrets.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
-import { applyDeclaredState, type ApplyDeps } from './apply.ts';
+import type { ApplyDeps } from './applicable.ts';
+import { applyDeclaredState } from './apply.ts';
 
 const call = () => rootCall('a-request', 30_000);
 const runtime = () => testRuntime({ database, log: silentLog() });

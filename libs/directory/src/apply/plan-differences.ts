@@ -1,8 +1,9 @@
 import { changedFields, type Difference, type TenantPlan } from '../plans/plan.ts';
+import type { DeclaredKind } from '../plans/tenant-state.ts';
 
 /** A record that a plan changes, by its name in the declared state and without its values. */
 export interface RecordDifference {
-  readonly kind: 'tenant' | 'resource' | 'role' | 'provider' | 'user' | 'application';
+  readonly kind: DeclaredKind;
   readonly name: string;
   readonly change: 'created' | 'updated' | 'deleted';
   /** Keys of the declared state; empty unless it is updated. */

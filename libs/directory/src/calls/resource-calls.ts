@@ -3,6 +3,7 @@ import { ResourceSchema, type ResourcesService } from '@tessera/proto-gen/admin-
 import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
+import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
 import type { Report } from '../fields/field-checks.ts';
 import { readRoles } from '../roles/read.postgres.ts';
@@ -21,7 +22,7 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
       kind: 'resource',
       form,
       entryOf: (record) => entryOf(resourceFields, record),
-      messageOf: (outcome) => form.messageOf(valuesOf(resourceFields, outcome.record), outcome),
+      messageOf: messageOfResource,
       async desired(entry, present, around) {
         const declared = form.parse(resource, entry);
         const after = { ...desiredOf(resourceFields, declared, present), owner: apiOwner };
@@ -64,6 +65,10 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
       return impact === undefined ? {} : { impact };
     },
   };
+}
+
+export function messageOfResource(outcome: Outcome<ResourceRecord>) {
+  return form.messageOf(valuesOf(resourceFields, outcome.record), outcome);
 }
 
 /**

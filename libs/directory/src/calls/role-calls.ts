@@ -3,9 +3,10 @@ import { RoleSchema, type RolesService } from '@tessera/proto-gen/admin-roles';
 import { z } from 'zod';
 import { apiOwner } from '../fields/owner.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
+import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
 import { usersOf } from '../store/references.postgres.ts';
-import { role } from '../roles/fields.ts';
+import { role, type RoleRecord } from '../roles/fields.ts';
 
 const form = recordForm(RoleSchema, 'role', ['name']);
 const named = z.strictObject({ name: role });
@@ -17,7 +18,7 @@ export function roleCalls(deps: RecordCallsDeps): Handlers<typeof RolesService> 
       kind: 'role',
       form,
       entryOf: ({ name }) => ({ name }),
-      messageOf: (outcome) => form.messageOf({ name: outcome.record.name }, outcome),
+      messageOf: messageOfRole,
       desired: async (entry) => ({ ...form.parse(named, entry), owner: apiOwner }),
     },
     deps,
@@ -46,4 +47,8 @@ export function roleCalls(deps: RecordCallsDeps): Handlers<typeof RolesService> 
       return {};
     },
   };
+}
+
+export function messageOfRole(outcome: Outcome<RoleRecord>) {
+  return form.messageOf({ name: outcome.record.name }, outcome);
 }

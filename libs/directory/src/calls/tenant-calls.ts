@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, shapeOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
+import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
-import { tenantFields, tenantId } from '../tenants/fields.ts';
+import { tenantFields, tenantId, type TenantRecord } from '../tenants/fields.ts';
 import { isEmpty } from '../tenants/read.postgres.ts';
 
 const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });
@@ -24,10 +25,7 @@ export function tenantCalls(
       form,
       status: tenantFields.status.schema,
       entryOf: (record) => ({ tenantId: record.tenantId, ...entryOf(tenantFields, record) }),
-      messageOf: (outcome) => {
-        const { tenantId: id } = outcome.record;
-        return form.messageOf({ tenantId: id, ...valuesOf(tenantFields, outcome.record) }, outcome);
-      },
+      messageOf: messageOfTenant,
       async desired(entry, present) {
         const { tenantId: id, ...declared } = form.parse(declaredTenant, entry);
         if (declared.issuer !== '' && declared.issuer === deps.sharedIssuer)
@@ -67,6 +65,11 @@ export function tenantCalls(
       return {};
     },
   };
+}
+
+export function messageOfTenant(outcome: Outcome<TenantRecord>) {
+  const { tenantId: id } = outcome.record;
+  return form.messageOf({ tenantId: id, ...valuesOf(tenantFields, outcome.record) }, outcome);
 }
 
 /** A page of a thousand tenants would be too large for a message. */

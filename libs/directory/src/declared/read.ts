@@ -20,6 +20,10 @@ export interface ReadState {
 interface ParsedState {
   readonly owner: string | undefined;
   readonly tenantIds: readonly string[];
+  /** The entries that can be read, without what is malformed in them. */
+  readonly tenants: readonly DeclaredTenant[];
+  /** The entries of other tenants. */
+  othersThan(tenantId: string): readonly Problem[];
   /**
    * Throws DeclaredStateError with every mistake found, by file, line and key.
    * @param around what a tenant has besides what is declared
@@ -38,6 +42,13 @@ export function parseDeclaredState(text: string, fileName: string): ParsedState 
   return {
     owner: parsed.data?.owner,
     tenantIds: [...new Set(tenants.map(({ id }) => id))],
+    tenants,
+    othersThan: (tenantId) =>
+      tenants.flatMap(({ id }, index) =>
+        id === tenantId
+          ? []
+          : [source.problem(pathOf(['tenants', index, 'id']), 'is another tenant than that of the request')],
+      ),
     checked(around, passwordMinLength) {
       const problems = parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue));
       const report: Report = (path, message) => problems.push(source.problem(pathOf(path), message));

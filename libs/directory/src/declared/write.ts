@@ -3,36 +3,59 @@ import { applicationFields } from '../applications/fields.ts';
 import { entryOf } from '../fields/field.ts';
 import { providerFields } from '../providers/fields.ts';
 import { resourceFields } from '../resources/fields.ts';
-import type { TenantState } from '../plans/tenant-state.ts';
+import type { DeclaredKind, TenantState } from '../plans/tenant-state.ts';
 import { tenantFields } from '../tenants/fields.ts';
 import { userFields } from '../users/fields.ts';
+import { kindsWithLists } from './schema.ts';
+
+/** Which records are written. */
+interface Written {
+  /** Undefined: the records of all. */
+  readonly owner: string | undefined;
+  /** Empty: all. */
+  readonly kinds: ReadonlySet<string>;
+}
+
+const everything: Written = { owner: undefined, kinds: new Set() };
+
+/** A declared state of one tenant, as `writeTenant`. */
+export function writeDocument(state: TenantState, written: Written): string {
+  const { owner } = written;
+  return `${owner === undefined ? '' : stringify({ owner })}tenants:\n${writeTenant(state, written)}`;
+}
 
 /**
  * A tenant as an entry of `tenants` of the declared state, in YAML, without secrets, passwords and their hashes. Defaults
- * are omitted, so `status` appears only if it is not `active`. Lists are sorted if their order has no meaning.
+ * are omitted, so `status` appears only if it is not `active`. Lists are sorted if their order has no meaning. Where its own fields are not
+ * written, the entry refers to the tenant.
  */
-export function writeTenant({
-  tenant,
-  resources,
-  roles,
-  providers,
-  users,
-  applications,
-}: TenantState): string {
+export function writeTenant(
+  { tenant, resources, roles, providers, users, applications }: TenantState,
+  { owner, kinds }: Written = everything,
+): string {
+  const isWritten = (record: { readonly owner: string }) => owner === undefined || record.owner === owner;
   const lists = {
-    resources: sortedBy(resources, ({ audience }) => audience).map((one) => entryOf(resourceFields, one)),
-    roles: sortedBy(roles, ({ name }) => name).map(({ name }) => name),
-    providers: sortedBy(providers, ({ name }) => name).map((one) => entryOf(providerFields, one)),
-    users: sortedBy(users, ({ username }) => username).map((one) => ({
+    resources: sortedBy(resources.filter(isWritten), ({ audience }) => audience).map((one) =>
+      entryOf(resourceFields, one),
+    ),
+    roles: sortedBy(roles.filter(isWritten), ({ name }) => name).map(({ name }) => name),
+    providers: sortedBy(providers.filter(isWritten), ({ name }) => name).map((one) =>
+      entryOf(providerFields, one),
+    ),
+    users: sortedBy(users.filter(isWritten), ({ username }) => username).map((one) => ({
       ...entryOf(userFields, one),
       ...one.standardClaims,
     })),
-    applications: sortedBy(applications, ({ clientId }) => clientId).map((one) =>
+    applications: sortedBy(applications.filter(isWritten), ({ clientId }) => clientId).map((one) =>
       entryOf(applicationFields, one),
     ),
   };
-  const given = Object.entries(lists).filter(([, list]) => list.length > 0);
-  const entry = { id: tenant.tenantId, ...entryOf(tenantFields, tenant), ...Object.fromEntries(given) };
+  const isOf = (kind: DeclaredKind) => kinds.size === 0 || kinds.has(kind);
+  const given = kindsWithLists
+    .filter(([kind, list]) => isOf(kind) && lists[list].length > 0)
+    .map(([, list]): [string, unknown] => [list, lists[list]]);
+  const own = isOf('tenant') && isWritten(tenant) ? entryOf(tenantFields, tenant) : {};
+  const entry = { id: tenant.tenantId, ...own, ...Object.fromEntries(given) };
   return stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
 }
 

@@ -49,6 +49,13 @@ export interface RecordKinds {
 
 export type RecordKind = keyof RecordKinds;
 
+/** The records of a declared state, by kind. */
+export interface DeclaredKinds extends RecordKinds {
+  readonly provider: ProviderRecord;
+}
+
+export type DeclaredKind = keyof DeclaredKinds;
+
 /** A record with what its store knows about it. */
 export interface StoredRecord<R> {
   readonly record: R;

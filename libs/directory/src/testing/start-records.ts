@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { loadConfig } from '@tessera/process';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { PlanService } from '@tessera/proto-gen/plan';
 import {
   local,
   rootCall,
@@ -96,7 +98,9 @@ export function startRecords(database: Database, given: Given = {}) {
       roles: operator(RolesService),
       users: operator(UsersService),
       applications: operator(ApplicationsService),
+      declaredState: operator(DeclaredStateService),
     },
+    plans: local(PlanService, service, 'admin', runtime.log),
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
   };
 }

@@ -3,6 +3,7 @@ import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -16,6 +17,7 @@ import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@t
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { PersonService } from '@tessera/proto-gen/person';
+import { PlanService } from '@tessera/proto-gen/plan';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { System } from './set-up.ts';
 
@@ -30,6 +32,8 @@ const services = {
     RolesService,
     UsersService,
     ApplicationsService,
+    DeclaredStateService,
+    PlanService,
     // The others serve their own.
     AuditService,
   ],

@@ -64,6 +64,7 @@ const makers: Readonly<Record<string, Maker>> = {
     const { userId } = await person(of, 'Get');
     return { about: userId ?? '' };
   },
+  DeclaredStateService: async () => ({}),
   DirectoryService: personAndApplication,
   DirectoryAdminService: personAndApplication,
 };
@@ -127,7 +128,7 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval attribute authenticatedStart authenticationPolicy
   backchannelLogoutUri birthdate country delivery description event familyName fileName formatted gender
-  givenName grantTypes idTokenClaims issuer locale locality logo logoutRedirectUris loopbackPorts middleName
+  givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUris loopbackPorts middleName
   name nickname notificationEndpoint outcome owner passkeyDomain password passwordHash picture pkce policyUri
   postalCode preferredUsername profile purpose reason redirectUris region registration registrationDomains
   scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType tosUri type url value warnings
@@ -142,6 +143,8 @@ const open: Readonly<Record<string, string>> = {
 
 /** Methods that are not tried, each with the reason. */
 const withoutCrossing: Readonly<Record<string, string>> = {
+  'DeclaredStateService.Apply': 'the document names no tenant but that of the request, which Get tries',
+  'DeclaredStateService.Diff': 'as Apply',
   'DirectoryAdminService.Apply': 'the document names its tenants, and the operator tenant alone may call it',
   'DirectoryAdminService.Diff': 'as Apply',
   'DirectoryAdminService.GetDeclaredState': 'as Apply',

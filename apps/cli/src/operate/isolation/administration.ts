@@ -2,6 +2,7 @@ import { fromJson, toJson, type DescMethod, type DescService, type JsonObject } 
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -25,6 +26,7 @@ export const administeredServices: readonly DescService[] = [
   ApprovalsService,
   KeysService,
   AuditService,
+  DeclaredStateService,
   DirectoryService,
   DirectoryAdminService,
 ];

@@ -802,6 +802,8 @@ const bearer = 'who has the one secret that it takes may do it, and it names no 
 const ofAll = 'for processes of ours, which serve all tenants';
 const tenantAlone = 'it names a tenant and nothing in it';
 const document = 'the document names its tenants; the records in it are of the tenants they stand in';
+const ownDocument =
+  'the document names no tenant but that of the request; declared-state-calls.test.ts tries another';
 
 /** Methods that take nothing of a tenant that could be another's, each with the reason. */
 const mailed = 'its link is in a mail; email-changes.test.ts tries it for people of another tenant';
@@ -832,6 +834,10 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'DirectoryService.ListProviders': tenantAlone,
   'DirectoryService.ListTenantIssuers': ofAll,
   'DirectoryService.WatchChanges': ofAll,
+  'admin.DeclaredStateService.Apply': ownDocument,
+  'admin.DeclaredStateService.Diff': ownDocument,
+  'admin.DeclaredStateService.Get': tenantAlone,
+  'PlanService.DescribePlan': ownDocument,
   'DirectoryAdminService.Apply': document,
   'DirectoryAdminService.Diff': document,
   'DirectoryAdminService.GetDeclaredState': tenantAlone,

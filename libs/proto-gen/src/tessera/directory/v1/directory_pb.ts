@@ -3721,6 +3721,7 @@ export const DirectoryService: GenService<{
  * DirectoryAdminService writes, and reads what concerns operators alone.
  *
  * By access token it is for administrators of the operator tenant who hold every scope of the administration, or every one that reads.
+ * Compatibility until 0.3: for one tenant, tessera.admin.v1.DeclaredStateService is in place of Apply, Diff and GetDeclaredState.
  *
  * @generated from service tessera.directory.v1.DirectoryAdminService
  */

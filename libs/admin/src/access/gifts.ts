@@ -1,0 +1,89 @@
+import { adminScopes } from '@tessera/oauth';
+import { Code, ConnectError, type Principal } from '@tessera/rpc';
+import type { Gift, ServiceRule } from './what-is-given.ts';
+
+/** A gift, with the beginning of its name in messages. */
+export interface NamedGift {
+  readonly gift: Gift;
+  readonly of: string;
+}
+
+/** A record as it is says of each field that is empty that there is none. */
+export const said = () => true;
+
+export const isAttribute = ({ attribute }: Gift): boolean => attribute !== undefined;
+
+const nameOf = ({ field, what, attribute }: Gift): string =>
+  [field, what, ...(attribute === undefined ? [] : [JSON.stringify(attribute)])].join(' ');
+
+/**
+ * What a change gives: the powers of who is changed, what is new, and attributes that are taken away.
+ * @param had what the record as it is gives; undefined for a new one
+ * @param has what it is to give
+ * @param isTaken whether a gift that it is not to give any more is taken away, and not just unsaid
+ */
+export function givenBy(
+  had: readonly Gift[] | undefined,
+  has: readonly Gift[],
+  isTaken: (gift: Gift) => boolean,
+): Gift[] {
+  if (had === undefined) return has.filter(({ again }) => again !== true);
+  const known = new Set(had.map(nameOf));
+  return [
+    ...had.filter(({ administers }) => administers === true),
+    ...has.filter((gift) => !known.has(nameOf(gift))),
+    ...had.filter(
+      (gift) =>
+        isAttribute(gift) &&
+        isTaken(gift) &&
+        !has.some(({ field, what }) => field === gift.field && what === gift.what),
+    ),
+  ];
+}
+
+/** Whether somebody can give nothing that they do not hold. */
+export function holdsEverything({ scopes = [], everyTenant = false }: Principal): boolean {
+  return everyTenant && [...adminScopes.keys()].every((scope) => scopes.includes(scope));
+}
+
+export function holds({ scopes = [], everyTenant = false }: Principal, gift: Gift): boolean {
+  return gift.scopes.every((scope) => scopes.includes(scope)) && (gift.everyTenant !== true || everyTenant);
+}
+
+/** Throws PermissionDenied for gifts that somebody does not hold. */
+export function refuseUnheld(
+  unheld: readonly NamedGift[],
+  { scopes = [], everyTenant = false }: Principal,
+): void {
+  if (unheld.length === 0) return;
+  const reasons = unheld.map(({ of, gift }) => {
+    const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));
+    const needs = [
+      ...(lacking.length > 0 ? [`an access token with ${lacking.join(', ')}`] : []),
+      ...(gift.everyTenant === true && !everyTenant ? ['an access token of the operator tenant'] : []),
+    ];
+    return `${of}${gift.field}: ${gift.what} needs ${needs.join(' and ')}`;
+  });
+  const sentence = 'Nobody gives what they do not hold, or changes who holds more';
+  throw new ConnectError(`${sentence}. ${reasons.join('; ')}.`, Code.PermissionDenied);
+}
+
+/**
+ * Administrators of the operator tenant keep each other from administering only if they hold everything.
+ * @param method of the service of tenants
+ */
+export function refuseToEndAdministration(
+  rule: Pick<ServiceRule, 'endsAdministration'>,
+  method: string,
+  of: { readonly tenantId: unknown; readonly record: unknown },
+  { everyTenant = false, tenantId, scopes = [] }: Principal,
+): void {
+  if (!everyTenant || of.tenantId !== tenantId) return;
+  const doing = rule.endsAdministration?.(method, (of.record ?? {}) as never);
+  const lacking = [...adminScopes.keys()].filter((scope) => !scopes.includes(scope));
+  if (doing === undefined || lacking.length === 0) return;
+  throw new ConnectError(
+    `${doing} ${tenantId} would end the administration of every tenant, as it is the operator tenant: it needs an access token with ${lacking.join(', ')} too.`,
+    Code.PermissionDenied,
+  );
+}

@@ -1,0 +1,122 @@
+import type { Database } from '@tessera/stores';
+import { DeclaredStateError, type Problem } from '../declared/positions.ts';
+import { parseDeclaredState, type ReadState } from '../declared/read.ts';
+import { kindsOf } from '../declared/schema.ts';
+import { othersIn } from '../declared/surroundings.ts';
+import { fileOwner } from '../fields/owner.ts';
+import type { Passwords } from '../ground/passwords.ts';
+import { planTenant, type TenantPlan } from '../plans/plan.ts';
+import type { DeclaredKind, PresentState } from '../plans/tenant-state.ts';
+import type { ProviderSecrets } from '../providers/provider-secrets.ts';
+import type { ClientSecrets } from '../secrets/client-secrets.ts';
+import type { AdminStore } from '../store/store.ts';
+import { firstPasswords } from './declared-passwords.ts';
+import { desiredState, type DesiredOptions } from './desired-state.ts';
+import { missingSecrets } from './missing-secrets.ts';
+import { refuseConflicts } from './owner-conflicts.ts';
+import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
+
+export interface ApplyDeps {
+  /** For the functions in the read files of the kinds. */
+  readonly database: Database;
+  readonly store: AdminStore;
+  readonly secrets: ClientSecrets;
+  readonly passwords: Passwords;
+  readonly providerSecrets: ProviderSecrets;
+  /** Of declared passwords, in characters. */
+  readonly passwordMinLength: number;
+  /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
+  readonly sharedIssuer: string | undefined;
+  /** Undefined if nobody may administer every tenant. */
+  readonly operatorTenant: string | undefined;
+  readonly newUserId: () => string;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+export interface DeclaredDocument {
+  readonly text: string;
+  readonly fileName: string;
+  /** The one tenant that it declares; undefined: it may declare any, and any number. */
+  readonly tenantId?: string | undefined;
+  /** Who declares it; undefined: the file says it. */
+  readonly owner: string | undefined;
+  /** Whether it takes over records of other owners. */
+  readonly takeOver: boolean;
+}
+
+/** A document that may be applied, as far as its caller allows what it does. */
+export interface Applicable {
+  readonly read: ReadState;
+  readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
+  /**
+   * In the order of the file, from what its tenants were when it was checked, without passwords: comparing them takes long.
+   */
+  readonly plans: readonly TenantPlan[];
+}
+
+/**
+ * The kinds of records that a document declares, as far as it can be read, without a look at the records. Throws DeclaredStateError if it is not
+ * YAML, or declares another tenant than it may.
+ */
+export function kindsIn({ text, fileName, tenantId }: DeclaredDocument): DeclaredKind[] {
+  return kindsOf(parsedFor(tenantId, text, fileName).tenants);
+}
+
+/** Throws DeclaredStateError for a document that is not YAML, or declares another tenant than it may. */
+function parsedFor(tenantId: string | undefined, text: string, fileName: string) {
+  const parsed = parseDeclaredState(text, fileName);
+  const others = tenantId === undefined ? [] : parsed.othersThan(tenantId);
+  if (others.length > 0) throw new DeclaredStateError(others);
+  return parsed;
+}
+
+/**
+ * Throws DeclaredStateError with every error, including weak passwords and values that other tenants have, and OwnerConflictError for records
+ * of other owners.
+ */
+export async function readApplicable(
+  deps: ApplyDeps,
+  { text, fileName, tenantId, owner: given, takeOver }: DeclaredDocument,
+): Promise<Applicable> {
+  const parsed = parsedFor(tenantId, text, fileName);
+  const owner = given ?? parsed.owner ?? fileOwner;
+  const states = new Map<string, PresentState | undefined>();
+  for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
+  const read = parsed.checked(
+    (tenant) => othersIn(states.get(tenant.id), tenant, owner),
+    deps.passwordMinLength,
+  );
+  if (tenantId !== undefined && read.state.tenants.length === 0)
+    throw new DeclaredStateError([read.problem(['tenants'], 'must have the tenant of the request')]);
+  const by = { owner, takeOver };
+  const plans = read.state.tenants.map((tenant) => {
+    const current = states.get(tenant.id);
+    const passwordHashes = firstPasswords(tenant, current);
+    const withoutHashes = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
+    return planTenant(current, desiredState(tenant, current, withoutHashes));
+  });
+  const takenHere = takenInFile(plans);
+  const problems: Problem[] = [];
+  for (const [index, tenant] of read.state.tenants.entries()) {
+    if (tenant.issuer !== '' && tenant.issuer === deps.sharedIssuer) {
+      problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
+    }
+    if (tenant.name === undefined && states.get(tenant.id) === undefined)
+      problems.push(unknownTenant(read, index));
+    problems.push(...missingSecrets(read, index, states.get(tenant.id)));
+    const plan = plans[index];
+    if (plan === undefined) continue;
+    problems.push(...newProblems(read, tenant, plan));
+    const taken = await deps.store.takenValues(plan, parsed.tenantIds);
+    problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
+  }
+  if (problems.length > 0) throw new DeclaredStateError(problems);
+  for (const plan of plans) refuseConflicts(plan, owner);
+  return { read, by, plans };
+}
+
+/** An entry without a name refers to a tenant that exists. */
+export function unknownTenant(read: ReadState, index: number): Problem {
+  return read.problem(['tenants', index, 'name'], 'is required, as there is no such tenant yet');
+}

@@ -1,0 +1,81 @@
+import type { Difference } from '../plans/plan.ts';
+import type { DeclaredKind, DeclaredKinds } from '../plans/tenant-state.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+import type { DeclaredPlan } from './apply.ts';
+
+/** A record as it is, unless it is created, and as it would be, unless it is deleted. */
+export interface TouchedRecord<K extends DeclaredKind = DeclaredKind> {
+  readonly kind: K;
+  /** What the declared state knows it by. */
+  readonly name: string;
+  readonly before: DeclaredKinds[K] | undefined;
+  readonly after: DeclaredKinds[K] | undefined;
+}
+
+/**
+ * The records that a plan changes, and those with a declared password or secret, in whatever order: who must not change such a record must not
+ * learn either whether it would stay as it is.
+ */
+export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
+  const { current, desired } = plan;
+  const tenant: TouchedRecord<'tenant'> = {
+    kind: 'tenant',
+    name: desired.tenant.tenantId,
+    before: current?.tenant,
+    after: desired.tenant,
+  };
+  const guessed = {
+    people: new Set(
+      declared.users
+        .filter(({ password, passwordHash }) => (password ?? passwordHash) !== undefined)
+        .map(({ username }) => normalizeIdentifier(username)),
+    ),
+    applications: new Set(
+      declared.applications.filter(({ secrets }) => secrets.length > 0).map(({ clientId }) => clientId),
+    ),
+    providers: new Set(
+      declared.providers.filter(({ clientSecret }) => clientSecret !== undefined).map(({ name }) => name),
+    ),
+  };
+  return [
+    ...(plan.tenant === 'unchanged' ? [] : [tenant]),
+    ...touched('resource', plan.resources, ({ audience }) => audience),
+    ...touched('role', plan.roles, ({ name }) => name),
+    ...touched(
+      'provider',
+      plan.providers,
+      ({ name }) => name,
+      desired.providers.filter(({ name }) => guessed.providers.has(name)),
+    ),
+    ...touched(
+      'user',
+      plan.users,
+      ({ username }) => username,
+      desired.users.filter(({ username }) => guessed.people.has(normalizeIdentifier(username))),
+    ),
+    ...touched(
+      'application',
+      plan.applications,
+      ({ clientId }) => clientId,
+      desired.applications.filter(({ clientId }) => guessed.applications.has(clientId)),
+    ),
+  ];
+}
+
+/** @param guessed records that may change, besides those that do */
+function touched<K extends DeclaredKind>(
+  kind: K,
+  { created, updated, deleted }: Difference<DeclaredKinds[K]>,
+  nameOf: (record: DeclaredKinds[K]) => string,
+  guessed: readonly DeclaredKinds[K][] = [],
+): TouchedRecord<K>[] {
+  const changed = new Set([...created, ...updated.map(({ after }) => after)]);
+  return [
+    ...created.map((after) => ({ kind, name: nameOf(after), before: undefined, after })),
+    ...updated.map(({ before, after }) => ({ kind, name: nameOf(after), before, after })),
+    ...deleted.map((before) => ({ kind, name: nameOf(before), before, after: undefined })),
+    ...guessed
+      .filter((record) => !changed.has(record))
+      .map((record) => ({ kind, name: nameOf(record), before: record, after: record })),
+  ];
+}

@@ -1,0 +1,137 @@
+import type { KeyObject } from 'node:crypto';
+import { eventBase } from '@tessera/audit';
+import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
+import { administrationOf, AdministrationNotAllowedError } from '../apply/administration-guard.ts';
+import type { ApplyDeps, DeclaredDocument } from '../apply/applicable.ts';
+import { applyDeclaredState, planDeclaredState } from '../apply/apply.ts';
+import { DeletionsNotAllowedError } from '../apply/deletion-guard.ts';
+import { namesakesOf } from '../apply/namesakes.ts';
+import { OwnerConflictError } from '../apply/owner-conflicts.ts';
+import { differencesOf } from '../apply/plan-differences.ts';
+import { owner as ownerSchema } from '../fields/owner.ts';
+import { impactOf } from '../plans/impact.ts';
+import { warningsOf } from '../plans/roles-without-effect.ts';
+import { withoutWayIn } from '../plans/without-way-in.ts';
+import type { PepperCheck } from '../secrets/pepper-check.ts';
+import { etagOf } from './described-plan.ts';
+
+export interface DocumentDeps extends ApplyDeps {
+  /** For digests of plans. */
+  readonly pepper: KeyObject;
+  readonly pepperCheck: PepperCheck;
+}
+
+/** A document in a request. */
+interface AskedDocument {
+  /** Absent: it may declare any tenants. */
+  readonly tenantId?: string;
+  readonly document: string;
+  readonly fileName: string;
+  readonly owner: string;
+  readonly takeOver: boolean;
+}
+
+interface Application extends AskedDocument {
+  readonly allowDelete: boolean;
+  readonly allowAdministration: boolean;
+  /** Of what it must change; empty: whatever it changes. */
+  readonly etag?: string;
+}
+
+interface Comparison extends AskedDocument {
+  readonly deletionsOnly: boolean;
+  readonly impact: boolean;
+}
+
+/**
+ * What is answered to a document, by tenant in the order of the document, whichever service is asked. Throws DeclaredStateError for mistakes in
+ * it, ConnectError for a request that breaks a rule, for conflicts, and for what the caller has to allow.
+ */
+export function declaredDocuments(deps: DocumentDeps) {
+  return {
+    async apply(
+      { allowDelete, allowAdministration, etag = '', ...asked }: Application,
+      context: CallContext,
+    ) {
+      await deps.pepperCheck.require();
+      const applied = await applyDeclaredState(deps, documentOf(asked), {
+        base: eventBase(context),
+        signal: context.signal,
+        allowDelete,
+        allowAdministration,
+        judge(planned) {
+          if (etag === '' || etag === etagOf(planned, deps.pepper)) return;
+          throw new ConnectError(
+            'It would change something else than was compared. Compare again.',
+            Code.Aborted,
+          );
+        },
+      }).catch(refuseConflict);
+      return applied.map((tenant) => ({
+        ...tenant,
+        newPeople: [...tenant.newPeople],
+        warnings: [...tenant.warnings],
+        unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
+      }));
+    },
+
+    async diff({ deletionsOnly, impact, ...asked }: Comparison, { signal }: Pick<CallContext, 'signal'>) {
+      await deps.pepperCheck.look();
+      const plans = await planDeclaredState(deps, documentOf(asked), {
+        signal,
+        withoutPasswords: deletionsOnly,
+      }).catch(refuseConflict);
+      const tenants = plans.map(async (planned) => {
+        const { plan } = planned;
+        return {
+          tenantId: plan.desired.tenant.tenantId,
+          differences: deletionsOnly
+            ? differencesOf(plan).filter(({ change }) => change === 'deleted')
+            : differencesOf(plan, await namesakesOf(deps.database, plan)),
+          withoutWayIn: withoutWayIn(plan).map(({ username }) => username),
+          administration: administrationOf(plan).map(({ by: _, ...given }) => given),
+          warnings: warningsOf(plan, deps.operatorTenant),
+          ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
+          etag: deletionsOnly ? '' : etagOf(planned, deps.pepper),
+        };
+      });
+      return Promise.all(tenants);
+    },
+  };
+}
+
+/** Throws InvalidArgument for what is no owner. */
+export function documentOf({
+  tenantId,
+  document,
+  fileName,
+  owner,
+  takeOver,
+}: AskedDocument): DeclaredDocument {
+  return {
+    text: document,
+    fileName: fileName === '' ? 'document' : fileName,
+    tenantId,
+    owner: ownerOf(owner),
+    takeOver,
+  };
+}
+
+/** The owner that a request names; undefined if it names none. Throws InvalidArgument. */
+export function ownerOf(name: string): string | undefined {
+  if (name === '') return undefined;
+  const parsed = ownerSchema.safeParse(name);
+  if (parsed.success) return parsed.data;
+  const [description = ''] = parsed.error.issues.map(({ message }) => message);
+  throw invalidFields([{ field: 'owner', description }]);
+}
+
+/** What a caller can mend by an option, or by another owner. */
+const conflicts = [DeletionsNotAllowedError, AdministrationNotAllowedError, OwnerConflictError];
+
+/** Conflicts, and what has to be allowed, are returned to the caller. */
+export function refuseConflict(error: unknown): never {
+  if (error instanceof Error && conflicts.some((kind) => error instanceof kind))
+    throw new ConnectError(error.message, Code.FailedPrecondition);
+  throw error;
+}

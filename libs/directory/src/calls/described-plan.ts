@@ -1,0 +1,91 @@
+import type { KeyObject } from 'node:crypto';
+import { create, invalidFields } from '@tessera/rpc';
+import { PlannedRecordSchema, type PlannedRecord } from '@tessera/proto-gen/plan';
+import { administrationOf } from '../apply/administration-guard.ts';
+import type { DeclaredPlan } from '../apply/apply.ts';
+import { touchedBy, type TouchedRecord } from '../apply/touched-records.ts';
+import { valuesOf } from '../fields/field.ts';
+import type { DeclaredKind, DeclaredKinds } from '../plans/tenant-state.ts';
+import { providerFields, type ProviderRecord } from '../providers/fields.ts';
+import { requestDigest } from '../records/request-digest.ts';
+import { messageOfApplication } from './application-form.ts';
+import { messageOfResource } from './resource-calls.ts';
+import { messageOfRole } from './role-calls.ts';
+import { messageOfTenant } from './tenant-calls.ts';
+import { messageOfUser } from './user-form.ts';
+
+/** How the administration API gets the records of each kind, without what only the server sets. */
+const messages = {
+  tenant: (record) => messageOfTenant({ record }),
+  resource: (record) => messageOfResource({ record }),
+  role: (record) => messageOfRole({ record }),
+  provider: ({ name, roleMappings, attributeMappings }) => ({
+    name,
+    roles: roleMappings.map(({ role }) => role),
+    attributes: attributeMappings,
+  }),
+  user: (record) => messageOfUser({ record }),
+  application: (record) => messageOfApplication({ record }),
+} as const satisfies { readonly [K in DeclaredKind]: (record: DeclaredKinds[K]) => object };
+
+/** Throws InvalidArgument for a kind that there is not. */
+export function requireKinds(kinds: readonly string[]): ReadonlySet<string> {
+  const unknown = kinds.filter((kind) => !Object.hasOwn(messages, kind));
+  if (unknown.length > 0)
+    throw invalidFields([{ field: 'kinds', description: `must be of ${Object.keys(messages).join(', ')}` }]);
+  return new Set(kinds);
+}
+
+/** What a plan touches and gives, as messages of PlanService. */
+export function describedPlan(planned: DeclaredPlan) {
+  const touched = touchedBy(planned);
+  return {
+    changes: touched.map(({ kind, name, before, after }) => ({
+      name,
+      ...(before && { before: recordMessage(kind, before) }),
+      ...(after && { after: recordMessage(kind, after) }),
+    })),
+    powers: powersOfOthers(planned, touched),
+  };
+}
+
+function recordMessage(kind: DeclaredKind, record: DeclaredKinds[DeclaredKind]): PlannedRecord {
+  const planned = { case: kind, value: messageOf(kind, record) };
+  return create(PlannedRecordSchema, { record: planned as NonNullable<PlannedRecord['record']> });
+}
+
+function messageOf(kind: DeclaredKind, record: DeclaredKinds[DeclaredKind]): object {
+  return (messages[kind] as (of: typeof record) => object)(record);
+}
+
+/**
+ * The powers that a plan gives to records which stay as they are. Those of others are in their changes, whatever they are given by: here a new
+ * password or secret would show that the declared one is not the present one.
+ */
+function powersOfOthers({ plan }: DeclaredPlan, touched: readonly TouchedRecord[]) {
+  const names = new Set(touched.map(({ kind, name }) => `${kind} ${name}`));
+  return administrationOf(plan)
+    .filter(({ kind, name }) => !names.has(`${kind} ${name}`))
+    .map(({ by: _, ...given }) => given);
+}
+
+/** Of what a plan would change, but for passwords and secrets: their owner alone may learn whether they differ. The same in every process. */
+export function etagOf(planned: DeclaredPlan, pepper: KeyObject): string {
+  const touched = touchedBy(planned);
+  const changes = touched
+    .map((touched) => ({ ...touched, ...contentsOf(touched) }))
+    .toSorted((left, right) => (`${left.kind} ${left.name}` < `${right.kind} ${right.name}` ? -1 : 1));
+  return requestDigest(pepper, { changes, powers: powersOfOthers(planned, touched) }).toString('base64url');
+}
+
+/** A person who is created gets another identifier each time. */
+function contentsOf({ kind, before, after }: TouchedRecord) {
+  const contentOf = (record: DeclaredKinds[DeclaredKind]): object =>
+    kind === 'provider'
+      ? { ...valuesOf(providerFields, record as ProviderRecord), owner: record.owner }
+      : messageOf(kind, record);
+  return {
+    before: before && contentOf(before),
+    after: after && { ...contentOf(after), ...(before === undefined && { userId: '' }) },
+  };
+}
