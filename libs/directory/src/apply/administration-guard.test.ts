@@ -38,7 +38,10 @@ function declaring() {
     async refusal(...lines: string[]) {
       const { tenants } = await admin.diff(request(lines), call());
       const told = tenants.flatMap(({ administration }) =>
-        administration.map(({ kind, name, powers }) => `${kind} ${name}: ${powers.join(', ')}`),
+        administration.map(({ kind, name, powers, by }) => {
+          const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
+          return `${kind} ${name}: ${powers.join(', ')}${reason}`;
+        }),
       );
       const before = JSON.stringify(await states());
       const error: unknown = await admin
@@ -62,10 +65,14 @@ const bcryptHash = '$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy
 
 /** @param given who gets what; a text that begins with a space is the reason of the one before */
 function refusedFor(tenantId: string, ...given: string[]) {
-  const isReason = (text: string) => text.startsWith(' ');
-  const lines = given.map((text) => (isReason(text) ? text : `\n${tenantId}: ${text}`)).join('');
+  const told = given.reduce<string[]>(
+    (lines, text) =>
+      text.startsWith(' ') ? [...lines.slice(0, -1), `${lines.at(-1)}${text}`] : [...lines, text],
+    [],
+  );
+  const lines = told.map((text) => `\n${tenantId}: ${text}`).join('');
   return {
-    told: given.filter((text) => !isReason(text)),
+    told,
     error: expect.objectContaining({
       code: Code.FailedPrecondition,
       rawMessage: expect.stringContaining(`powers over the administration:${lines}\nRemove these`) as string,

@@ -3,7 +3,13 @@ import type { TenantState } from '../plans/tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 import { refusalOf, shortened } from './deletion-guard.ts';
 import type { TenantPlan } from '../plans/plan.ts';
-import { newWaysIn, waysInByProviders, waysInOfApplication, waysInOfPerson, type WayIn } from './ways-in.ts';
+import {
+  newlyControlling,
+  valuesControllingApplication,
+  valuesControllingPerson,
+  valuesOfProviders,
+  type ControllingValue,
+} from './controlling-values.ts';
 
 /** A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which. */
 export class AdministrationNotAllowedError extends Error {
@@ -23,25 +29,25 @@ interface Holder extends Omit<GivenAdministration, 'powers' | 'by'> {
   readonly key: string;
   readonly powers: readonly string[];
   readonly isActive: boolean;
-  readonly waysIn: readonly WayIn[];
+  readonly controlledBy: readonly ControllingValue[];
 }
 
 /**
  * The powers over the administration that somebody has after a plan and had not before, in the order of the declared state. Who holds one and
  * becomes active, alone or with their tenant, gets it too, and so does an application whose scope was one of an API of the tenant that is no
- * longer there. Who declares a new way in gets what its holder has; who administers a tenant gets it by another issuer of the tenant.
+ * longer there. Who declares a value that controls a holder gets what that has; who administers a tenant gets it by another issuer of the tenant.
  */
 export function administrationOf({ current, desired }: TenantPlan): GivenAdministration[] {
   const before = new Map(holdersIn(current).map((holder) => [holder.key, holder]));
   const { issuer } = desired.tenant;
   // At the shared issuer a tenant does not administer itself.
   const isMoved = current !== undefined && issuer !== '' && issuer !== current.tenant.issuer;
-  return holdersIn(desired).flatMap(({ key, kind, name, powers, isActive, waysIn }) => {
+  return holdersIn(desired).flatMap(({ key, kind, name, powers, isActive, controlledBy }) => {
     const earlier = before.get(key);
     const by = [
       ...(isMoved && isActive ? ['issuer'] : []),
-      // Of who is not active, too: a way in that is new lets in as soon as somebody activates them.
-      ...(earlier === undefined ? [] : newWaysIn(earlier.waysIn, waysIn)),
+      // Of who is not active, too: a value that is new lets in as soon as somebody activates them.
+      ...(earlier === undefined ? [] : newlyControlling(earlier.controlledBy, controlledBy)),
     ];
     const isKept = (power: string): boolean =>
       earlier !== undefined &&
@@ -66,15 +72,15 @@ function holdersIn(state: TenantState | undefined): Holder[] {
   const people = state.users.map((user): Holder => {
     const powers = user.roles.filter((role) => adminRoles.has(role));
     const { userId, username: name, status } = user;
-    const waysIn = [...waysInOfPerson(user), ...waysInByProviders(user, state)];
-    return { key: `user ${userId}`, kind: 'user', name, powers, isActive: isActive(status), waysIn };
+    const controlledBy = [...valuesControllingPerson(user), ...valuesOfProviders(user, state)];
+    return { key: `user ${userId}`, kind: 'user', name, powers, isActive: isActive(status), controlledBy };
   });
   const applications = state.applications.map((application): Holder => {
     const { clientId: name, scopes, status } = application;
     const powers = scopes.filter((scope) => adminScopes.has(scope) && !own.has(scope));
-    const waysIn = waysInOfApplication(application);
+    const controlledBy = valuesControllingApplication(application);
     const key = `application ${name}`;
-    return { key, kind: 'application', name, powers, isActive: isActive(status), waysIn };
+    return { key, kind: 'application', name, powers, isActive: isActive(status), controlledBy };
   });
   return [...people, ...applications].filter(({ powers }) => powers.length > 0);
 }

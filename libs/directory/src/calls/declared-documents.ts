@@ -89,7 +89,7 @@ export function declaredDocuments(deps: DocumentDeps) {
             ? differencesOf(plan).filter(({ change }) => change === 'deleted')
             : differencesOf(plan, await namesakesOf(deps.database, plan)),
           withoutWayIn: withoutWayIn(plan).map(({ username }) => username),
-          administration: administrationOf(plan).map(({ by: _, ...given }) => given),
+          administration: administrationOf(plan),
           warnings: warningsOf(plan, deps.operatorTenant),
           ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
           etag: deletionsOnly ? '' : etagOf(planned, deps.pepper),

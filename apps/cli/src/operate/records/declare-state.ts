@@ -161,9 +161,10 @@ function linesOfShutOut({ tenants }: DiffResponse): string[] {
 /** Who would get powers over the administration, as lines. */
 function linesOfAdministration({ tenants }: DiffResponse): string[] {
   return tenants.flatMap(({ tenantId, administration }) =>
-    administration.map(
-      ({ kind, name, powers }) => `${tenantId}: ${kind} ${name} would get ${powers.join(', ')}\n`,
-    ),
+    administration.map(({ kind, name, powers, by }) => {
+      const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
+      return `${tenantId}: ${kind} ${name} would get ${powers.join(', ')}${reason}\n`;
+    }),
   );
 }
 

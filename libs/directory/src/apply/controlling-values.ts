@@ -2,8 +2,8 @@ import type { ApplicationRecord } from '../applications/fields.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
 
-/** By what one can act as a person or an application. */
-export interface WayIn {
+/** A value of a record by which whoever has or controls it acts as the person or the application. */
+export interface ControllingValue {
   /** A key of the declared state. */
   readonly key: string;
   readonly value: string;
@@ -12,8 +12,12 @@ export interface WayIn {
 }
 
 /** Of a link that is mailed, the address is one, and so is that it is verified, by which a provider finds the person. */
-export function waysInOfPerson({ passwordHash = '', email, standardClaims }: UserRecord): WayIn[] {
-  return waysIn({
+export function valuesControllingPerson({
+  passwordHash = '',
+  email,
+  standardClaims,
+}: UserRecord): ControllingValue[] {
+  return valuesOf({
     password: [passwordHash],
     email: [email],
     emailVerified: [email !== '' && standardClaims.emailVerified === true ? 'true' : ''],
@@ -21,19 +25,19 @@ export function waysInOfPerson({ passwordHash = '', email, standardClaims }: Use
 }
 
 /** What a person has at providers that the tenant has. */
-export function waysInByProviders(
+export function valuesOfProviders(
   { userId }: Pick<UserRecord, 'userId'>,
   { identities = [], providers }: Pick<TenantState, 'identities' | 'providers'>,
-): WayIn[] {
+): ControllingValue[] {
   const values = identities
     .filter((own) => own.userId === userId)
     .filter((own) => providers.some(({ name, issuer }) => name === own.provider && issuer === own.issuer))
     .map(({ provider, issuer }) => `${provider} ${issuer}`);
-  return waysIn({ providers: values });
+  return valuesOf({ providers: values });
 }
 
 /** What proves to be the application, what its tokens are sent to, what approves for people, whether they are asked, and how it asks for tokens. */
-export function waysInOfApplication(application: ApplicationRecord): WayIn[] {
+export function valuesControllingApplication(application: ApplicationRecord): ControllingValue[] {
   const { type, grantTypes, redirectUris, loopbackPorts, ciba, secrets, thirdParty } = application;
   return [
     ...secrets.map(({ digest, expiresAt = Infinity }) => ({
@@ -41,7 +45,7 @@ export function waysInOfApplication(application: ApplicationRecord): WayIn[] {
       value: digest,
       until: expiresAt,
     })),
-    ...waysIn({
+    ...valuesOf({
       type: [type === 'public' ? type : ''],
       grantTypes,
       redirectUris,
@@ -52,17 +56,20 @@ export function waysInOfApplication(application: ApplicationRecord): WayIn[] {
   ];
 }
 
-/** The keys of the ways that were not there before, or not as long; what is taken away is none. */
-export function newWaysIn(before: readonly WayIn[], after: readonly WayIn[]): string[] {
+/** The keys of the values that were not there before, or not as long; what is taken away gives nobody control. */
+export function newlyControlling(
+  before: readonly ControllingValue[],
+  after: readonly ControllingValue[],
+): string[] {
   const added = after.filter(
     ({ key, value, until }) =>
-      !before.some((way) => way.key === key && way.value === value && way.until >= until),
+      !before.some((known) => known.key === key && known.value === value && known.until >= until),
   );
   return [...new Set(added.map(({ key }) => key))];
 }
 
 /** By key; empty texts are none. */
-function waysIn(values: Readonly<Record<string, readonly string[]>>): WayIn[] {
+function valuesOf(values: Readonly<Record<string, readonly string[]>>): ControllingValue[] {
   return Object.entries(values).flatMap(([key, texts]) =>
     texts.filter((value) => value !== '').map((value) => ({ key, value, until: Infinity })),
   );
