@@ -15,7 +15,7 @@ import {
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
-import { administratorHashes, firstPasswords, hashesOf, isPreparedFor } from './declared-passwords.ts';
+import { administratorHashes, hashesOf, isPreparedFor, withPasswords } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenProblems } from './taken-in-file.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
@@ -74,7 +74,7 @@ export async function applyDeclaredState(
 /** Enough for what must be allowed: of passwords, those of administrators decide it. */
 async function plansToAllow(
   deps: ApplyDeps,
-  { read, by, plans }: Applicable,
+  { read, plans }: Applicable,
   { allowAdministration, signal }: ApplyContext,
 ): Promise<readonly TenantPlan[]> {
   if (allowAdministration) return plans;
@@ -82,10 +82,7 @@ async function plansToAllow(
   for (const [index, plan] of plans.entries()) {
     const tenant = read.state.tenants[index];
     if (tenant === undefined) continue;
-    const administrators = await administratorHashes(deps, tenant, plan, signal);
-    const passwordHashes = new Map([...firstPasswords(tenant, plan.current), ...administrators]);
-    const options = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
-    completed.push(planTenant(plan.current, desiredState(tenant, plan.current, options)));
+    completed.push(withPasswords(plan, await administratorHashes(deps, tenant, plan, signal)));
   }
   return completed;
 }

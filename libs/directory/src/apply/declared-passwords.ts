@@ -65,6 +65,16 @@ export async function administratorHashes(
     : new Map();
 }
 
+/** A plan that also says which passwords people get, by normalized user name. What it changes is not compared again. */
+export function withPasswords(plan: TenantPlan, hashes: ReadonlyMap<string, string>): TenantPlan {
+  if (hashes.size === 0) return plan;
+  const users = plan.desired.users.map((user) => {
+    const passwordHash = hashes.get(normalizeIdentifier(user.username));
+    return passwordHash === undefined ? user : { ...user, passwordHash };
+  });
+  return { ...plan, desired: { ...plan.desired, users } };
+}
+
 /** The stored hash if it replaced the declared one, which had other parameters. */
 function presentHash(declared: string, stored: StoredPassword | undefined): string {
   if (stored?.imported === undefined) return declared;
