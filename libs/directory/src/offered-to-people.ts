@@ -25,5 +25,6 @@ export { desiredUser } from './users/desired.ts';
 export { findEmailProver, mailedLink, putEmailProof } from './users/email-proof.postgres.ts';
 export { user, type DeclaredUser, type UserRecord } from './users/fields.ts';
 export { identifiersOf, longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
-export { findUser, findUserByIdentifier, namesSharedBy, takenIdentifiers } from './users/read.postgres.ts';
+export { namesSharedBy } from './users/preferred-names.postgres.ts';
+export { findUser, findUserByIdentifier, takenIdentifiers } from './users/read.postgres.ts';
 export { checkAmongOthers, userForm } from './calls/user-form.ts';

@@ -57,12 +57,59 @@ describe('the name by which programs know a person', () => {
     await make({ username: 'usr-17', preferredUsername: 'Chief' });
     await expect(make({ username: 'chief' })).rejects.toMatchObject({ code: Code.AlreadyExists });
     await expect(apply([{ username: 'chief' }])).rejects.toMatchObject(
-      ofFile('tenants[0].users[0].username: has an identifier that is the preferredUsername of'),
+      ofFile('tenants[0].users[0].username: is the preferredUsername of'),
     );
     const { userId } = await make({ username: 'mallory' });
     await expect(
       api.users.update({ tenantId, user: { userId, username: 'CHIEF' } }, call()),
     ).rejects.toMatchObject({ code: Code.AlreadyExists });
+  });
+
+  it.each([
+    ['email', { username: 'eve', email: 'Chief@acme.example' }, 'chief@acme.example'],
+    ['phoneNumber', { username: 'eve', phoneNumber: '+46701234567' }, '+46 (70) 123-45-67'],
+  ])('is named with the field that clashes: %s', async (key, eve, preferredUsername) => {
+    const { apply, make } = await world();
+    await make({ username: 'usr-17', preferredUsername });
+    await expect(make(eve)).rejects.toMatchObject({
+      code: Code.AlreadyExists,
+      rawMessage: expect.stringContaining(`user.${key}`) as string,
+    });
+    await expect(apply([eve])).rejects.toMatchObject(
+      ofFile(`tenants[0].users[0].${key}: is the preferredUsername of`),
+    );
+  });
+
+  it.each([
+    ['ÄRLA', 'ärla'],
+    ['a\u0308rla', 'ÄRLA'],
+    ['+46 70 123 45 68', '+46701234568'],
+    ['cfo@BÜCHER.example', 'cfo@xn--bcher-kva.example'],
+  ])('is compared as identifiers are: %j with %j', async (preferredUsername, username) => {
+    const { make } = await world();
+    await make({ username: 'known', preferredUsername });
+    await expect(make({ username })).rejects.toMatchObject({ code: Code.AlreadyExists });
+  });
+
+  it('is free again once its person is known by another one, or gone', async () => {
+    const { api, tenantId, make } = await world();
+    const { userId } = await make({ username: 'usr-17', preferredUsername: 'Ärla' });
+    await api.users.update({ tenantId, user: { userId, preferredUsername: 'Örla' } }, call());
+    await make({ username: 'ärla' });
+    await expect(make({ username: 'örla' })).rejects.toMatchObject({ code: Code.AlreadyExists });
+    await api.users.delete({ tenantId, userId }, call());
+    await make({ username: 'örla' });
+  });
+
+  it('is not what another one gets to sign in with if the version before wrote it', async () => {
+    const { tenantId, make } = await world();
+    await make({ username: 'usr-17', preferredUsername: 'Chief' });
+    await database.query({
+      name: 'test.former_version_writes',
+      text: 'DELETE FROM directory.preferred_name WHERE tenant_id = $1',
+      values: [tenantId],
+    });
+    await expect(make({ username: 'chief' })).rejects.toMatchObject({ code: Code.AlreadyExists });
   });
 
   it('is not what another one gets to sign in with at the same moment', async () => {

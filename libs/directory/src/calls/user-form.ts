@@ -8,7 +8,8 @@ import type { RecordTransaction } from '../store/store.ts';
 import { checkUser } from '../users/checks.ts';
 import { user, userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
-import { namesSharedBy, takenIdentifiers } from '../users/read.postgres.ts';
+import { namesSharedBy } from '../users/preferred-names.postgres.ts';
+import { takenIdentifiers } from '../users/read.postgres.ts';
 
 /** How people stand in messages. */
 export const userForm = recordForm(UserSchema, 'user', Object.keys(user.shape));

@@ -8,6 +8,7 @@ import { endEmailProofs, keptEmailProof, restoreEmailProofs } from './email-proo
 import { keptIdentifiers } from './deleted-people.postgres.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
+import { putPreferredNames } from './preferred-names.postgres.ts';
 
 const { names, values, definitions, updates } = userColumns;
 const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
@@ -63,6 +64,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
         put.flatMap((user) => identifiersOf(user).map((identifier) => ({ identifier, userId: user.userId }))),
       ),
     );
+    await putPreferredNames(put)(write);
     if (builtIn.size > 0) {
       await write(
         'put_built_in_roles',

@@ -11,8 +11,7 @@ export const isSomebodyElse =
   'is the user name, e-mail address or phone number of another user of the tenant';
 
 /** The message for an identifier that is such a name. */
-export const isSomebodysName =
-  'has an identifier that is the preferredUsername of another user of the tenant';
+export const isSomebodysName = 'is the preferredUsername of another user of the tenant';
 
 /** The name by which programs know a person, as identifiers are compared; empty without one. */
 export function preferredNameOf({ standardClaims }: NamedPerson): string {
@@ -25,25 +24,38 @@ export function preferredNameOf({ standardClaims }: NamedPerson): string {
  * @param before the person as they were; undefined for a new one
  * @param all of the tenant, as far as they have one of these names
  */
-export function sharedNames(
-  before: NamedPerson | undefined,
-  after: NamedPerson,
-  all: Names,
-): { readonly key: 'preferredUsername' | 'username'; readonly message: string }[] {
+export function sharedNames(before: NamedPerson | undefined, after: NamedPerson, all: Names): SharedName[] {
   const isOther = (userIds: ReadonlySet<string> | undefined): boolean =>
     [...(userIds ?? [])].some((userId) => userId !== after.userId);
-  const preferred = preferredNameOf(after);
-  const isNew = preferred !== '' && (before === undefined || preferredNameOf(before) !== preferred);
+  return newNames(before, after).flatMap(({ key, name }) => {
+    const others = key === 'preferredUsername' ? all.identifiers : all.preferred;
+    if (!isOther(others.get(name))) return [];
+    return [{ key, message: key === 'preferredUsername' ? isSomebodyElse : isSomebodysName }];
+  });
+}
+
+interface SharedName {
+  readonly key: NameKey;
+  readonly message: string;
+}
+
+const identifierKeys = ['username', 'email', 'phoneNumber'] as const;
+type NameKey = (typeof identifierKeys)[number] | 'preferredUsername';
+
+/** The names, as identifiers are compared, that a person did not have before in that sense: to sign in with, or to be known by. */
+export function newNames(
+  before: NamedPerson | undefined,
+  after: NamedPerson,
+): { readonly key: NameKey; readonly name: string }[] {
   const former = before === undefined ? [] : identifiersOf(before);
-  const identifiers = identifiersOf(after).filter((identifier) => !former.includes(identifier));
+  const preferred = preferredNameOf(after);
+  const isKept = before !== undefined && preferredNameOf(before) === preferred;
   return [
-    ...(isNew && isOther(all.identifiers.get(preferred))
-      ? [{ key: 'preferredUsername', message: isSomebodyElse } as const]
-      : []),
-    ...(identifiers.some((identifier) => isOther(all.preferred.get(identifier)))
-      ? [{ key: 'username', message: isSomebodysName } as const]
-      : []),
-  ];
+    ...(isKept ? [] : [{ key: 'preferredUsername', name: preferred } as const]),
+    ...identifierKeys
+      .map((key) => ({ key, name: normalizeIdentifier(after[key]) }))
+      .filter(({ name }) => !former.includes(name)),
+  ].filter(({ name }) => name !== '');
 }
 
 /** Who has which name. */

@@ -3,8 +3,7 @@ import type { FoundUser } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
-import { namesOf, preferredNameOf, sharedNames, type NamedPerson } from './preferred-names.ts';
-import { identifiersOf, normalizeIdentifier, storedForms } from './identifiers.ts';
+import { normalizeIdentifier, storedForms } from './identifiers.ts';
 
 type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
@@ -143,40 +142,4 @@ export async function takenIdentifiers(
     values: [tenantId, identifiers.flatMap(storedForms), userId],
   });
   return rows.map(({ identifier }) => normalizeIdentifier(identifier));
-}
-
-/** The other people of a tenant who sign in with the name by which a person would be known, or are known by one that the person signs in with. */
-async function peopleOfNames(tx: Queryable, tenantId: string, person: NamedPerson): Promise<NamedPerson[]> {
-  const { rows } = await tx.query<NamedPerson>({
-    name: 'directory.people_of_names',
-    text: `SELECT u.user_id AS "userId", u.username, u.email, u.phone_number AS "phoneNumber", u.standard_claims AS "standardClaims"
-             FROM directory.user_account u
-            WHERE u.tenant_id = $1 AND u.user_id <> $2 AND u.user_id IN (
-              SELECT user_id FROM directory.user_identifier WHERE tenant_id = $1 AND identifier = ANY($3::text[])
-               UNION ALL
-              SELECT user_id FROM directory.user_account
-               WHERE tenant_id = $1 AND standard_claims ? 'preferredUsername'
-                 AND lower(standard_claims ->> 'preferredUsername') = ANY($4::text[]))`,
-    values: [tenantId, person.userId, storedForms(preferredNameOf(person)), identifiersOf(person)],
-  });
-  return rows;
-}
-
-/**
- * The names that a person would share with others, as `sharedNames` says. Nobody else gets one of the person's names before the commit, unless
- * with the lock of the tenant alone.
- */
-export async function namesSharedBy(
-  tx: Queryable,
-  tenantId: string,
-  after: NamedPerson,
-  before?: NamedPerson,
-): Promise<ReturnType<typeof sharedNames>> {
-  await tx.query({
-    name: 'directory.lock_names',
-    text: `SELECT pg_advisory_xact_lock(hashtextextended('tessera.directory.name ' || $1::text || ' ' || n.name, 0))
-             FROM (SELECT DISTINCT unnest($2::text[]) AS name ORDER BY 1) AS n`,
-    values: [tenantId, [...identifiersOf(after), preferredNameOf(after)].filter((name) => name !== '')],
-  });
-  return sharedNames(before, after, namesOf(await peopleOfNames(tx, tenantId, after)));
 }

@@ -117,6 +117,7 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     identifier: `'user' || i`,
     user_id: user,
   });
+  await fill('directory.preferred_name', rows, { tenant_id: tenant, user_id: user, name: `'name' || i` });
   await fill('directory.user_role', rows, {
     tenant_id: tenant,
     user_id: user,
