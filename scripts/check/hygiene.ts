@@ -49,6 +49,13 @@ const rules: readonly Rule[] = [
     files:
       /^libs\/(?:directory|people)\/src\/(?!ground\/ways-in\.)(?!.*testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
   },
+  {
+    problem:
+      'whether a person and their tenant are active, asked a second time (areActive of libs/directory/src/ground/ways-in.postgres.ts knows)',
+    pattern: /\w\.status = 'active'\s+AND\s+\w+\.status = 'active'/,
+    files:
+      /^libs\/(?:directory|people)\/src\/(?!ground\/ways-in\.)(?!.*testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
   { problem: 'the host of a registry', pattern: /"resolved": "[a-z+]+:\/\//, files: /^package-lock\.json$/ },
 ];
 

@@ -18,6 +18,11 @@ const waysIn = [
   "${has('provider_identity')}",
 ];
 
+const active = [
+  "u.status = 'active' AND t.status = 'active'",
+  "p.status = 'active'\n  AND o.status = 'active'",
+];
+
 /** Files, by path and text, and what is said of them. */
 export const copies: readonly (readonly [path: string, text: string, expect: RegExp])[] = [
   ...policies.map(([path, text]) => [path, text, /table of policies repeated/] as const),
@@ -27,6 +32,14 @@ export const copies: readonly (readonly [path: string, text: string, expect: Reg
         `libs/${at % 2 === 0 ? 'people' : 'directory'}/src/canary-way${at}.ts`,
         `export const f = (has: (table: string) => string) => \`SELECT ${condition} \${has('a')}\`;`,
         /what lets a person in, asked a second time/,
+      ] as const,
+  ),
+  ...active.map(
+    (condition, at) =>
+      [
+        `libs/${at % 2 === 0 ? 'people' : 'directory'}/src/canary-active${at}.ts`,
+        `export const f = () => \`SELECT FROM a WHERE ${condition}\`;`,
+        /person and their tenant are active, asked a second time/,
       ] as const,
   ),
 ];

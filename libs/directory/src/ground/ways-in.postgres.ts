@@ -38,6 +38,11 @@ export function hasNoWayIn(u: string): string {
   return `cardinality(${waysIn(u)}) = 0`;
 }
 
+/** SQL: whether the person `u` may sign in at all: they and their tenant `t` are active. */
+export function areActive(u: string, t: string): string {
+  return `(${u}.status = 'active' AND ${t}.status = 'active')`;
+}
+
 /** SQL: whether the link `l` to a password is still good: it has its time, and nothing of the person `u` or the tenant `t` ended since. */
 export function isOpenLink(l: string, u: string, t: string): string {
   return `(${l}.expires_at > clock_timestamp() AND ${l}.valid_from = greatest(${u}.valid_from, ${t}.valid_from))`;
@@ -56,7 +61,7 @@ export async function waysInOf(
     name: 'directory.ways_in_of_person',
     text: `SELECT ${waysIn('u', { passkey: '$3::text', provider: '$4::text' })} AS ways
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'`,
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND ${areActive('u', 't')}`,
     values: [tenantId, userId, passkey ?? null, provider ?? null],
   });
   return rows[0]?.ways ?? [];

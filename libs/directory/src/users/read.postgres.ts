@@ -1,6 +1,7 @@
 import type { Queryable } from '@tessera/stores';
 import type { FoundUser } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
+import { areActive } from '../ground/ways-in.postgres.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { normalizeIdentifier, storedForms } from './identifiers.ts';
@@ -80,7 +81,7 @@ export async function confirmSignIn(
                            floor(extract(epoch FROM clock_timestamp()) * 1000))::float8 AS signed_in_at
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.password_hash = $3
-              AND u.status = 'active' AND t.status = 'active'
+              AND ${areActive('u', 't')}
               FOR SHARE`,
     values: [tenantId, userId, passwordHash],
   });

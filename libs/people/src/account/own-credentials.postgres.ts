@@ -1,5 +1,11 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { type PersonId, insertAuditRows, type AuditRuntime, lockTenant } from '@tessera/directory/ground';
+import {
+  areActive,
+  type PersonId,
+  insertAuditRows,
+  type AuditRuntime,
+  lockTenant,
+} from '@tessera/directory/ground';
 import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
 
 /** Who a person is, and how they sign in. */
@@ -71,7 +77,7 @@ export async function credentialsOf(
                    GROUP BY name ORDER BY name) AS providers,
              u.name, u.email, u.owner, coalesce((u.standard_claims ->> 'emailVerified')::boolean, false) AS email_verified
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'`,
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND ${areActive('u', 't')}`,
     values: [tenantId, userId],
   });
   const [row] = rows;

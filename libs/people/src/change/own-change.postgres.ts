@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Queryable } from '@tessera/stores';
-import { appendChanges, type PersonId, personValidFrom } from '@tessera/directory/ground';
+import { appendChanges, areActive, type PersonId, personValidFrom } from '@tessera/directory/ground';
 
 /** Where a person is, and the request. */
 export interface Origin {
@@ -13,7 +13,7 @@ export async function lockActive(tx: Queryable, { tenantId, userId }: PersonId):
   const { rows } = await tx.query({
     name: 'directory.lock_active_user',
     text: `SELECT u.user_id FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active' FOR UPDATE OF u`,
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND ${areActive('u', 't')} FOR UPDATE OF u`,
     values: [tenantId, userId],
   });
   return rows.length === 1;

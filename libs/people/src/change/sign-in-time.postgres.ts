@@ -1,4 +1,4 @@
-import type { PersonId } from '@tessera/directory/ground';
+import { areActive, type PersonId } from '@tessera/directory/ground';
 import type { Queryable } from '@tessera/stores';
 
 /**
@@ -12,7 +12,7 @@ export async function signInTime(tx: Queryable, { tenantId, userId }: PersonId):
     text: `SELECT greatest(u.valid_from * 1000, t.valid_from * 1000,
                            floor(extract(epoch FROM clock_timestamp()) * 1000))::float8 AS signed_in_at
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.status = 'active' AND t.status = 'active'
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND ${areActive('u', 't')}
               FOR SHARE`,
     values: [tenantId, userId],
   });

@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import type { PersonId } from '@tessera/directory/ground';
+import { areActive, type PersonId } from '@tessera/directory/ground';
 
 /** An identity at a provider of a tenant (OIDC Core §2: `iss` and `sub` together name a person). */
 export interface Identity {
@@ -49,7 +49,7 @@ export async function confirmIdentity(
              JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
             WHERE i.tenant_id = $1 AND i.provider = $2 AND i.issuer = $3 AND i.subject = $4 AND i.user_id = $5
-              AND u.status = 'active' AND t.status = 'active'
+              AND ${areActive('u', 't')}
               FOR SHARE OF p, u, i`,
     values: [...valuesOf(identity), userId],
   });

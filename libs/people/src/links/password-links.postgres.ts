@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '@tessera/stores';
 import {
+  areActive,
   isAdministered,
   isOpenLink,
   noteAdministered,
@@ -38,7 +39,7 @@ export interface PresentedLink {
 /** SQL: whether a link may be used. $1: digest, $2: tenant of the issuer. */
 export const usable = `
   l.digest = $1 AND ${isOpenLink('l', 'u', 't')}
-  AND u.status = 'active' AND t.status = 'active'
+  AND ${areActive('u', 't')}
   AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END
   AND (l.purpose <> 'bootstrap' OR NOT ${isAdministered('l.tenant_id')})`;
 

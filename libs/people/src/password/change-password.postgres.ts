@@ -1,5 +1,11 @@
 import type { Database } from '@tessera/stores';
-import { appendChanges, insertAuditRows, personValidFrom, lockTenant } from '@tessera/directory/ground';
+import {
+  appendChanges,
+  areActive,
+  insertAuditRows,
+  personValidFrom,
+  lockTenant,
+} from '@tessera/directory/ground';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
@@ -36,7 +42,7 @@ export async function replacePassword(
       text: `UPDATE directory.user_account u SET ${newPassword('$4')}
                FROM directory.tenant t
               WHERE t.tenant_id = u.tenant_id AND u.tenant_id = $1 AND u.user_id = $2 AND u.password_hash = $3
-                AND u.status = 'active' AND t.status = 'active'
+                AND ${areActive('u', 't')}
              RETURNING greatest(u.valid_from, t.valid_from)::float8 AS valid_from`,
       values: [tenantId, userId, from, to],
     });
