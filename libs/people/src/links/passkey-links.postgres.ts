@@ -9,6 +9,7 @@ import {
 } from '@tessera/directory/ground';
 import { type EnrolledPasskey, addFirstPasskey } from '../passkey/passkeys.postgres.ts';
 import { endOwnSignIns, eventOf, type Origin } from '../change/own-change.postgres.ts';
+import { proveMailedAddress } from './mailed-links.postgres.ts';
 import { linked, takeLink, usable, type PresentedLink } from './password-links.postgres.ts';
 
 /**
@@ -52,6 +53,7 @@ export async function redeemInvitation(
     const { passkey, ...origin } = made;
     const event = eventOf(person, origin, 'auth.link.used', { purpose: 'invitation' });
     await insertAuditRows(tx, [event], runtime);
+    await proveMailedAddress(tx, runtime, person, { ...origin, ...used.sent, digest: presented.digest });
     await addFirstPasskey(tx, runtime, person, { passkey, ...origin });
     await noteAdministered(tx, tenantId);
     await endOwnSignIns(tx, person);

@@ -12,6 +12,7 @@ import {
 import { newPassword } from '../password/change-password.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { passwordLinks } from '../one-time/one-time-values.postgres.ts';
+import { mailedAs, proveMailedAddress } from './mailed-links.postgres.ts';
 
 /**
  * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as the
@@ -61,9 +62,11 @@ export async function putLink(
     readonly purpose: LinkPurpose;
     readonly digest: Buffer;
     readonly lifetimeSeconds: number;
+    /** The address that it is mailed to; undefined if it is handed out. */
+    readonly mailedTo: string | undefined;
   },
 ): Promise<number> {
-  const { tenantId, userId, purpose, digest, lifetimeSeconds } = link;
+  const { tenantId, userId, purpose, digest, lifetimeSeconds, mailedTo } = link;
   const { rows } = await tx.query<{ valid_from: string }>({
     name: 'directory.find_link_valid_from',
     text: `SELECT greatest(u.valid_from, t.valid_from)::text AS valid_from
@@ -71,13 +74,13 @@ export async function putLink(
             WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
   });
-  const [kept] = rows;
-  if (kept === undefined) throw new Error('The person of the link does not exist.');
+  const [row] = rows;
+  if (row === undefined) throw new Error('The person of the link does not exist.');
   return passwordLinks.put(tx, {
     tenantId,
     holder: { user_id: userId, purpose },
     digest,
-    kept,
+    kept: { ...row, mailed: mailedAs(digest, mailedTo) },
     lifetimeSeconds,
   });
 }
@@ -112,6 +115,13 @@ export async function findLink(
   };
 }
 
+/** A link that is used up, with the person who followed it. */
+interface TakenLink extends PersonId {
+  readonly purpose: LinkPurpose;
+  /** What was said of the mail when it was made, and the address that the person has. */
+  readonly sent: { readonly mailed: string | null; readonly email: string };
+}
+
 /**
  * Uses a link up, with the lock on the row of its person, as by every other change of the person. Undefined if another call was faster, or the
  * link is no longer valid.
@@ -121,21 +131,21 @@ export async function takeLink(
   tx: Queryable,
   { digest, tenantId }: PresentedLink,
   { kind, condition }: { readonly kind: string; readonly condition: string },
-): Promise<(PersonId & { readonly purpose: LinkPurpose }) | undefined> {
-  const { rows } = await tx.query<LinkRow>({
+): Promise<TakenLink | undefined> {
+  const { rows } = await tx.query<LinkRow & TakenLink['sent']>({
     name: `directory.lock_person_of_${kind}`,
-    text: `SELECT l.tenant_id, l.user_id, l.purpose FROM ${linked} WHERE ${condition} FOR UPDATE OF u`,
+    text: `SELECT l.tenant_id, l.user_id, l.purpose, l.mailed, u.email FROM ${linked} WHERE ${condition} FOR UPDATE OF u`,
     values: [digest, tenantId],
   });
   const [row] = rows;
   if (row === undefined) return undefined;
-  const { tenant_id: of, user_id: userId, purpose } = row;
+  const { tenant_id: of, user_id: userId, purpose, mailed, email } = row;
   const isTaken = await passwordLinks.take(tx, {
     tenantId: of,
     holder: { user_id: userId, purpose },
     digest,
   });
-  return isTaken ? { tenantId: of, userId, purpose } : undefined;
+  return isTaken ? { tenantId: of, userId, purpose, sent: { mailed, email } } : undefined;
 }
 
 /**
@@ -163,7 +173,7 @@ export async function redeemLink(
     await lockTenant(tx, person.tenantId, person.purpose === 'bootstrap' ? 'alone' : 'together');
     const used = await takeLink(tx, { digest, tenantId: at }, { kind: 'password_link', condition: usable });
     if (used === undefined) return false;
-    const { purpose, ...holder } = used;
+    const { purpose, sent, ...holder } = used;
     const { tenantId, userId: subject } = holder;
     await tx.query({
       name: 'directory.set_password_by_link',
@@ -185,6 +195,7 @@ export async function redeemLink(
       ],
       runtime,
     );
+    await proveMailedAddress(tx, runtime, holder, { ...origin, ...sent, digest });
     // Invited people had no password.
     if (purpose === 'reset') await runtime.announce(tx, holder, 'password');
     await noteAdministered(tx, tenantId);

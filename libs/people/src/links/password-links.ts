@@ -74,6 +74,8 @@ export interface PasswordLinks {
       readonly purpose: LinkPurpose;
       /** A new one if it is absent. */
       readonly link?: string;
+      /** The address that it is mailed to, and handed out nowhere else. */
+      readonly mailedTo?: string;
     },
     origin: Pick<AuditEvent, 'actor' | 'requestId' | 'ipAddress'>,
   ): Promise<CreatedLink>;
@@ -117,7 +119,7 @@ export function createPasswordLinks({
 
   const add: PasswordLinks['add'] = async (
     tx,
-    { tenant, userId, purpose, link = opaqueValue('tl_', runtime.random) },
+    { tenant, userId, purpose, link = opaqueValue('tl_', runtime.random), mailedTo },
     origin,
   ) => {
     const { tenantId } = tenant;
@@ -127,6 +129,7 @@ export function createPasswordLinks({
       purpose,
       digest: digestOf(link),
       lifetimeSeconds: lifetimeSeconds[purpose],
+      mailedTo,
     });
     const event = { event: 'auth.link.created', outcome: 'success', details: { purpose } } as const;
     await insertAuditRows(tx, [{ ...origin, ...event, tenantId, subject: userId }], runtime);
@@ -155,7 +158,8 @@ export function createPasswordLinks({
         const made = { tenant, userId, purpose };
         if (!mail || outbox === undefined) return add(tx, made, eventBase(context));
         const mailId = outbox.newId();
-        await add(tx, { ...made, link: outbox.linkOf(mailId) }, eventBase(context));
+        const mailed = { link: outbox.linkOf(mailId), mailedTo: found.record.email };
+        await add(tx, { ...made, ...mailed }, eventBase(context));
         const kept = { tenantId, userId, kind: purpose, content: {} } as const;
         await outbox.add(tx, { ...kept, lifetimeSeconds: lifetimeSeconds[purpose] }, mailId);
         return undefined;

@@ -96,7 +96,7 @@ export function createResetRequests({
         }
         const { userId } = found.user;
         // As by every change of the person, whom the link must find as they are now.
-        await lockRecord(tx, 'user', tenantId, userId);
+        const locked = await lockRecord(tx, 'user', tenantId, userId);
         const mailId = outbox.newId();
         const origin = { actor: { type: 'system', id: 'directory' }, ipAddress, requestId } as const;
         const person = {
@@ -104,6 +104,7 @@ export function createResetRequests({
           userId,
           purpose: 'reset',
           link: outbox.linkOf(mailId),
+          ...(locked && { mailedTo: locked.record.email }),
         } as const;
         await links.add(tx, person, origin);
         const content = language === undefined ? {} : { language };

@@ -39,7 +39,7 @@ interface Kind<Holder extends string, Kept extends string> {
 export const passwordLinks = valuesOf({
   table: 'password_link',
   holder: ['user_id', 'purpose'],
-  kept: ['valid_from'],
+  kept: ['valid_from', 'mailed'],
 });
 export const emailLinks = valuesOf({ table: 'email_link', holder: ['user_id'], kept: ['email'] });
 export const registrationLinks = valuesOf({

@@ -42,7 +42,11 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
   const kinds = {
     password_link: {
       put: async (value: Value) =>
-        passwordLinks.put(database, { ...value, holder: invited(value), kept: { valid_from: '0' } }),
+        passwordLinks.put(database, {
+          ...value,
+          holder: invited(value),
+          kept: { valid_from: '0', mailed: '' },
+        }),
       find: async (digest: Buffer) => passwordLinks.find(database, digest),
       take: async (value: Held) => passwordLinks.take(database, { ...value, holder: invited(value) }),
     },

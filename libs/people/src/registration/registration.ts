@@ -235,7 +235,8 @@ async function answerRequest(
   }
   const { userId } = holder.user;
   if ((await waysInOf(tx, { tenantId, userId })).length === 0) {
-    await links.add(tx, { tenant, userId, purpose: 'invitation', link: outbox.linkOf(mailId) }, origin);
+    const invited = { tenant, userId, purpose: 'invitation', mailedTo: holder.user.email } as const;
+    await links.add(tx, { ...invited, link: outbox.linkOf(mailId) }, origin);
     await put('invitation', userId, { interactionId }, invitationSeconds);
   } else await put('account-exists', userId, {}, linkSeconds);
   return undefined;

@@ -1,0 +1,40 @@
+import type { Queryable } from '@tessera/stores';
+import { insertAuditRows, type AuditRuntime, type PersonId } from '@tessera/directory/ground';
+import { apiOwner, mailedLink, normalizeIdentifier, putEmailProof } from '@tessera/directory/records';
+import { eventOf, type Origin } from '../change/own-change.postgres.ts';
+
+/** What is kept with a link: that it, and no other one, is mailed to an address; empty for one that is handed out. */
+export function mailedAs(digest: Buffer, address: string | undefined): string {
+  return address === undefined ? '' : `${digest.toString('hex')} ${normalizeIdentifier(address)}`;
+}
+
+/**
+ * What a link proves that its person has followed: that the address is theirs to which it was mailed, if they still have it. A record that a
+ * file declares says itself whether the address is verified. To be called in a transaction that has the row of the person.
+ * @param mailed as `mailedAs` said when the link was made. Compatibility until 0.3: null if version 0.1 made it
+ * @param email of the person
+ */
+export async function proveMailedAddress(
+  tx: Queryable,
+  runtime: AuditRuntime,
+  person: PersonId,
+  {
+    digest,
+    mailed,
+    email,
+    ...origin
+  }: Origin & { readonly digest: Buffer; readonly mailed: string | null; readonly email: string },
+): Promise<void> {
+  if (mailed !== mailedAs(digest, email)) return;
+  const { tenantId, userId } = person;
+  const { rowCount } = await tx.query({
+    name: 'directory.verify_mailed_address',
+    text: `UPDATE directory.user_account
+              SET standard_claims = standard_claims || '{"emailVerified": true}', updated_at = clock_timestamp()
+            WHERE tenant_id = $1 AND user_id = $2 AND owner = $3 AND NOT standard_claims @> '{"emailVerified": true}'`,
+    values: [tenantId, userId, apiOwner],
+  });
+  const details = { changed: 'emailVerified', owner: apiOwner };
+  if (rowCount > 0) await insertAuditRows(tx, [eventOf(person, origin, 'user.updated', details)], runtime);
+  await putEmailProof(tx, person, email, mailedLink);
+}
