@@ -1,5 +1,6 @@
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { impactLines } from '../operate/records/show-impact.ts';
 import { schemas } from '../settings.ts';
 import { file, rows, secrets, tessera } from '../testing/run-command.ts';
 
@@ -50,6 +51,14 @@ describe('what a change would end, counted in the database', () => {
     expect(await said(`diff --impact -f ${without}`)).toBe(
       `acme: application tv would be updated (scopes)\n${tokens}`,
     );
+  });
+
+  it('names the numbers of people whose addresses are judged by other providers', () => {
+    const nothing = { people: 0, usernames: [], applications: 0, clientIds: [] };
+    expect(impactLines('acme', { ...nothing, noLongerVerified: 1, verifiedAgain: 12 })).toEqual([
+      'acme: makes 1 e-mail address no longer verified\n',
+      'acme: makes 12 e-mail addresses verified again\n',
+    ]);
   });
 
   it('is in the answer to a change of one record that is only validated', async () => {

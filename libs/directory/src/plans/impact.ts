@@ -13,6 +13,10 @@ export interface Everybody {
 
 /** For whom a plan ends everything that was issued before, for good. */
 export interface Impact extends Everybody {
+  /** People whose addresses are no longer verified, as the provider that proved them may no longer say so. */
+  readonly noLongerVerified: number;
+  /** People whose addresses are verified again. */
+  readonly verifiedAgain: number;
   /** By what other services count what they have. */
   readonly ends: {
     readonly tenantId: string;
@@ -48,9 +52,11 @@ export function endsTenant(plan: TenantPlan): boolean {
 export function impactOf(plan: TenantPlan): Impact {
   const { current, desired, users, applications } = plan;
   const { tenantId, authenticationPolicy } = desired.tenant;
+  const verifiedAgain = plan.judged.filter(({ isVerified }) => isVerified).length;
+  const judged = { noLongerVerified: plan.judged.length - verifiedAgain, verifiedAgain };
   if (endsTenant(plan)) {
     const everybody = countOf(current?.users ?? [], current?.applications ?? []);
-    return { ...everybody, ends: { tenantId, everything: true } };
+    return { ...everybody, ...judged, ends: { tenantId, everything: true } };
   }
   const ends = endsOf(plan);
   const leaving = deletionEnds('user') ? users.deleted : [];
@@ -62,6 +68,7 @@ export function impactOf(plan: TenantPlan): Impact {
   const isRaised = current !== undefined && endsBy('refused', 'tenant', current.tenant, desired.tenant);
   return {
     ...countOf(people, clients),
+    ...judged,
     ends: {
       tenantId,
       userIds: [...userIds],

@@ -106,7 +106,7 @@ const state: TenantState = {
 };
 
 function happened(after: Partial<TenantState>, before?: 'nothing') {
-  const plan = planTenant(before === 'nothing' ? undefined : { ...state, known: [] }, {
+  const plan = planTenant(before === 'nothing' ? undefined : { ...state, known: [], proven: [] }, {
     ...state,
     ...after,
   });
@@ -236,7 +236,7 @@ describe('the record of a change', () => {
     const before = { ...state, providers: [provider], users: [user, { ...user, userId: 'usr_bob' }] };
     const known = [{ userId: 'usr_bob', provider: 'corp', hasOtherWay: true }];
     const changesTo = (...providers: ProviderRecord[]) =>
-      changesOf(planTenant({ ...before, known }, { ...before, providers }));
+      changesOf(planTenant({ ...before, known, proven: [] }, { ...before, providers }));
     const tenant = { kind: 'tenant', tenantId: 'acme', id: '' };
     const bob = { kind: 'user', tenantId: 'acme', id: 'usr_bob', endsAll: true };
     expect(changesTo()).toEqual([tenant, bob]);
@@ -260,7 +260,7 @@ describe('the record of a change', () => {
     const identityAt = (name: string, userId: string) => ({ userId, provider: name, hasOtherWay: true });
     const corpAlone = [identityAt('corp', 'usr_ada'), identityAt('corp', 'usr_bob')];
     const left = (known: typeof corpAlone, ...providers: ProviderRecord[]) =>
-      planTenant({ ...before, known }, { ...before, providers }).users.updated.map(
+      planTenant({ ...before, known, proven: [] }, { ...before, providers }).users.updated.map(
         ({ after: { userId, roles, attributes } }) => [userId, roles, attributes],
       );
     const nothingMapped = ['usr_bob', ['guest'], { desk: 'one' }];

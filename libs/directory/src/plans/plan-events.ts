@@ -20,6 +20,7 @@ export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
     ),
     ...configurationEvents(plan),
     ...providerEvents(plan),
+    ...judgementEvents(plan),
     ...applicationEvents(plan),
     ...userEvents(plan),
   ];
@@ -73,6 +74,13 @@ function providerEvents({ providers: { created, updated, deleted } }: TenantPlan
     ),
     ...deleted.flatMap((record) => happened(record, 'provider.deleted')),
   ];
+}
+
+/** People whose addresses are verified, or no longer, as their provider may say so. */
+function judgementEvents({ judged }: TenantPlan): Draft[] {
+  return judged.flatMap(({ user }) =>
+    ownedBy(user, [{ event: 'user.updated', subject: user.userId, details: { changed: 'emailVerified' } }]),
+  );
 }
 
 function applicationEvents({ applications: { created, updated, deleted }, restores }: TenantPlan): Draft[] {

@@ -9,7 +9,15 @@ const lists = {
   role: 'roles',
   tenant: 'tenant',
 } as const satisfies Record<RecordKind, keyof TenantState>;
-const nothing = { resources: [], roles: [], providers: [], users: [], applications: [], known: [] };
+const nothing = {
+  resources: [],
+  roles: [],
+  providers: [],
+  users: [],
+  applications: [],
+  known: [],
+  proven: [],
+};
 
 /** The plan that turns one record into another. Undefined: it does not exist. */
 export function planRecord<K extends RecordKind>(

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { deletionEnds, endsBy } from '../endings/endings.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ProviderRecord } from '../providers/fields.ts';
+import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
@@ -28,6 +29,8 @@ export interface TenantPlan {
   readonly applications: Difference<ApplicationRecord>;
   /** Identifiers of people who lose only what a mapping gave them, whoever owns them. */
   readonly taken: ReadonlySet<string>;
+  /** Whose addresses a change of providers judges otherwise. */
+  readonly judged: readonly JudgedPerson[];
   /** What it creates was deleted before, and is restored. */
   readonly restores?: true;
 }
@@ -45,6 +48,7 @@ export function planTenant(current: PresentState | undefined, asked: TenantState
     desired,
     current,
     taken: lost?.taken ?? new Set(),
+    judged: current === undefined ? [] : judgedByProviders(current, desired),
     tenant:
       current === undefined
         ? 'created'
@@ -57,6 +61,16 @@ export function planTenant(current: PresentState | undefined, asked: TenantState
     users: compare(current?.users, desired.users, (user) => user.userId),
     applications: compare(current?.applications, desired.applications, (application) => application.clientId),
   };
+}
+
+/** Without people of whom the plan itself says whether their addresses are verified. */
+function judgedByProviders(current: PresentState, desired: TenantState): JudgedPerson[] {
+  if (current.proven.length === 0 || !vouchOtherwise(current.providers, desired.providers)) return [];
+  const said = new Map(current.users.map((user) => [user.userId, user.standardClaims.emailVerified]));
+  const unsaid = desired.users.filter(
+    ({ userId, standardClaims }) => said.has(userId) && said.get(userId) === standardClaims.emailVerified,
+  );
+  return judgedPeople(unsaid, current.proven, desired.providers);
 }
 
 function compare<T>(

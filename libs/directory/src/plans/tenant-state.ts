@@ -3,6 +3,7 @@ import type { ProviderRecord } from '../providers/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
 import type { RoleRecord } from '../roles/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
+import type { ProvenEmail } from '../users/email-proof.postgres.ts';
 import type { UserRecord } from '../users/fields.ts';
 
 /** Everything a tenant consists of. */
@@ -36,6 +37,8 @@ export interface KnownIdentity {
 /** A tenant as it is, with what a change of its providers takes from people. */
 export interface PresentState extends TenantState {
   readonly known: readonly KnownIdentity[];
+  /** What providers proved. */
+  readonly proven: readonly ProvenEmail[];
 }
 
 /** The records that are changed one by one, by kind. */

@@ -8,11 +8,14 @@ import {
   restoreApplications,
 } from '../applications/commands.postgres.ts';
 import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
-import { judgeEmails, vouchesOtherwise } from '../providers/judge-emails.postgres.ts';
+import { putJudgements } from '../providers/judge-emails.postgres.ts';
+import { judgedPeople, type JudgedPerson } from '../providers/judge-emails.ts';
+import { readProviders } from '../providers/read.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import { deleteTenant, endTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, endPeople, putUsers, restoreUsers } from '../users/commands.postgres.ts';
+import { readProvenEmails } from '../users/email-proof.postgres.ts';
 import { endsOf, putOf, type TenantPlan } from '../plans/plan.ts';
 import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
@@ -60,6 +63,9 @@ export async function carryOut(
   const write: Write = (name, text, ...given) =>
     tx.query({ name: `directory.${name}`, text, values: [tenantId, ...given] });
   for (const command of commandsOf(plan)) await command(write);
+  // Once people are put, with what is said of their addresses.
+  const judged = await judgedBy(tx, plan);
+  if (judged.length > 0) await putJudgements(judged)(write);
   for (const { before, after } of plan.users.updated) {
     if (before.passwordHash === after.passwordHash) continue;
     await runtime.announce?.(tx, { tenantId, userId: after.userId }, 'password-set');
@@ -68,9 +74,21 @@ export async function carryOut(
   await appendChanges(tx, changes);
 }
 
+/** Who is judged by a change of providers or, of restored people, by the providers that the tenant has now. */
+async function judgedBy(
+  tx: Queryable,
+  { restores, users, judged, desired }: TenantPlan,
+): Promise<readonly JudgedPerson[]> {
+  if (!restores || users.created.length === 0) return judged;
+  const { tenantId } = desired.tenant;
+  const ids = users.created.map(({ userId }) => userId);
+  const proven = await readProvenEmails(tx, tenantId, ids);
+  return proven.length === 0 ? [] : judgedPeople(users.created, proven, await readProviders(tx, tenantId));
+}
+
 /**
  * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after what they
- * refer to; a unique value is freed before it is used again; addresses are judged when people are put.
+ * refer to; a unique value is freed before it is used again.
  */
 function commandsOf(plan: TenantPlan): Command[] {
   const { desired, tenant, resources, roles, providers, users, applications, restores } = plan;
@@ -105,12 +123,6 @@ function commandsOf(plan: TenantPlan): Command[] {
       ends.people.map(({ userId }) => userId),
     ),
     ...ifAny(restoreUsers, restores ? users.created : []),
-    ...ifAny(judgeEmails, [
-      ...providers.created,
-      ...providers.updated.filter(({ before, after }) => vouchesOtherwise(before, after)),
-      ...providers.deleted,
-      ...(restores ? users.created : []),
-    ]),
     ...ifAny(
       deleteRoles,
       roles.deleted.map(({ name }) => name),

@@ -8,6 +8,7 @@ import { readProviders } from '../providers/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
+import { readProvenEmails } from '../users/email-proof.postgres.ts';
 import { readUsers } from '../users/read.postgres.ts';
 
 /** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */
@@ -24,6 +25,7 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
     applications: await readApplications(tx, tenantId),
     ...(identities.length > 0 && { identities }),
     known: await readKnown(tx, tenantId),
+    proven: await readProvenEmails(tx, tenantId),
   };
 }
 

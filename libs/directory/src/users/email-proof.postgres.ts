@@ -44,6 +44,28 @@ export async function findEmailProver(
   return rows[0];
 }
 
+/** The address of a person that a provider proved. */
+export interface ProvenEmail extends EmailProver {
+  readonly userId: string;
+  /** The address, as identifiers are compared. */
+  readonly identifier: string;
+}
+
+/** What providers proved of the people of a tenant, or of these. Those that the tenant no longer has count, too. */
+export async function readProvenEmails(
+  tx: Queryable,
+  tenantId: string,
+  userIds?: readonly string[],
+): Promise<ProvenEmail[]> {
+  const { rows } = await tx.query<ProvenEmail>({
+    name: userIds === undefined ? 'directory.proven_emails' : 'directory.proven_emails_of_people',
+    text: `SELECT user_id AS "userId", identifier, provider, issuer FROM directory.email_proof
+            WHERE tenant_id = $1 AND provider <> ''${userIds === undefined ? '' : ' AND user_id = ANY($2::text[])'}`,
+    values: userIds === undefined ? [tenantId] : [tenantId, userIds],
+  });
+  return rows;
+}
+
 /**
  * Forgets who proved the addresses of people before their records are put, unless they keep address and `emailVerified`: from then on it is
  * who changes the record who says so.

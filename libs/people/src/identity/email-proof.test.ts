@@ -188,9 +188,10 @@ describe('an account that has an address', () => {
     await declare([partner]);
     const userId = (await signIn(partner, 'evil', cfo)).user?.userId ?? '';
     const declared = [{ username: cfo, email: cfo, emailVerified: true }];
-    await declare(companyOwned, declared);
-    await declare(companyOwned, declared);
-    expect(await record(userId)).toMatchObject({ email: cfo, emailVerified: true });
+    for (let times = 0; times < 2; times += 1) {
+      await declare(companyOwned, declared);
+      expect(await record(userId)).toMatchObject({ email: cfo, emailVerified: true });
+    }
     expect(await signIn(corp, 'cfo', cfo)).toMatchObject({ refusal: 'taken' });
   });
 

@@ -12,7 +12,9 @@ type Countable = Impact | DirectoryImpact;
 type Counted = Pick<
   Countable,
   'people' | 'usernames' | 'applications' | 'clientIds' | 'sessions' | 'refreshFamilies' | 'approvals'
->;
+> &
+  // Only a declared state changes providers, whose changes do this.
+  Partial<Pick<DirectoryImpact, 'noLongerVerified' | 'verifiedAgain'>>;
 
 const timeoutMs = 120_000;
 
@@ -66,9 +68,9 @@ function isNothing({ ends }: Countable): boolean {
   return !everything && authenticationPolicy === undefined && records.length === 0;
 }
 
-/** What an impact ends, a line for each kind. */
+/** What an impact ends, and whose addresses it judges, a line for each kind. */
 export function impactLines(tenantId: string, impact: Counted): string[] {
-  const { people, usernames, applications, clientIds } = impact;
+  const { people, usernames, applications, clientIds, noLongerVerified = 0, verifiedAgain = 0 } = impact;
   const line = (what: string, count: number, names: readonly string[]) => {
     const rest = count > names.length ? `, and ${count - names.length} more` : '';
     return count === 0 ? [] : [`${tenantId}: ends ${what}: ${names.join(', ')}${rest}\n`];
@@ -78,6 +80,10 @@ export function impactLines(tenantId: string, impact: Counted): string[] {
     counts === undefined
       ? []
       : line(several(counts.total, one, many), counts.total, counts.first.map(nameOf));
+  const judged = (count: number, verdict: string) =>
+    count === 0
+      ? []
+      : [`${tenantId}: makes ${several(count, 'e-mail address', 'e-mail addresses')} ${verdict}\n`];
   return [
     ...line(`what was issued to ${several(people, 'person', 'people')}`, people, usernames),
     ...line(
@@ -88,6 +94,8 @@ export function impactLines(tenantId: string, impact: Counted): string[] {
     ...ended(impact.sessions, 'session', 'sessions'),
     ...ended(impact.refreshFamilies, 'refresh token', 'refresh tokens'),
     ...ended(impact.approvals, 'waiting approval', 'waiting approvals'),
+    ...judged(noLongerVerified, 'no longer verified'),
+    ...judged(verifiedAgain, 'verified again'),
   ];
 }
 
