@@ -7,6 +7,8 @@ import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
+import { recordNames } from './records/change-records.ts';
+import { requireOwner } from './records/status-alone.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 /** All calls but the one that makes the first administrator, which is not of this room. */
@@ -16,9 +18,14 @@ export function directoryAdminHandlers(
   deps: DocumentDeps & { readonly directoryStore: Pick<DirectoryStore, 'listSecrets'> },
 ): RecordAdminCalls {
   const documents = declaredDocuments(deps);
+  /** For command lines of earlier versions; later ones update the record. */
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
-    const result = await deps.store.setStatus(target, event);
-    if (result === 'unknown') throw notFound(`The ${target.kind}`);
+    const name = recordNames[target.kind];
+    const remedy = 'take it over by a command line of this version (enable --take-over)';
+    const result = await deps.store.setStatus(target, event, (present) =>
+      requireOwner(name, present, { takeOver: false, status: target.status, remedy }),
+    );
+    if (result === 'unknown') throw notFound(name);
     deps.onChange();
     return {};
   };

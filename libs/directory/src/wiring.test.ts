@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { local, rootCall, type BuiltService, type CallerName } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { counting, silentLog, testDatabase } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -33,6 +34,7 @@ function start(pepper = 'p', on = database, onError?: (line: string) => void) {
     service,
     personWith,
     admin: local(DirectoryAdminService, service, 'operator', runtime.log),
+    users: local(UsersService, service, 'operator', runtime.log),
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
   };
 }
@@ -700,10 +702,12 @@ describe('watching changes', () => {
   it('starts with the changes since a time if the caller gives a time and no position', async () => {
     const directory = start();
     await apply(directory, tenant('since'));
-    const { user } = await directory.as('device').findUser({ tenantId: 'since', identifier: 'ada' }, call());
-    const ids = { tenantId: 'since', userId: user?.userId ?? '' };
+    const found = await directory.as('device').findUser({ tenantId: 'since', identifier: 'ada' }, call());
+    const ids = { tenantId: 'since', userId: found.user?.userId ?? '' };
     await directory.admin.setUserStatus({ ...ids, status: Status.DISABLED }, call());
-    await directory.admin.setUserStatus({ ...ids, status: Status.ACTIVE }, call());
+    const user = { userId: ids.userId, status: 'active' };
+    const mask = { updateMask: { paths: ['status'] }, takeOver: true };
+    await directory.users.update({ tenantId: 'since', user, ...mask }, call());
     const now = BigInt(Math.floor(Date.now() / 1000));
     /** The ends of the person up to the second position, and the first one. */
     const watched = async (request: { since: bigint; afterSequence?: bigint }) => {

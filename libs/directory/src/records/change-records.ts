@@ -6,7 +6,6 @@ import { changesOf, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { warningsOf } from '../plans/roles-without-effect.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
-import { apiOwner } from '../fields/owner.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
@@ -18,7 +17,7 @@ import { planRecord } from '../plans/plan-record.ts';
 import type { Change, Outcome, RecordChanges, Update } from './change-requests.ts';
 import { checkRequestId, claimed, otherRequest } from './repeated-creates.ts';
 import { requestDigest } from './request-digest.ts';
-import { isFreeOfOwner, withStatus } from './status-alone.ts';
+import { requireOwner, withStatus } from './status-alone.ts';
 
 /** What errors call a record. */
 export const recordNames = {
@@ -169,13 +168,8 @@ async function changeable<K extends RecordKind>(
   const present = await records.find(kind, id);
   if (present === undefined) throw notFound(recordNames[kind]);
   refuseOtherVersion(recordNames[kind], etag, present.etag);
-  const { owner } = present.record;
-  if (owner === apiOwner || takeOver) return present;
-  if (status !== undefined && isFreeOfOwner(present.record, status)) return present;
-  throw new ConnectError(
-    `${recordNames[kind]} belongs to the owner "${owner}". Change it there, or take it over.`,
-    Code.FailedPrecondition,
-  );
+  requireOwner(recordNames[kind], present.record, { takeOver, status });
+  return present;
 }
 
 async function carriedOut<K extends RecordKind>(

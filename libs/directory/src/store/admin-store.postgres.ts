@@ -55,13 +55,14 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
         database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, decide)),
       ),
 
-    setStatus: (target, event) =>
+    setStatus: (target, event, allow) =>
       database.transaction(async (tx) => {
         const { kind, tenantId } = target;
         await lockTenant(tx, tenantId, 'together');
-        const status = await readStatus(tx, target);
-        if (status === undefined) return 'unknown';
-        if (status === target.status) return 'unchanged';
+        const present = await lockStatus(tx, target);
+        if (present === undefined) return 'unknown';
+        allow(present);
+        if (present.status === target.status) return 'unchanged';
         await writeStatus(tx, target);
         await insertAuditRows(tx, [event], runtime);
         await appendChanges(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }]);
@@ -163,14 +164,17 @@ function place(target: StatusTarget): { table: string; where: string; values: st
 }
 
 /** Locks the row before the change gets its time, so that no sign-in it invalidates has a later time. */
-async function readStatus(tx: Queryable, target: StatusTarget): Promise<string | undefined> {
+async function lockStatus(
+  tx: Queryable,
+  target: StatusTarget,
+): Promise<{ readonly owner: string; readonly status: string } | undefined> {
   const { table, where, values } = place(target);
-  const { rows } = await tx.query<{ status: string }>({
+  const { rows } = await tx.query<{ owner: string; status: string }>({
     name: `directory.${target.kind}_status`,
-    text: `SELECT status FROM directory.${table} WHERE ${where} FOR UPDATE`,
+    text: `SELECT owner, status FROM directory.${table} WHERE ${where} FOR UPDATE`,
     values,
   });
-  return rows[0]?.status;
+  return rows[0];
 }
 
 async function writeStatus(tx: Queryable, target: StatusTarget): Promise<void> {

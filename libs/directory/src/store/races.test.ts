@@ -8,7 +8,7 @@ import { createChangeStore } from '../feed/change-store.postgres.ts';
 import { migrations } from '../wiring.ts';
 import { createAdminStore } from './admin-store.postgres.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
-import { testApplication, testTenant, testUser } from './store.contract.ts';
+import { anyOwner, testApplication, testTenant, testUser } from './store.contract.ts';
 import { createDirectoryStore } from './store.postgres.ts';
 import type { AdminStore, TenantChangeResult } from './store.ts';
 
@@ -96,6 +96,7 @@ describe('writers of the directory', () => {
     await admin.setStatus(
       { kind: 'tenant', tenantId: other, status: 'disabled' },
       { event: 'tenant.suspended', outcome: 'success', tenantId: other },
+      anyOwner,
     );
     expect(await admin.tenantState(other)).toMatchObject({ tenant: { status: 'disabled' } });
     expect(await finish()).toMatchObject({ kind: 'done' });
@@ -120,6 +121,7 @@ describe('writers of the directory', () => {
     const disabled = admin.setStatus(
       { kind: 'user', tenantId: one, id: 'usr_ada', status: 'disabled' },
       { event: 'user.disabled', outcome: 'success', tenantId: one },
+      anyOwner,
     );
     const applied = apply(bare(other));
     const bumped = admin.bumpEpoch(one, { event: 'epoch.bumped', outcome: 'success' });
@@ -186,6 +188,7 @@ describe('writers of the directory', () => {
     const disabled = admin.setStatus(
       { kind: 'user', tenantId, id: 'usr_ada', status: 'disabled' },
       { event: 'user.disabled', outcome: 'success', tenantId },
+      anyOwner,
     );
     await waiters(2);
     await finish();

@@ -19,6 +19,9 @@ export interface Stores {
   readonly database: Database;
 }
 
+/** For changes of a status that are not about owners. */
+export const anyOwner = () => undefined;
+
 export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRecord {
   return {
     userId: `usr_${name}`,
@@ -541,15 +544,19 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       } as const;
       const tenant = { kind: 'tenant', tenantId, status: 'disabled' } as const;
       const { admin } = stores;
-      expect(await admin.setStatus(user, event('user.locked'))).toBe('changed');
-      expect(await admin.setStatus(user, event('user.locked'))).toBe('unchanged');
-      expect(await admin.setStatus(application, event('client.disabled'))).toBe('changed');
-      expect(await admin.setStatus(tenant, event('tenant.suspended'))).toBe('changed');
-      expect(await admin.setStatus({ ...user, tenantId: other }, event('user.locked'))).toBe('unknown');
-      expect(await admin.setStatus({ ...application, tenantId: other }, event('client.disabled'))).toBe(
+      expect(await admin.setStatus(user, event('user.locked'), anyOwner)).toBe('changed');
+      expect(await admin.setStatus(user, event('user.locked'), anyOwner)).toBe('unchanged');
+      expect(await admin.setStatus(application, event('client.disabled'), anyOwner)).toBe('changed');
+      expect(await admin.setStatus(tenant, event('tenant.suspended'), anyOwner)).toBe('changed');
+      expect(await admin.setStatus({ ...user, tenantId: other }, event('user.locked'), anyOwner)).toBe(
         'unknown',
       );
-      expect(await admin.setStatus({ ...user, id: 'usr_nobody' }, event('user.locked'))).toBe('unknown');
+      expect(
+        await admin.setStatus({ ...application, tenantId: other }, event('client.disabled'), anyOwner),
+      ).toBe('unknown');
+      expect(await admin.setStatus({ ...user, id: 'usr_nobody' }, event('user.locked'), anyOwner)).toBe(
+        'unknown',
+      );
       expect((await stores.store.findUser(tenantId, 'usr_ada'))?.user.status).toBe('locked');
       expect((await stores.store.findApplication(`${tenantId}-web`))?.application.status).toBe('disabled');
       const changes = await stores.changes.changesAfter(start, 100);
@@ -571,8 +578,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const start = await stores.changes.newestChange();
       const event: AuditEvent = { event: 'user.updated', outcome: 'success', tenantId };
       const user = { kind: 'user', tenantId, id: 'usr_ada' } as const;
-      await stores.admin.setStatus({ ...user, status: 'disabled' }, event);
-      await stores.admin.setStatus({ ...user, status: 'active' }, event);
+      await stores.admin.setStatus({ ...user, status: 'disabled' }, event, anyOwner);
+      await stores.admin.setStatus({ ...user, status: 'active' }, event, anyOwner);
       await make(testTenant(tenantId, { users: [], applications: [] }));
       const changes = await stores.changes.changesAfter(start, 100);
       const facts = changes.map(({ kind, id, ended }) => [kind, id, ended]);
@@ -605,11 +612,21 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const changes: [string, () => Promise<unknown>][] = [
         [
           'lock',
-          () => stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }, noted),
+          () =>
+            stores.admin.setStatus(
+              { kind: 'user', tenantId, id: 'usr_ada', status: 'locked' },
+              noted,
+              anyOwner,
+            ),
         ],
         [
           'unlock',
-          () => stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'active' }, noted),
+          () =>
+            stores.admin.setStatus(
+              { kind: 'user', tenantId, id: 'usr_ada', status: 'active' },
+              noted,
+              anyOwner,
+            ),
         ],
         ['password', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
         [
@@ -620,8 +637,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             ),
         ],
         ['enable', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
-        ['tenant', () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'disabled' }, noted)],
-        ['tenant again', () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'active' }, noted)],
+        [
+          'tenant',
+          () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'disabled' }, noted, anyOwner),
+        ],
+        [
+          'tenant again',
+          () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'active' }, noted, anyOwner),
+        ],
       ];
       for (const [name, change] of changes) {
         await stores.database.query({
@@ -678,7 +701,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const validFrom = async () => (await stores.store.findApplication(clientId))?.validFrom ?? NaN;
       await make(testTenant(tenantId));
       const target = { kind: 'application', tenantId, id: clientId } as const;
-      await stores.admin.setStatus({ ...target, status: 'disabled' }, noted);
+      await stores.admin.setStatus({ ...target, status: 'disabled' }, noted, anyOwner);
       expect(await validFrom()).toBeGreaterThan(second() - 1);
       await make(testTenant(tenantId, { applications: [] }));
       await make(testTenant(tenantId));
@@ -716,7 +739,11 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         expect(new Set(signIns.map(({ hash }) => hash))).toEqual(new Set([old, next]));
         expect(signIns.filter(({ hash, at }) => at >= validFrom !== (hash === next))).toEqual([]);
       }
-      await stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }, noted);
+      await stores.admin.setStatus(
+        { kind: 'user', tenantId, id: 'usr_ada', status: 'locked' },
+        noted,
+        anyOwner,
+      );
       expect(await stores.store.confirmSignIn(tenantId, 'usr_ada', 'hash-15')).toBeUndefined();
     });
 
@@ -731,7 +758,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await put();
       const turn = async (target: typeof user | typeof tenant | typeof application) => {
         for (const status of ['disabled', 'active', 'disabled', 'active'] as const)
-          await stores.admin.setStatus({ ...target, status }, noted);
+          await stores.admin.setStatus({ ...target, status }, noted, anyOwner);
       };
       const changes = {
         user: async () => turn(user),
@@ -835,6 +862,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             await stores.admin.setStatus(
               { kind: 'tenant', tenantId, status },
               { event: 'tenant.updated', outcome: 'success', tenantId },
+              anyOwner,
             );
           }
         }),

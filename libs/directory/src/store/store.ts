@@ -151,8 +151,15 @@ export interface AdminStore {
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
   tenantState(tenantId: string): Promise<PresentState | undefined>;
   changeTenant(tenantId: string, decide: Decide): Promise<TenantChangeResult>;
-  /** `unchanged` writes nothing. The event is recorded with the change. */
-  setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
+  /**
+   * `unchanged` writes nothing. The event is recorded with the change.
+   * @param allow throws what the call is to reject with if the record, as it is, must not get the status
+   */
+  setStatus(
+    target: StatusTarget,
+    event: AuditEvent,
+    allow: (present: { readonly owner: string; readonly status: string }) => void,
+  ): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**
    * Invalidates all earlier sign-ins of one tenant or all. Watchers receive one `ended` change per tenant, and `event` is
    * recorded for each. Empty for an unknown tenant.
