@@ -31,9 +31,14 @@ export function twoProviders(database: Database) {
       await admin.apply({ document, fileName: 'state.yaml', takeOver: true, ...allowed }, call());
     },
     /** Signs in with what a provider calls a verified address. */
-    async signIn({ name: provider, issuer }: typeof corp, subject: string, email: string) {
+    async signIn(
+      { name: provider, issuer }: typeof corp,
+      subject: string,
+      email: string,
+      mapped: { readonly claims?: Record<string, string>; readonly knownClaims?: string[] } = {},
+    ) {
       const proof = { ...origin, provider, issuer, subject, email, emailVerified: true };
-      return authorize.signInWithProvider(proof, call());
+      return authorize.signInWithProvider({ ...proof, ...mapped }, call());
     },
     record: async (userId: string) => api.users.get({ tenantId, userId }, call()),
     async update(user: { readonly userId: string; readonly [field: string]: unknown }, ...paths: string[]) {
