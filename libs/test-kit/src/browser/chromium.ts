@@ -1,7 +1,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { atEndOfFile } from '../cleanup.ts';
-import { provideChromium } from '../provision/provide-chromium.ts';
+import { provideChromium, provideWholeChromium } from '../provision/provide-chromium.ts';
 
 const quiet = [
   '--no-sandbox',
@@ -16,10 +16,14 @@ const quiet = [
  * A real Chromium without a window, closed when the test file has ended. Name the test file `*.browser.test.ts`:
  * then Chromium is looked for, and installed where it can be, before the first test runs.
  * @param args more switches of its command line
+ * @param isWhole whether the test sees what is no page, such as the list of passkeys
  */
-export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
+export async function launchChromium(
+  args: readonly string[] = [],
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): Promise<Browser> {
   const browser = await chromium.launch({
-    executablePath: provideChromium(),
+    executablePath: isWhole ? provideWholeChromium() : provideChromium(),
     args: [...quiet, ...args],
     timeout: 80_000,
   });

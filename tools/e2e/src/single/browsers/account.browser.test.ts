@@ -7,6 +7,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoServer, type DemoServer } from '../../harness/browser/demo-server.ts';
 import { withDevice as lendDevice, type Device } from '../../harness/browser/person-with-device.ts';
+import { startRedirectTarget } from '../../harness/browser/redirect-target.ts';
 import { expectAccessible } from './accessible.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
@@ -239,7 +240,7 @@ describe('the account page in a real Chromium', () => {
   it('a person signs out another browser, and takes the access of an application back', async () => {
     await call('Create', { user: { username: 'tom', name: 'Tom', password } });
     const clientId = 'account-partner';
-    const redirectUri = 'http://localhost:9/cb';
+    const redirectUri = await startRedirectTarget();
     await call(
       'Create',
       {
@@ -262,7 +263,6 @@ describe('the account page in a real Chromium', () => {
     };
     await withDevice(async ({ page }) => {
       await signIn(page, 'tom', 'Not now');
-      await page.route('http://localhost:9/**', async (route) => route.fulfill({ body: 'Back' }));
       const asked = new URLSearchParams({
         client_id: clientId,
         redirect_uri: redirectUri,

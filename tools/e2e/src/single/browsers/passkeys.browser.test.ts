@@ -193,7 +193,9 @@ describe('passkeys in a real Chromium', () => {
       ['ute', 'Ute Second'],
     ])
       await call('Create', { user: { username, name, password } });
-    await withDevice(async (device) => {
+    // The list is no part of the page.
+    const whole = await launchChromium([], { isWhole: true });
+    await lendDevice(whole, async (device) => {
       const { page } = device;
       await device.noAutofill();
       for (const username of ['una', 'ute']) {

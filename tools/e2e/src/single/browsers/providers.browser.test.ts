@@ -8,13 +8,14 @@ import { launchChromium } from '@tessera/test-kit';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startRedirectTarget } from '../../harness/browser/redirect-target.ts';
 import { startOpenIdProvider, type OpenIdProvider } from '../../harness/openid-provider.ts';
 import { expectAccessible } from './accessible.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const secret = 'a secret of at least thirty-two characters';
 const password = 'a passphrase that gina chose';
-const redirectUri = 'http://127.0.0.1:9/callback';
+let redirectUri: string;
 
 /** People of a tenant who sign in with their company's provider: one of another make, and another Tessera. */
 describe('providers of a tenant in a real Chromium', () => {
@@ -30,6 +31,7 @@ describe('providers of a tenant in a real Chromium', () => {
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
     directory = await mkdtemp(join(tmpdir(), 'tessera-providers-'));
+    redirectUri = await startRedirectTarget();
     const [frontPort, companyPort, upstreamPort] = [await freePort(), await freePort(), await freePort()];
     // Cookies know no ports: the three have two hosts.
     baseUrl = `http://localhost:${frontPort}`;
@@ -84,7 +86,6 @@ describe('providers of a tenant in a real Chromium', () => {
     const context = await browser.newContext({ locale });
     try {
       const page = await context.newPage();
-      await page.route(`${redirectUri}*`, async (route) => route.fulfill({ body: 'back' }));
       await work(page);
     } finally {
       await context.close();
@@ -236,7 +237,6 @@ describe('providers of a tenant in a real Chromium', () => {
 
       const elsewhere = await browser.newContext({ locale: 'en' });
       const other = await elsewhere.newPage();
-      await other.route(`${redirectUri}*`, async (route) => route.fulfill({ body: 'back' }));
       const finish = await begin(other);
       await button(other, 'Continue with Corp').click();
       await atCompany(other, 'edward');
