@@ -1,4 +1,5 @@
 import type { Environment, HttpClient, Person, ServerProcess } from '@tessera/test-client';
+import { runsEverything } from '@tessera/test-kit';
 import type { StateOptions } from './declared-state.ts';
 
 /** The topology of the system under test. */
@@ -41,6 +42,14 @@ export const setUps = {
     roles: 'service',
   },
 } as const satisfies Record<string, SetUp>;
+
+/**
+ * The set-ups of tests that the topology changes little: `npm test` runs them on the first one, where more can go wrong,
+ * `npm run test:all` on each.
+ */
+export function firstOf(first: SetUp, ...others: readonly SetUp[]): readonly SetUp[] {
+  return runsEverything ? [first, ...others] : [first];
+}
 
 /** A running system as the suites see it: over HTTP, with what an operator can do. */
 export interface System {

@@ -49,6 +49,8 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
     TESSERA_APPLY_ALLOW: 'administration',
     TESSERA_DATA_DIR: join(directory, 'data'),
     TESSERA_LOG_LEVEL: 'debug',
+    // This machine has other tests to run at the same time; time-outs have their own.
+    TESSERA_DATABASE_STATEMENT_TIMEOUT: '6s',
     ...(setUp.stores === 'real' ? realStores(options.stores) : {}),
     ...options.environment,
     TESSERA_HTTP_HOST: '127.0.0.1',

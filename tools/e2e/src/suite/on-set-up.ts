@@ -15,8 +15,6 @@ const environment = {
   TESSERA_DEVICE_HMAC_KEY: 'e2e-device-hmac-key-0123456789-0123456789',
   TESSERA_WEBHOOK_KEY: webhookKey,
   TESSERA_ALLOW_PRIVATE: 'webhooks',
-  // This machine has other tests to run at the same time; time-outs have their own.
-  TESSERA_DATABASE_STATEMENT_TIMEOUT: '6s',
 };
 
 /** Starts a system for one file of suites, on the set-up of the run, and reads at the end what its processes printed. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { emptyRedis } from '../../harness/redis.ts';
-import { setUps, type System } from '../../harness/set-up.ts';
+import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { introspect, tokensOf } from '@tessera/test-client';
 import { authorizeQuery, codeFor, expectError, redeem, refresh } from '../../harness/flows.ts';
 
 /** Processes that die at the worst moment, and restarts. */
-describe.each([setUps.compact, setUps.split])('crashes and restarts, $name', (setUp) => {
+describe.each(firstOf(setUps.split, setUps.compact))('crashes and restarts, $name', (setUp) => {
   let system: System;
   const victim = setUp.topology === 'compact' ? 'standalone' : 'token';
   const prefix = `e2e-crash-${setUp.topology}-${Date.now()}:`;

@@ -10,7 +10,7 @@ import {
   redeem,
   refresh,
 } from '../../harness/flows.ts';
-import { setUps, type System } from '../../harness/set-up.ts';
+import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
 /** What a caller may wait for an answer while a store is unavailable: the deadline of a call and a little. */
@@ -38,7 +38,7 @@ async function expectUnavailable(work: Promise<Answer>): Promise<void> {
   expect(Number(answer.header('retry-after'))).toBeGreaterThan(0);
 }
 
-describe.each([setUps.compact, setUps.split])('unavailable stores, $name', (setUp) => {
+describe.each(firstOf(setUps.split, setUps.compact))('unavailable stores, $name', (setUp) => {
   let system: System;
   let postgres: CuttableProxy;
   let redis: CuttableProxy;
@@ -48,7 +48,10 @@ describe.each([setUps.compact, setUps.split])('unavailable stores, $name', (setU
     const shortLived = await proxied(redisUrl());
     postgres = database.proxy;
     redis = shortLived.proxy;
-    system = await startSystem(setUp, { stores: { databaseUrl: database.url, redisUrl: shortLived.url } });
+    system = await startSystem(setUp, {
+      stores: { databaseUrl: database.url, redisUrl: shortLived.url },
+      environment: { TESSERA_DATABASE_STATEMENT_TIMEOUT: '1s' },
+    });
   });
   afterAll(async () => {
     await system?.stop();

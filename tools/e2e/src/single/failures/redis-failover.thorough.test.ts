@@ -31,8 +31,6 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: servers.url };
     const environment = {
       TESSERA_DEVICE_HMAC_KEY: 'e2e-device-hmac-key-0123456789-0123456789',
-      // A busy machine is not what this is about; time-outs have tests of their own.
-      TESSERA_DATABASE_STATEMENT_TIMEOUT: '6s',
     };
     system = await startSystem(setUp, { stores, environment });
   });

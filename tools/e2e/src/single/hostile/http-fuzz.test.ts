@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people, secrets } from '../../harness/declared-state.ts';
 import { leaks } from '@tessera/test-client';
-import { setUps, type System } from '../../harness/set-up.ts';
+import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { fuzz, insideOf } from './fuzz.ts';
 import { malformedRequests, type RawRequest } from './http-requests.ts';
@@ -60,7 +60,7 @@ const codes: Readonly<Record<number, readonly string[]>> = {
   431: ['invalid_request'],
 };
 
-describe.each([setUps.compact, setUps.split])('malformed HTTP requests, $name', (setUp) => {
+describe.each(firstOf(setUps.compact, setUps.split))('malformed HTTP requests, $name', (setUp) => {
   let system: System;
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 

@@ -5,7 +5,7 @@ import { people, secrets } from '../../harness/declared-state.ts';
 import { eventually } from '@tessera/test-kit/provision';
 import { type Answer, tokensOf } from '@tessera/test-client';
 import { clientCredentials, codeFor, redeem } from '../../harness/flows.ts';
-import { setUps, type System } from '../../harness/set-up.ts';
+import { firstOf, setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
 const calls = {
@@ -44,7 +44,7 @@ function pathOf(span: ReceivedSpan, trace: readonly ReceivedSpan[]): string[] {
   return above.at(-1) === span.name ? above : [...above, span.name];
 }
 
-describe.each([setUps.compact, setUps.split])('traces of $name', (setUp) => {
+describe.each(firstOf(setUps.split, setUps.compact))('traces of $name', (setUp) => {
   const collector = new Collector();
   let system: System;
 
