@@ -11,7 +11,15 @@
  *     every change ─> ground/ locks, audit rows, feed ──> Postgres; feed/ ──> watchers; ground/ knows no kind of record
  */
 export { allowedByConfig, applyAtStart, applyConfig } from './apply/apply-at-start.ts';
-export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
+export {
+  applyFile,
+  checkFile,
+  diffFile,
+  type ApplyFileOptions,
+  type ComparedFile,
+  type FileDifference,
+  type TenantComparison,
+} from './apply/apply-file.ts';
 export { isLoopback } from './apply/demo-data.ts';
 export { endings } from './endings/endings.ts';
 export { migrations, openDirectory, requirePepper, type DirectoryRoom, type OfPeople } from './wiring.ts';

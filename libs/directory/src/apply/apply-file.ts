@@ -1,9 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import type { CallOptions, Client } from '@tessera/rpc';
-import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { ConnectError, fieldViolations, whereOffered, type CallOptions, type Client } from '@tessera/rpc';
+import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import type {
+  Difference,
+  DirectoryAdminService,
+  GivenAdministration,
+  Impact as DirectoryImpact,
+  TenantDifferences,
+  TenantOutcome,
+} from '@tessera/proto-gen/directory';
+import type { Impact } from '@tessera/proto-gen/impact';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { warningsIn } from '../declared/warnings.ts';
-import { readDeclaredState } from '../declared/read.ts';
+import { parseDeclaredState, readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
 import { loadConfig } from '@tessera/process';
 import { z } from 'zod';
@@ -16,6 +25,8 @@ const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TEN
 
 export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
+  /** Asked in place of `admin` for a file of one tenant, if it is there; it needs only the scopes of the kinds of its records. */
+  readonly declaredState?: Client<typeof DeclaredStateService>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly call: CallOptions;
   /** Who declares the records; default: the file says it. */
@@ -28,6 +39,27 @@ export interface ApplyFileOptions {
   readonly check?: (text: string) => void;
   /** Changes the text before its references are resolved. */
   readonly transform?: (text: string) => string;
+}
+
+/** By tenant, in the order of the file. */
+interface AppliedFile {
+  readonly tenants: readonly Pick<
+    TenantOutcome,
+    'tenantId' | 'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople' | 'warnings'
+  >[];
+}
+
+export type FileDifference = Omit<Difference, '$typeName' | '$unknown'>;
+
+export interface TenantComparison extends Pick<TenantDifferences, 'tenantId' | 'warnings' | 'withoutWayIn'> {
+  readonly differences: readonly FileDifference[];
+  readonly administration: readonly Omit<GivenAdministration, '$typeName' | '$unknown'>[];
+  readonly impact?: Impact | DirectoryImpact | undefined;
+}
+
+/** By tenant, in the order of the file. */
+export interface ComparedFile {
+  readonly tenants: readonly TenantComparison[];
 }
 
 /**
@@ -43,11 +75,18 @@ export async function applyFile(
     allowAdministration = false,
     ...options
   }: ApplyFileOptions & { readonly allowDelete?: boolean; readonly allowAdministration?: boolean },
-): Promise<ApplyResponse> {
+): Promise<AppliedFile> {
   const document = await resolved(fileName, options);
-  const { owner = '', takeOver = false } = options;
+  const { admin, declaredState, call, owner = '', takeOver = false } = options;
   const request = { document, fileName, allowDelete, allowAdministration, owner, takeOver };
-  return options.admin.apply(request, options.call);
+  const asBefore = async (): Promise<AppliedFile> => admin.apply(request, call);
+  const tenantId = tenantOf(document, fileName);
+  if (declaredState === undefined || tenantId === undefined) return asBefore();
+  const applied = declaredState.apply({ ...request, tenantId }, call).catch(inLines);
+  return whereOffered(
+    applied.then((outcome) => ({ tenants: [{ ...outcome, tenantId }] })),
+    asBefore,
+  );
 }
 
 /** Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors in the file. */
@@ -62,10 +101,35 @@ export async function diffFile(
     /** Whether it also returns what applying would end. */
     readonly impact?: boolean;
   },
-): Promise<DiffResponse> {
+): Promise<ComparedFile> {
   const document = await resolved(fileName, options);
-  const { owner = '', takeOver = false } = options;
-  return options.admin.diff({ document, fileName, deletionsOnly, owner, takeOver, impact }, options.call);
+  const { admin, declaredState, call, owner = '', takeOver = false } = options;
+  const request = { document, fileName, deletionsOnly, owner, takeOver, impact };
+  const asBefore = async (): Promise<ComparedFile> => admin.diff(request, call);
+  const tenantId = tenantOf(document, fileName);
+  if (declaredState === undefined || tenantId === undefined) return asBefore();
+  const found = declaredState.diff({ ...request, tenantId }, call).catch(inLines);
+  return whereOffered(
+    found.then((differences) => ({ tenants: [{ ...differences, tenantId }] })),
+    asBefore,
+  );
+}
+
+/**
+ * The tenant of a document that declares one. A document of several is for DirectoryAdminService: it is checked as a whole before the first
+ * tenant is written, and one tenant may get what another one gives up.
+ */
+function tenantOf(document: string, fileName: string): string | undefined {
+  const { tenantIds } = parseDeclaredState(document, fileName);
+  return tenantIds.length === 1 ? tenantIds[0] : undefined;
+}
+
+/** Mistakes in the document, a line each, without the name of the field. */
+function inLines(error: unknown): never {
+  const violations = error instanceof ConnectError ? fieldViolations(error) : [];
+  if (!(error instanceof ConnectError) || violations.length === 0) throw error;
+  if (violations.some(({ field }) => field !== 'document')) throw error;
+  throw new ConnectError(violations.map(({ description }) => description).join('\n'), error.code);
 }
 
 /**

@@ -100,6 +100,11 @@ test('nothing is absent because its peer is unavailable, refuses or fails', asyn
   expect(await whereOffered(Promise.resolve('there'), () => 'absent')).toBe('there');
 });
 
+test('what the administration API does not have is absent for its clients too', async () => {
+  const unknown = Promise.reject(new ConnectError('HTTP 404', Code.Unimplemented));
+  expect(await whereOffered(unknown, () => 'absent')).toBe('absent');
+});
+
 test('a call that a peer refuses as it stands is temporarily_unavailable; what it says of fields, or that it failed, is not', () => {
   const unknown = new ConnectError('a visit is required', Code.InvalidArgument);
   const closed = new ConnectError('device may not call it', Code.PermissionDenied);

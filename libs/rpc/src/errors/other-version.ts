@@ -36,14 +36,16 @@ export function readStored<T>(what: string, read: () => T): T {
 }
 
 /**
- * The answer of a peer, or what stands for it where the peer is of an earlier version and does not have the method. Only for
- * what lets nobody do more when it is missing; the absence of what restricts is an error, so it is not caught.
+ * The answer of a peer, or of the administration API, or what stands for it where that is of an earlier version and does not have the method.
+ * Only for what lets nobody do more when it is missing; the absence of what restricts is an error, so it is not caught.
  */
 export async function whereOffered<T, A>(answer: Promise<T>, absent: () => A | Promise<A>): Promise<T | A> {
   try {
     return await answer;
   } catch (error) {
     if (error instanceof OAuthError && error.cause instanceof NotOffered) return absent();
+    // Clients of our own never see this code: it is that of other clients, of the administration API.
+    if (error instanceof ConnectError && error.code === Code.Unimplemented) return absent();
     throw error;
   }
 }

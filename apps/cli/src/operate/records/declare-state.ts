@@ -4,18 +4,17 @@ import {
   DeclaredStateError,
   diffFile,
   type ApplyFileOptions,
+  type ComparedFile,
+  type FileDifference,
+  type TenantComparison,
 } from '@tessera/directory';
-import {
-  DirectoryAdminService,
-  type DiffResponse,
-  type Difference,
-  type TenantDifferences,
-} from '@tessera/proto-gen/directory';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process';
 import { Code, ConnectError } from '@tessera/rpc';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { counted, impactLines } from './show-impact.ts';
-import { withService } from './with-service.ts';
+import { withService, type ClientOf } from './with-service.ts';
 import { withoutOwnNames } from '../../settings.ts';
 
 /** Hashing the passwords of a large file takes long. */
@@ -53,7 +52,7 @@ export async function applyState(
     name: 'Applying',
     timeoutMs,
     run: async (clientOf, call) => {
-      const options = { ...sources, ...declaring, admin: clientOf(DirectoryAdminService), call };
+      const options = { ...sources, ...declaring, ...clientsOf(clientOf), call };
       try {
         // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
         if (!allowDelete)
@@ -85,10 +84,8 @@ export async function diffState(
   const response = await withService('directory', terminal, {
     name: 'Comparing',
     timeoutMs,
-    run: async (clientOf, call) => {
-      const admin = clientOf(DirectoryAdminService);
-      return diffFile(name, { ...sources, ...options, admin, call }).catch(explain(name));
-    },
+    run: async (clientOf, call) =>
+      diffFile(name, { ...sources, ...options, ...clientsOf(clientOf), call }).catch(explain(name)),
   });
   const lines = linesOf(response);
   for (const line of lines) terminal.out(line);
@@ -117,8 +114,13 @@ export async function diffState(
   return { differs: lines.length + given.length > 0, needed };
 }
 
+/** Compatibility until 0.3: `admin` is for directories of version 0.1, and for files of several tenants. */
+function clientsOf(clientOf: ClientOf): Pick<ApplyFileOptions, 'admin' | 'declaredState'> {
+  return { admin: clientOf(DirectoryAdminService), declaredState: clientOf(DeclaredStateService) };
+}
+
 function sayWarnings(
-  tenants: readonly Pick<TenantDifferences, 'tenantId' | 'warnings'>[],
+  tenants: readonly Pick<TenantComparison, 'tenantId' | 'warnings'>[],
   { say }: Terminal,
 ): void {
   for (const { tenantId, warnings } of tenants)
@@ -126,7 +128,7 @@ function sayWarnings(
 }
 
 /** What applying would end, as lines. Throws CommandError if the directory does not know. */
-async function linesOfImpact(tenants: readonly TenantDifferences[], terminal: Terminal): Promise<string[]> {
+async function linesOfImpact(tenants: readonly TenantComparison[], terminal: Terminal): Promise<string[]> {
   const impacts = tenants.map(({ impact }) => {
     if (impact !== undefined) return impact;
     throw new CommandError(
@@ -141,7 +143,7 @@ async function linesOfImpact(tenants: readonly TenantDifferences[], terminal: Te
 }
 
 /** Throws CommandError with exit code 3, after a list, for deletions that must be allowed, and for people who would have no way in. */
-function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
+function refuseDeletions(response: ComparedFile, { out }: Terminal): void {
   const lines = [...linesOf(response, isGuarded), ...linesOfShutOut(response)];
   if (lines.length === 0) return;
   for (const line of lines) out(line);
@@ -152,14 +154,14 @@ function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
 }
 
 /** Who would have no way in, as lines. */
-function linesOfShutOut({ tenants }: DiffResponse): string[] {
+function linesOfShutOut({ tenants }: ComparedFile): string[] {
   return tenants.flatMap(({ tenantId, withoutWayIn }) =>
     withoutWayIn.map((name) => `${tenantId}: user ${name} would have no way in without the provider\n`),
   );
 }
 
 /** Who would get powers over the administration, as lines. */
-function linesOfAdministration({ tenants }: DiffResponse): string[] {
+function linesOfAdministration({ tenants }: ComparedFile): string[] {
   return tenants.flatMap(({ tenantId, administration }) =>
     administration.map(({ kind, name, powers, by }) => {
       const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
@@ -169,13 +171,13 @@ function linesOfAdministration({ tenants }: DiffResponse): string[] {
 }
 
 /** Compatibility until 0.3: a directory of version 0.1 does not mark the deletions that must be allowed. */
-function isGuarded({ kind, change, needsAllowDelete }: Difference): boolean {
+function isGuarded({ kind, change, needsAllowDelete }: FileDifference): boolean {
   return needsAllowDelete || (change === 'deleted' && (kind === 'user' || kind === 'application'));
 }
 
 function linesOf(
-  { tenants }: DiffResponse,
-  isListed: (difference: Difference) => boolean = () => true,
+  { tenants }: ComparedFile,
+  isListed: (difference: FileDifference) => boolean = () => true,
 ): string[] {
   return tenants.flatMap(({ tenantId, differences }) =>
     differences.filter(isListed).map((difference) => `${tenantId}: ${described(difference)}\n`),
@@ -212,7 +214,7 @@ function documentOf(
 
 const aNewPerson = 'a new person with a new `sub`; the deleted one of that name can be restored';
 
-function described({ kind, name, change, keys, wasDeleted }: Difference): string {
+function described({ kind, name, change, keys, wasDeleted }: FileDifference): string {
   if (wasDeleted) return `${kind} ${name} would be ${aNewPerson}`;
   return `${kind} ${name} would be ${change}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`;
 }

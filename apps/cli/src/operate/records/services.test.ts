@@ -20,6 +20,7 @@ import {
 } from '@tessera/rpc';
 import { openDatabase, type Database } from '@tessera/stores';
 import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
@@ -66,7 +67,7 @@ function unguarded(built: BuiltService): BuiltService {
       return { tenants };
     },
   };
-  const routes = built.routes.map((route) =>
+  const routes = withoutDeclaredState(built).routes.map((route) =>
     route.service.typeName === DirectoryAdminService.typeName
       ? { ...route, handlers: { ...route.handlers, ...handlers } }
       : route,
@@ -74,9 +75,15 @@ function unguarded(built: BuiltService): BuiltService {
   return { ...built, routes };
 }
 
+/** A directory of a version that takes documents by the older service alone. */
+function withoutDeclaredState(built: BuiltService): BuiltService {
+  const routes = built.routes.filter(({ service }) => service.typeName !== DeclaredStateService.typeName);
+  return { ...built, routes };
+}
+
 /** A directory of the last version without `diff`. */
 function earlier(built: BuiltService): BuiltService {
-  const routes = built.routes.map((route) => {
+  const routes = withoutDeclaredState(built).routes.map((route) => {
     const methods = route.service.methods.filter(({ localName }) => localName !== 'diff');
     return { ...route, service: { ...route.service, methods } };
   });
@@ -504,6 +511,81 @@ describe('tessera diff', () => {
     expect((await tessera('diff --help', {})).said).toContain(
       'Exit code 0: nothing would change; 1: something would',
     );
+  });
+});
+
+describe('tessera apply, diff and get of one tenant', () => {
+  /** A directory of a version that takes documents of one tenant alone. */
+  function withoutOlder(built: BuiltService): BuiltService {
+    const routes = built.routes.map((route) => {
+      const methods = route.service.methods.filter(
+        ({ parent, localName }) =>
+          parent.typeName !== DirectoryAdminService.typeName ||
+          !['apply', 'diff', 'getDeclaredState'].includes(localName),
+      );
+      return { ...route, service: { ...route.service, methods } };
+    });
+    return { ...built, routes };
+  }
+
+  /** What the commands say, one after the other. */
+  async function said(environment: Record<string, string>): Promise<unknown[]> {
+    const wrong = `${people()}    colour: blue\n    size: 5\n    roles: [${'x, '.repeat(40)}y]\n`;
+    const renamed = people().replace('name: Acme', 'name: Acme Ltd').replace('ada,', 'eve,');
+    const auditing = people().replace('email: ada@acme.example', 'roles: [tessera.auditor]');
+    const answers: unknown[] = [];
+    for (const [words, state] of [
+      ['diff', people()],
+      ['apply', people()],
+      ['apply', people()],
+      ['diff --allow-delete --impact', renamed],
+      ['apply', renamed],
+      ['apply --owner orders', people().replace('name: TV', 'name: Television')],
+      ['apply --owner API', people()],
+      ['apply', auditing],
+      ['apply --allow-delete', renamed],
+      ['apply', wrong],
+    ] as const)
+      answers.push(await tessera(`${words} -f ${file(state)}`, environment, fetch));
+    for (const tenant of ['acme', 'nowhere'])
+      answers.push(await tessera(`get --tenant ${tenant}`, environment, fetch));
+    return JSON.parse(
+      JSON.stringify(answers).replaceAll(/\/[^ :"]*tessera\.yaml/g, 'tessera.yaml'),
+    ) as unknown[];
+  }
+
+  it('say the same whichever service the directory has, by gRPC and by the administration API', async () => {
+    const older = await said(await serving(withoutDeclaredState(await directory()), 'directory'));
+    expect(older).toMatchObject([
+      { code: 1 },
+      { code: 0, said: 'acme: 3 created, 0 updated, 0 deleted\n' },
+      { code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' },
+      { code: 1 },
+      { code: 3, said: expect.stringContaining('user ada would be deleted') as string },
+      { code: 3, said: expect.stringContaining('of the owner "file"') as string },
+      { code: 1 },
+      { code: 3, said: expect.stringContaining('acme: user ada: tessera.auditor') as string },
+      { code: 0 },
+      { code: 1, said: expect.stringMatching(/colour[^]*size/) as string },
+      { code: 0, said: expect.stringMatching(/^tenants:\n- id: acme\n {2}name: Acme Ltd\n/) as string },
+      { code: 1, said: 'There is no tenant nowhere.\n' },
+    ]);
+    expect((older[9] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
+    for (const built of [await directory(), withoutOlder(await directory())])
+      expect(await said(await serving(built, 'directory'))).toEqual(older);
+    const beside = await said(await servingBeside(withoutDeclaredState(await directory())));
+    expect(beside[1]).toEqual(older[1]);
+    for (const built of [await directory(), withoutOlder(await directory())])
+      expect(await said(await servingBeside(built))).toEqual(beside);
+  });
+
+  it('ask the older service for files of several tenants', async () => {
+    const environment = await serving(withoutOlder(await directory()), 'directory');
+    const several = `${people()}  - { id: globex, name: Globex }\n`;
+    expect(await tessera(`apply -f ${file(several)}`, environment)).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('is of a version that does not know how') as string,
+    });
   });
 });
 

@@ -107,15 +107,15 @@ async function find(
 /** Compatibility until 0.3: version 0.1 refuses to change the status of a record of another owner by the call that changes one record. */
 async function orAsBefore(change: Promise<unknown>, before: () => Promise<unknown>): Promise<unknown> {
   return whereOffered(change, before).catch(async (refusal: unknown) => {
-    if (!isRefusal(refusal, Code.FailedPrecondition, Code.Unimplemented)) throw refusal;
+    if (!isRefusal(refusal, Code.FailedPrecondition)) throw refusal;
     return before().catch((error: unknown) => {
       throw isRefusal(error, Code.PermissionDenied) ? refusal : error;
     });
   });
 }
 
-function isRefusal(error: unknown, ...codes: readonly Code[]): error is ConnectError {
-  return error instanceof ConnectError && codes.includes(error.code);
+function isRefusal(error: unknown, code: Code): error is ConnectError {
+  return error instanceof ConnectError && error.code === code;
 }
 
 /** Replaces the refusal of what its owner alone changes by one that names the record and the option. */

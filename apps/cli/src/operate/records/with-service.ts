@@ -229,8 +229,6 @@ async function attempt<T>(work: ServiceWork<T>, clientOf: ClientOf): Promise<T> 
     const remedy = operatorRemedy(error);
     if (remedy !== undefined) throw new CommandError(`${work.name} cannot be done. ${remedy}.`);
     if (!(error instanceof ConnectError)) throw error;
-    // By the administration API.
-    if (error.code === Code.Unimplemented) return tooOld(work);
     throw new CommandError(error.rawMessage);
   }
 }
