@@ -75,7 +75,9 @@ test('access tokens by client credentials are for the scopes of administration t
 test('there is a client for each service of the API', () => {
   const root = new URL('../../../', import.meta.url).pathname;
   const nouns = globSync('proto/tessera/admin/v1/*.proto', { cwd: root }).map((path) =>
-    path.replace(/^.*\/|\.proto$/g, ''),
+    path
+      .replace(/^.*\/|\.proto$/g, '')
+      .replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
   );
   const admin = createAdminClient({ baseUrl: 'http://127.0.0.1:9', accessToken: () => '' });
   expect(Object.keys(admin).toSorted()).toEqual(nouns.toSorted());

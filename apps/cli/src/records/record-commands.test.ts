@@ -1,6 +1,7 @@
 import { migrations } from '@tessera/directory';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { loadConfig } from '@tessera/process';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import type { BuiltService } from '@tessera/rpc';
 import { methodName } from '@tessera/telemetry';
 import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
@@ -42,6 +43,8 @@ describe('the commands for records', () => {
     const named = nouns.flatMap((noun) => verbs.map((verb) => methodOf(noun, verb)));
     const standard = directory.routes
       .filter(({ service }) => service.typeName.startsWith('tessera.admin.v1.'))
+      // Its commands are apply, diff and get.
+      .filter(({ service }) => service.typeName !== DeclaredStateService.typeName)
       .flatMap(({ service }) => service.methods)
       .filter(({ localName }) => localName === 'undelete' || verbs.some((verb) => verb === localName));
     const names = (methods: typeof named) =>
