@@ -11,6 +11,15 @@ interface Rule {
 const everywhere = /(?:)/;
 const sources = /\.(ts|sql|proto|eta)$/;
 
+/** They ask it of what comes by HTTP, or is decoded out of a text. */
+const notOfRequests = [
+  'kit/src/',
+  'rpc/src/',
+  'gateway/src/http/parameters',
+  'oauth/src/request/client-authentication',
+  'authorize/src/methods/upstream/claims-of-person',
+];
+
 const rules: readonly Rule[] = [
   {
     problem: 'a private key',
@@ -55,6 +64,15 @@ const rules: readonly Rule[] = [
     pattern: /\w\.status = 'active'\s+AND\s+\w+\.status = 'active'/,
     files:
       /^libs\/(?:directory|people)\/src\/(?!ground\/ways-in\.)(?!.*testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
+  {
+    problem:
+      'a text asked for what no store takes, which libs/rpc/src/access/text-check.ts does for every request',
+    pattern:
+      /\b(?:includes|indexOf|search|replace|replaceAll)\(\s*['"`/][^)]*?\\(?:0|x00|u0000)(?![\w-])|\.isWellFormed\(|\bisStorable\b/,
+    files: new RegExp(
+      `^(?:apps|libs)/(?!${notOfRequests.join('|')})(?!.*/testing/)[\\w./-]+(?<!\\.test|\\.contract)\\.ts$`,
+    ),
   },
   { problem: 'the host of a registry', pattern: /"resolved": "[a-z+]+:\/\//, files: /^package-lock\.json$/ },
 ];

@@ -17,7 +17,6 @@ import {
 import { requiringEveryTenant } from './access/for-operators.ts';
 import { carrying, requiringAll, type Guarded } from './access/who-may-give.ts';
 import { requestCheck } from './rules/request-rules.ts';
-import { refuseNul } from './rules/whole-texts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
@@ -78,7 +77,6 @@ function streamOf(method: DescMethod, send: SendStream) {
       requireEveryTenant(principal);
       refuse(principal);
     }
-    refuseNul(request);
     return send(request, onBehalfOf(context.onward(), actorOf(context)));
   };
 }
@@ -95,7 +93,6 @@ function handlerOf(method: DescMethod, guarded: Guarded) {
     // Who proves itself by a certificate, or by the credential of the process, operates the installation.
     const administrator = principal?.kind === 'certificate' ? undefined : principal;
     if (administrator !== undefined) requireEveryTenant?.(administrator);
-    refuseNul(request);
     await check?.(request as Message & Fields);
     return administrator === undefined ? send(request, call()) : carry(request, administrator, call);
   };

@@ -3,7 +3,7 @@
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
- *     addresses, domain-of-email, normalize, nearest, url-options, is-decodable   typed       bounded-cache   the least used goes
+ *     addresses, domain-of-email, normalize, nearest, url-options, is-decodable, storable-text   typed       bounded-cache   the least used goes
  *     repeat ─> follow-stream   a stream that is opened again when it ends or a silence-timer rings
  */
 export { parseAddresses, type Address } from './addresses.ts';
@@ -19,5 +19,6 @@ export { normalizeStart } from './normalize.ts';
 export { repeat, type Repetition } from './repeat.ts';
 export { Secret } from './secret.ts';
 export { SilenceTimer } from './silence-timer.ts';
+export { isStorable, startOf } from './storable-text.ts';
 export { shownOption } from './url-options.ts';
 export { TimeLimitError, unlessAborted, within } from './within.ts';

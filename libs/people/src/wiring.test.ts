@@ -154,7 +154,6 @@ describe('people', () => {
       await verify({ password: 'wrong' }),
       await verify({ password: '' }),
       await verify({ identifier: 'nobody' }),
-      await verify({ identifier: 'a\0b' }),
       await verify({ identifier: 'x'.repeat(10_000) }),
       await verify({ tenantId: 'nowhere' }),
     ];

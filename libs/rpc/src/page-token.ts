@@ -1,3 +1,4 @@
+import { isStorable } from '@tessera/kit';
 import { invalidFields } from './errors/field-violations.ts';
 
 /** A page of a list. */
@@ -74,8 +75,7 @@ export function pageToken(next: string | undefined, { search }: Pick<PageRequest
 function decode(token: string): readonly (string | undefined)[] {
   try {
     const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
-    // Keys of records have no NUL, and Postgres no text with one.
-    const isPart = (part: unknown): part is string => typeof part === 'string' && !part.includes('\0');
+    const isPart = (part: unknown): part is string => typeof part === 'string' && isStorable(part);
     const isToken = Array.isArray(value) && value.length === 2 && value.every(isPart);
     return isToken ? value : [];
   } catch {

@@ -42,10 +42,7 @@ export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> 
       };
     },
     async noteSessionEnd({ tenantId, sessionId }) {
-      // No session has such an id, and Postgres refuses the character.
-      if (!`${tenantId}${sessionId}`.includes('\0')) {
-        await deps.sessionEnds.noteSessionEnd(tenantId, sessionId);
-      }
+      await deps.sessionEnds.noteSessionEnd(tenantId, sessionId);
       return {};
     },
     ...ownGrantCalls(deps.grantCalls),

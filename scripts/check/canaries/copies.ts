@@ -23,6 +23,13 @@ const active = [
   "p.status = 'active'\n  AND o.status = 'active'",
 ];
 
+const texts = [
+  "(id: string) => id.includes('\\0')",
+  "(id: string) => id.replaceAll('\\u0000', '')",
+  '(id: string) => !id.isWellFormed()',
+  '(id: string, isStorable: (text: string) => boolean) => isStorable(id)',
+];
+
 /** Files, by path and text, and what is said of them. */
 export const copies: readonly (readonly [path: string, text: string, expect: RegExp])[] = [
   ...policies.map(([path, text]) => [path, text, /table of policies repeated/] as const),
@@ -40,6 +47,14 @@ export const copies: readonly (readonly [path: string, text: string, expect: Reg
         `libs/${at % 2 === 0 ? 'people' : 'directory'}/src/canary-active${at}.ts`,
         `export const f = () => \`SELECT FROM a WHERE ${condition}\`;`,
         /person and their tenant are active, asked a second time/,
+      ] as const,
+  ),
+  ...texts.map(
+    (asked, at) =>
+      [
+        `libs/${['people', 'directory', 'token', 'admin'][at]}/src/canary-text${at}.ts`,
+        `export const f = ${asked};`,
+        /what no store takes/,
       ] as const,
   ),
 ];

@@ -162,7 +162,7 @@ describe('a person', () => {
   it('is told of a session of somebody else what is said of one that never was', async () => {
     const [here, bob] = [await signedIn(), await signedIn('bob')];
     const { session } = await world.gateway.getSession({ browser: bob.context() });
-    for (const sessionId of [session?.sessionId ?? '', 'unknown', 'a\0b'])
+    for (const sessionId of [session?.sessionId ?? '', 'unknown'])
       expect(await world.account.endOwnSessions({ browser: here.context(), sessionId })).toMatchObject({
         problem: AccountProblem.UNKNOWN,
         sessions: [],
@@ -189,10 +189,9 @@ describe('a person', () => {
   it('cannot take back what somebody else allowed', async () => {
     const { clientId, isAsked } = await consented();
     const bob = await signedIn('bob');
-    for (const named of [clientId, 'a\0b'])
-      expect(await world.account.revokeConsent({ browser: bob.context(), clientId: named })).toMatchObject({
-        problem: AccountProblem.UNKNOWN,
-      });
+    expect(await world.account.revokeConsent({ browser: bob.context(), clientId })).toMatchObject({
+      problem: AccountProblem.UNKNOWN,
+    });
     expect(await isAsked()).toBe(false);
   });
 });

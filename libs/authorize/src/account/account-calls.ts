@@ -150,7 +150,6 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
     revokeConsent: ({ browser, clientId }, call) =>
       asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
         const consent = { tenantId, userId, clientId };
-        if (clientId.includes('\0')) return { problem: AccountProblem.UNKNOWN };
         const isRevoked = await consents.revoke(consent, audit.revoked(from, consent));
         return isRevoked ? {} : { problem: AccountProblem.UNKNOWN };
       }),

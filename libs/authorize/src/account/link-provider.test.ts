@@ -103,7 +103,7 @@ describe('a signed-in person', () => {
 
   it('links none of another tenant, none that is unknown, and none that cannot be reached', async () => {
     const person = await signedIn();
-    for (const name of ['gone', '', 'umbra-only', 'a\0b'])
+    for (const name of ['gone', '', 'umbra-only'])
       expect((await link(person, name)).problem).toBe(AccountProblem.UNKNOWN);
     const browser = person.context();
     const long = await world.account.linkProvider({ browser, provider: 'corp', resume: 'x'.repeat(1025) });

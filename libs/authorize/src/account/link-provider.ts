@@ -6,6 +6,7 @@ import type { BrowserCall } from '../browser-call.ts';
 import { invalidContext, visitToPage, type Visits } from '../visits/visits.ts';
 import { sessionOf } from '../messages.ts';
 import type { FinishLink } from '../interaction/answer-from-provider.ts';
+import { identityOf } from '../methods/upstream/claims-of-person.ts';
 import { refusalOf } from '../methods/upstream/provider-refusals.ts';
 import type { Asked } from '../methods/upstream/provider-request.ts';
 import type { Upstream } from '../methods/upstream/upstream.ts';
@@ -81,10 +82,9 @@ export function createLinkedProviders(deps: LinkedProvidersDeps): LinkedProvider
       const { tenantId, userId } = person.session;
       try {
         const { answer } = await exchange.arrive(from, visit, { ...asked, linkSessionId }, fields);
-        const { iss: issuer, sub: subject } = answer.claims;
         const { ipAddress } = from.browser;
         const { refusal } = await personService.linkOwnProvider(
-          { tenantId, userId, provider, issuer, subject, ipAddress },
+          { tenantId, userId, provider, ...identityOf(answer), ipAddress },
           from.call.onward(),
         );
         if (refusal === '') return '';

@@ -61,7 +61,7 @@ describe('redeeming a code', () => {
     `tc_${'a'.repeat(44)}`,
     `ts_${'a'.repeat(43)}`,
     `tc_${'a'.repeat(42)}=`,
-    `tc_${'a'.repeat(42)}\u0000`,
+    `tc_${'a'.repeat(42)}\u0001`,
   ])('refuses %j by its form, without asking any store (RFC 6749 §5.2)', async (code) => {
     world.redis.reset();
     await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject(invalidGrant);

@@ -28,7 +28,7 @@ it('records at most 200 rows of 3,000 sign-ins from one address, however many te
 it('answers for a tenant that does not exist as for a wrong password', async () => {
   const person = newPerson(world);
   const attempt = { browser: person.context(), identifier: 'eve', password };
-  for (const tenantId of ['', 'nobody', 'ACME', 'a\0b', 'x'.repeat(5000)]) {
+  for (const tenantId of ['', 'nobody', 'ACME', 'x'.repeat(5000)]) {
     const answer = await signInAtPage(world, { ...attempt, tenantId });
     expect(answer.session).toBeUndefined();
     expect(answer.tenantMismatch).toBe(false);

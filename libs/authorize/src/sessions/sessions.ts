@@ -197,7 +197,6 @@ function endings({
     },
 
     async endElsewhere(from, { tenantId, userId }, sessionId) {
-      if (sessionId.includes('\0')) return undefined;
       const session = await store.identify({ tenantId, sessionId });
       if (session?.userId !== userId) return undefined;
       await end(ending(from, session, 'elsewhere'));

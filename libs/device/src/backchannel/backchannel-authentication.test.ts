@@ -220,7 +220,7 @@ describe('a request for a person who cannot approve', () => {
     expect(known.polled).toBe('authorization_pending');
     expect(await outward('nobody')).toEqual(known);
     expect(await outward('x'.repeat(100_000))).toEqual(known);
-    expect(await outward('ada\u0000')).toEqual(known);
+    expect(await outward(`${'x'.repeat(320)}\u{1f600}`)).toEqual(known);
     const shown = (await waitingFor(world, person('eve'))).length;
     for (const status of [Status.LOCKED, Status.DISABLED]) {
       await world.directory.changeUser('acme-eve', { status });

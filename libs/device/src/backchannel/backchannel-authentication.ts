@@ -1,7 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Client } from '@tessera/rpc';
-import { normalizeStart, type Random } from '@tessera/kit';
+import { normalizeStart, startOf, type Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { RepeatedWarnings } from '@tessera/telemetry';
@@ -216,7 +216,7 @@ async function findUser(
   call: CallContext,
 ): Promise<User | undefined> {
   try {
-    const identifier = hint.slice(0, longestHint + 1);
+    const identifier = startOf(hint, longestHint + 1);
     const { user } = await directoryService.findUser({ tenantId, identifier }, call.onward());
     return user?.tenantId === tenantId ? user : undefined;
   } catch (error) {

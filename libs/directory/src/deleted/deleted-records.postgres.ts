@@ -41,7 +41,6 @@ export async function lockDeleted<R>(
   tenantId: string,
   id: string,
 ): Promise<DeletedRecord<R> | undefined> {
-  if (id.includes('\0')) return undefined;
   const { rows } = await tx.query<Row>({
     name: 'directory.lock_deleted_record',
     text: `SELECT id, name, record, deleted_at FROM directory.deleted_record
@@ -58,7 +57,6 @@ export async function listDeleted<R>(
   tenantId: string,
   { after, search, size }: PageRequest,
 ): Promise<DeletedPage<R>> {
-  if (`${tenantId}${after}${search}`.includes('\0')) return { records: [], next: undefined };
   // No identifier has a space.
   const end = after.lastIndexOf(' ');
   const { rows } = await queryable.query<Row>({

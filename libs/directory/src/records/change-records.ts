@@ -56,8 +56,6 @@ export function createRecordChanges({
     tenantId: string,
     work: (records: RecordTransaction) => Promise<T>,
   ): Promise<T> {
-    // Postgres has no text with NUL.
-    if (tenantId.includes('\0')) throw notFound('The tenant');
     const done = await changeRecord(tenantId, locks[kind], async (records) => {
       if (kind !== 'tenant' && records.tenant === undefined) throw notFound('The tenant');
       return work(records);

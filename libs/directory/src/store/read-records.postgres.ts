@@ -30,8 +30,6 @@ export async function findRecord<K extends RecordKind>(
   tenantId: string,
   id: string,
 ): Promise<StoredRecord<RecordKinds[K]> | undefined> {
-  // Postgres has no text with NUL.
-  if (`${tenantId}${id}`.includes('\0')) return undefined;
   const table = tables[kind];
   const { from, alias, key } = table;
   const { rows } = await queryable.query<Row>({
@@ -52,7 +50,6 @@ export async function lockRecord<K extends RecordKind>(
   tenantId: string,
   id: string,
 ): Promise<StoredRecord<RecordKinds[K]> | undefined> {
-  if (id.includes('\0')) return undefined;
   const { from, alias, key } = tables[kind];
   await tx.query({
     name: `directory.lock_${kind}_record`,
@@ -75,7 +72,6 @@ export async function listRecords<K extends RecordKind>(
   tenantId: string,
   { after, search, size }: PageRequest,
 ): Promise<RecordPage<RecordKinds[K]>> {
-  if (`${tenantId}${after}${search}`.includes('\0')) return { records: [], next: undefined };
   const table = tables[kind];
   const selected = selectedOf(table);
   const end =

@@ -10,29 +10,20 @@ import {
 } from '../users/read.postgres.ts';
 import type { DirectoryStore } from './store.ts';
 
-/** The durable records in Postgres or PGlite. Texts with a NUL byte match nothing: the engines cannot hold them. */
+/** The durable records in Postgres or PGlite. Each takes every text that it is handed: `rpc` refuses the others. */
 export function createDirectoryStore(database: Database): DirectoryStore {
   return {
-    findTenant: async (tenantId) => (isStorable(tenantId) ? findTenant(database, tenantId) : undefined),
+    findTenant: (tenantId) => findTenant(database, tenantId),
     tenantIssuers: () => tenantIssuers(database),
-    findApplication: async (clientId) =>
-      isStorable(clientId) ? findApplication(database, clientId) : undefined,
-    findSecrets: async (clientId) => (isStorable(clientId) ? findSecrets(database, clientId) : undefined),
-    listSecrets: async (clientId) => (isStorable(clientId) ? listSecrets(database, clientId) : undefined),
-    findUser: async (tenantId, userId) =>
-      isStorable(tenantId + userId) ? findUser(database, tenantId, userId) : undefined,
-    findUsers: async (tenantId, userIds) =>
-      isStorable(tenantId) ? findUsers(database, tenantId, userIds.filter(isStorable)) : [],
-    findUserByIdentifier: async (tenantId, identifier) =>
-      isStorable(tenantId + identifier) ? findUserByIdentifier(database, tenantId, identifier) : undefined,
+    findApplication: (clientId) => findApplication(database, clientId),
+    findSecrets: (clientId) => findSecrets(database, clientId),
+    listSecrets: (clientId) => listSecrets(database, clientId),
+    findUser: (tenantId, userId) => findUser(database, tenantId, userId),
+    findUsers: (tenantId, userIds) => findUsers(database, tenantId, userIds),
+    findUserByIdentifier: (tenantId, identifier) => findUserByIdentifier(database, tenantId, identifier),
     confirmSignIn: (tenantId, userId, passwordHash) =>
       confirmSignIn(database, tenantId, userId, passwordHash),
-    somePasswordHash: async (tenantId, position) =>
-      isStorable(tenantId) ? somePasswordHash(database, tenantId, position) : undefined,
+    somePasswordHash: (tenantId, position) => somePasswordHash(database, tenantId, position),
     noteSecretUses: (uses) => noteSecretUses(database, uses),
   };
-}
-
-function isStorable(text: string): boolean {
-  return !text.includes('\0');
 }

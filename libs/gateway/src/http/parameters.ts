@@ -1,5 +1,5 @@
 import { visit } from 'jsonc-parser';
-import { isDecodable } from '@tessera/kit';
+import { isDecodable, isStorable } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 
 /** A request, or a JSON object in it, with more parameters than this is refused. */
@@ -19,7 +19,7 @@ function refuse(message: string): never {
 function add(parameters: Map<string, string>, name: string, value: string): void {
   if (name === 'resource' && parameters.get(name) === value) return;
   if (parameters.has(name)) refuse('A parameter is given more than once.');
-  if (!name.isWellFormed() || !value.isWellFormed() || name.includes('\0') || value.includes('\0')) {
+  if (!isStorable(name) || !isStorable(value)) {
     refuse('A parameter holds characters that are not allowed.');
   }
   parameters.set(name, value);

@@ -1,4 +1,4 @@
-import type { Clock } from '@tessera/kit';
+import { startOf, type Clock } from '@tessera/kit';
 import type { Database, Queryable } from '@tessera/stores';
 import type { PersonId } from '@tessera/directory/ground';
 import type { Outbox } from '../mail/outbox.ts';
@@ -33,12 +33,7 @@ export async function announceSignIn(
     if (!(await isWrittenTo(tx, { tenantId, userId }, first))) return;
     // Counted apart from mail that anybody can ask for, which otherwise could keep this one away.
     if (!(await outbox.count(tx, tenantId, `sign-in ${userId}`))) return;
-    const content = {
-      ipAddress,
-      // Postgres has no text with NUL.
-      userAgent: userAgent.replaceAll('\0', '').slice(0, longestUserAgent),
-      signedInAt: clock.now(),
-    };
+    const content = { ipAddress, userAgent: startOf(userAgent, longestUserAgent), signedInAt: clock.now() };
     await outbox.add(tx, { tenantId, userId, kind: 'sign-in', content, lifetimeSeconds: letterSeconds });
   });
 }

@@ -39,7 +39,7 @@ function wrongCodesContract(engine: string, open: () => Promise<Database>): void
     it('is told nothing without a verified address, and nobody else is', async () => {
       for (const eve of [{}, { emailVerified: false }, { email: '' }]) {
         const of = await world(eve);
-        for (const fields of [{}, { userId: 'usr_nobody' }, { tenantId: 'nobody' }, { userId: 'a\0' }])
+        for (const fields of [{}, { userId: 'usr_nobody' }, { tenantId: 'nobody' }])
           expect(await of.announce(fields)).toMatchObject({});
         expect(await of.waiting()).toEqual([]);
       }

@@ -27,7 +27,6 @@ export function factorResetCalls({
   return {
     async resetSecondFactors({ tenantId, userId, validateOnly, impact }, context) {
       const person = { tenantId, userId };
-      if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
       const answer = await database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
         const found = await lockRecord(tx, 'user', tenantId, userId);

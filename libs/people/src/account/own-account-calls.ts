@@ -50,14 +50,13 @@ export function ownAccountCalls({
     },
 
     async announceSignIn({ tenantId, userId, ...signIn }) {
-      if (!`${tenantId}${userId}`.includes('\0') && outbox !== undefined)
+      if (outbox !== undefined)
         await announceSignIn({ database, outbox, clock }, { tenantId, userId }, signIn);
       return {};
     },
 
     async announceWrongCodes({ tenantId, userId }) {
-      if (!`${tenantId}${userId}`.includes('\0') && outbox !== undefined)
-        await announceWrongCodes({ database, outbox }, { tenantId, userId });
+      if (outbox !== undefined) await announceWrongCodes({ database, outbox }, { tenantId, userId });
       return {};
     },
   };

@@ -20,7 +20,6 @@ export async function changeOwnName(
 ): Promise<'changed' | 'unknown' | 'declared' | 'text'> {
   const name = typed.trim();
   if (name === '' || !user.shape.name.safeParse(name).success) return 'text';
-  if (`${tenantId}${userId}`.includes('\0')) return 'unknown';
   return changeRecord(tenantId, 'together', async ({ tenant, find, carryOut }) => {
     const before = (await find('user', userId))?.record;
     if (before?.status !== 'active' || tenant?.status !== 'active') return 'unknown';

@@ -17,8 +17,6 @@ export async function findActive(
   store: Pick<DirectoryStore, 'findUser'>,
   { tenantId, userId }: PersonId,
 ): Promise<FoundUser | undefined> {
-  // Postgres has no text with NUL.
-  if (`${tenantId}${userId}`.includes('\0')) return undefined;
   const found = await store.findUser(tenantId, userId);
   return found !== undefined && maySignIn(found) ? found : undefined;
 }

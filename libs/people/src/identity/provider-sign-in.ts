@@ -155,9 +155,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   }
 
   return async (proof) => {
-    const { tenantId, provider, issuer, subject } = proof;
-    if (!isSubject(subject) || `${tenantId}${provider}${issuer}`.includes('\0'))
-      return { refusal: 'unknown' };
+    const { tenantId, subject } = proof;
+    if (!isSubject(subject)) return { refusal: 'unknown' };
     const known = await findHolder(database, proof);
     if (known !== undefined) return signIn(proof, known);
     const bound = await changeRecord(tenantId, 'together', async (around) => bind(proof, around));

@@ -67,7 +67,7 @@ export function createPasskeyLinks(deps: PasskeyLinksDeps): PasskeyLinks {
 
   /** Whose passkey a link makes. Who registers has no identifier yet. */
   async function whose(opened: OpenedAt) {
-    if (opened.issuer === '' || opened.tenantId.includes('\0')) return undefined;
+    if (opened.issuer === '') return undefined;
     const digest = digestOf(opened.link);
     const invited = await findInvited(database, { digest, tenantId: opened.tenantId });
     const registering = invited === undefined ? await registration?.find(opened) : undefined;

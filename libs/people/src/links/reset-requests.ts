@@ -1,4 +1,4 @@
-import type { Clock, Random } from '@tessera/kit';
+import { startOf, type Clock, type Random } from '@tessera/kit';
 import type { Database, Queryable } from '@tessera/stores';
 import { notFound, insertAuditRows, lockTenant, waysInOf } from '@tessera/directory/ground';
 import {
@@ -59,13 +59,11 @@ export function createResetRequests({
 }: ResetRequestsDeps): ResetRequests {
   return {
     async keep({ tenantId, issuerTenantId, identifier, language, ipAddress, requestId }) {
-      if (`${tenantId}${issuerTenantId}`.includes('\0')) throw notFound('The tenant');
       await database.transaction(async (tx) => {
         const tenant = await findTenant(tx, tenantId);
         if (!isServedAt(tenant, issuerTenantId)) throw notFound('The tenant');
         const content = {
-          // Postgres has no text with NUL.
-          identifier: identifier.replaceAll('\0', '').slice(0, longestIdentifier),
+          identifier: startOf(identifier, longestIdentifier),
           language: language.slice(0, longestLanguage),
           ipAddress,
           requestId,

@@ -74,7 +74,7 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
 
     it.each([
       ['nobody has the identifier', 'unknown', 'nobody@people.example', {}],
-      ['the text is nothing at all', 'unknown', '\0', {}],
+      ['the text is nothing at all', 'unknown', ' ', {}],
       ['they have no address', 'no_address', 'eve', { email: '' }],
       ['they may not sign in', 'inactive', 'eve', { status: 'disabled' }],
     ])('is told the same if %s, and nothing is sent', async (_what, reason, identifier, eve) => {

@@ -84,7 +84,7 @@ export function createPasskeys({ database, store, pepper, onChange, ...runtime }
 
     async verify({ ceremony, response, tenantId, userId, ipAddress, requestId }) {
       const assertion = readAssertion(response);
-      if (assertion === undefined || `${tenantId}${userId}`.includes('\0')) return undefined;
+      if (assertion === undefined) return undefined;
       const passkey = await findPasskey(database, tenantId, assertion.credentialId);
       if (passkey === undefined || passkey.rpId !== ceremony.rpId) return undefined;
       const { userHandle } = assertion;

@@ -19,7 +19,6 @@ export function createUnlock({
   ...runtime
 }: AuditRuntime & { readonly database: Database; readonly onChange: () => void }): Unlock {
   return async ({ tenantId, userId }, context) => {
-    if (`${tenantId}${userId}`.includes('\0')) throw notFound('The user');
     await database.transaction(async (tx) => {
       await lockTenant(tx, tenantId, 'together');
       const { rowCount } = await tx.query({

@@ -51,8 +51,7 @@ it('an unlock moves forward the time since which guesses count, each one, is aud
     values: [whose.userId],
   });
   expect(changes.rows.length).toBeGreaterThan(rounds);
-  for (const nobody of ['usr_nobody', 'a\0'])
-    await expect(api.users.unlock({ ...whose, userId: nobody }, call())).rejects.toMatchObject({
-      code: Code.NotFound,
-    });
+  await expect(api.users.unlock({ ...whose, userId: 'usr_nobody' }, call())).rejects.toMatchObject({
+    code: Code.NotFound,
+  });
 });

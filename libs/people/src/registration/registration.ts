@@ -124,7 +124,6 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
   return {
     async keep({ tenantId, issuerTenantId, email: typed, language, interactionId, ipAddress, requestId }) {
-      if (`${tenantId}${issuerTenantId}`.includes('\0')) throw notFound('The tenant');
       const email = typed.trim();
       await database.transaction(async (tx) => {
         const tenant = await findTenant(tx, tenantId);

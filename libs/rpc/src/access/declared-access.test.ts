@@ -11,11 +11,13 @@ test('a method is declared for callers, for scopes with the field of the tenant,
     callers: ['token'],
     scopes: [],
     tenantField: undefined,
+    anyText: false,
   });
   expect(declaredAccess(read({ scopes: ['admin.users.read'], tenantField: 'tenant_id' }))).toEqual({
     callers: [],
     scopes: ['admin.users.read'],
     tenantField: 'tenantId',
+    anyText: false,
   });
 });
 

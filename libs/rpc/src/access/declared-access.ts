@@ -11,13 +11,15 @@ export interface DeclaredAccess {
   readonly scopes: readonly string[];
   /** The field of the request, by its name in TypeScript, that names the tenant; undefined without one. */
   readonly tenantField: string | undefined;
+  /** Whether its requests may have texts that no store takes. */
+  readonly anyText: boolean;
 }
 
 /** @throws Error for a method that does not say who may call it, or names a caller or a field that does not exist */
 export function declaredAccess(method: DescMethod): DeclaredAccess {
   const name = methodName(method);
   if (!hasOption(method, access)) throw new Error(`${name} does not declare who may call it`);
-  const { callers, scopes, tenantField } = getOption(method, access);
+  const { callers, scopes, tenantField, anyText } = getOption(method, access);
   if (callers.length === 0 && scopes.length === 0) throw new Error(`${name} is declared for no caller`);
   return {
     callers: callers.map((caller) => {
@@ -26,6 +28,7 @@ export function declaredAccess(method: DescMethod): DeclaredAccess {
     }),
     scopes,
     tenantField: tenantField === '' ? undefined : localNameOf(method, tenantField),
+    anyText,
   };
 }
 

@@ -3,6 +3,7 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { inCall } from '@tessera/kit';
 import { measureMethod, methodName } from '@tessera/telemetry';
 import { tenantCheck } from '../access/check-caller.ts';
+import { textCheck } from '../access/text-check.ts';
 import { traceServed } from '../call-traces.ts';
 import type { CallerName, Route } from '../call.ts';
 import type { Refuse } from '../errors/refusal.ts';
@@ -21,11 +22,13 @@ export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse
   const handler = inTime(method, handlerOf(route, method) as UnaryHandler);
   const { output } = method;
   const checkTenant = tenantCheck(method);
+  const checkTexts = textCheck(method);
   const measured = measureMethod(method);
   return traceServed(method, async (request, call) => {
     const startedAt = performance.now();
     try {
       checkTenant?.(request, call);
+      checkTexts?.(request);
       const response = create(output, await handler(request, call));
       measured.answered(startedAt);
       return response;
@@ -40,11 +43,13 @@ export function streamingInvocation(route: Route, method: DescMethod, refuse: Re
   const handler = handlerOf(route, method) as StreamingHandler;
   const { output } = method;
   const checkTenant = tenantCheck(method);
+  const checkTexts = textCheck(method);
   return async function* responses(request, call) {
     let source: AsyncIterator<Initializer> | undefined;
     let ended = false;
     try {
       checkTenant?.(request, call);
+      checkTexts?.(request);
       source = handler(request, call)[Symbol.asyncIterator]();
       for (;;) {
         const next = await call.untilCancelled(source.next());

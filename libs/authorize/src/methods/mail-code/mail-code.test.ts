@@ -124,6 +124,12 @@ describe('a code by mail in place of a password', () => {
     expect(pages[1]).toEqual(pages[0]);
   });
 
+  it('is asked for with an identifier that is cut in the middle of a character, as it is too long to exist', async () => {
+    const person = newPerson(world);
+    const asked = await ask(person, await visit(person, 'alone'), `${'x'.repeat(511)}\u{1f600}`);
+    expect([asked.name, asked.problem]).toEqual(['mail_code', '']);
+  });
+
   it('may be asked for again, and given up for the password', async () => {
     const person = newPerson(world);
     const username = account('alone');

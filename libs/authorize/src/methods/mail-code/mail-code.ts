@@ -1,4 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import { startOf } from '@tessera/kit';
 import { hasTwoFactors, mailCodeAlone, mailCodeSecond } from '@tessera/oauth';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type Client } from '@tessera/rpc';
@@ -143,7 +144,7 @@ function createSending(
     policy: Policy,
     typed: string,
   ): Promise<string | undefined> {
-    const identifier = typed.trim().slice(0, longestIdentifier);
+    const identifier = startOf(typed.trim(), longestIdentifier);
     const issuerTenantId = from.browser.tenantId;
     const asked = { tenantId: policy.tenantId, issuerTenantId, identifier, ...about(from, visit, policy) };
     const kept = await unlessClosed(directoryService.requestMailCode(asked, from.call.onward()));

@@ -1,7 +1,13 @@
+import { isStorable } from '@tessera/kit';
 import type { SignInWithProviderRequest } from '@tessera/proto-gen/directory';
 import type { ProviderAnswer } from './provider.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
+
+/** Who the person is to the provider (OIDC Core §2). Nobody has an empty `sub`. */
+export function identityOf({ claims: { iss: issuer, sub } }: ProviderAnswer) {
+  return { issuer, subject: text(sub) };
+}
 
 /** Who the person is, by the provider; empty where it does not say. */
 export interface PersonClaims {
@@ -23,7 +29,7 @@ export function lacksClaims(idToken: Claims, mappedClaims: readonly string[]): b
  * (OIDC Core §5.6.2): nobody loses roles by it.
  */
 export function mappedOf({ claims, userInfo = {} }: ProviderAnswer, names: readonly string[]) {
-  const found = Object.fromEntries(names.map((name) => [name, claims[name] ?? userInfo[name]]));
+  const found = Object.fromEntries(names.map((name) => [name, mappable(claims[name] ?? userInfo[name])]));
   const isReferred = (name: string) =>
     [claims, userInfo].some(
       ({ _claim_names: elsewhere, hasgroups }) =>
@@ -66,6 +72,18 @@ export function personOf({ claims, userInfo = {} }: ProviderAnswer): PersonClaim
   };
 }
 
+/** What of a claim a mapping reads: a text, number or boolean, or those in a list. */
+function mappable(claim: unknown): unknown {
+  if (claim === undefined) return undefined;
+  if (Array.isArray(claim)) return claim.filter(isMappable);
+  return isMappable(claim) ? claim : null;
+}
+
+function isMappable(value: unknown): boolean {
+  return typeof value === 'string' ? isStorable(value) : ['number', 'boolean'].includes(typeof value);
+}
+
+/** A text that no store takes is as good as none. */
 function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' && isStorable(value) ? value : '';
 }

@@ -531,7 +531,7 @@ describe('a provider', () => {
   });
 
   it('signs nobody in whom the tenant does not know or has disabled, in the same words', async () => {
-    for (const sub of ['nobody', 'disabled', 'foreign']) {
+    for (const sub of ['nobody', 'disabled', 'foreign', 'a\0b']) {
       const person = newPerson(world);
       world.directory.addUser('acme-disabled', { username: 'disabled', status: Status.DISABLED });
       world.directory.providers.bind('acme', 'corp', 'disabled', 'acme-disabled');

@@ -5,7 +5,7 @@ import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Fields, Policy, Step, StepResult } from '../../visits/step.ts';
 import type { Visit } from '../../store/store.ts';
-import { mappedOf, methodsOf, personOf } from './claims-of-person.ts';
+import { identityOf, mappedOf, methodsOf, personOf } from './claims-of-person.ts';
 import { NoAccountError, refusalOf } from './provider-refusals.ts';
 import { askedBy } from './provider-request.ts';
 import type { ProviderAnswer } from './provider.ts';
@@ -52,8 +52,8 @@ export function createProviderStep(deps: {
   ): Promise<StepResult> {
     const { tenantId } = policy;
     const { by, answer } = await exchange.arrive(from, visit, askedBy(policy, visit), fields);
-    const { iss: issuer, sub: subject } = answer.claims;
-    const proof = { tenantId, provider: fields['provider'] ?? '', issuer, subject, ...personOf(answer) };
+    const provider = fields['provider'] ?? '';
+    const proof = { tenantId, provider, ...identityOf(answer), ...personOf(answer) };
     const { ipAddress } = from.browser;
     const { refusal, user, signedInAtMs } = await directoryService.signInWithProvider(
       { ...proof, ipAddress, ...(by.mappedClaims.length > 0 && mappedOf(answer, by.mappedClaims)) },

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/access/v1/access.proto.
  */
 export const file_tessera_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2FjY2Vzcy92MS9hY2Nlc3MucHJvdG8SEXRlc3NlcmEuYWNjZXNzLnYxIj8KBkFjY2VzcxIPCgdjYWxsZXJzGAEgAygJEg4KBnNjb3BlcxgCIAMoCRIUCgx0ZW5hbnRfZmllbGQYAyABKAk6UwoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYjYwDIAEoCzIZLnRlc3NlcmEuYWNjZXNzLnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Ch50ZXNzZXJhL2FjY2Vzcy92MS9hY2Nlc3MucHJvdG8SEXRlc3NlcmEuYWNjZXNzLnYxIlEKBkFjY2VzcxIPCgdjYWxsZXJzGAEgAygJEg4KBnNjb3BlcxgCIAMoCRIUCgx0ZW5hbnRfZmllbGQYAyABKAkSEAoIYW55X3RleHQYBCABKAg6UwoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYjYwDIAEoCzIZLnRlc3NlcmEuYWNjZXNzLnYxLkFjY2Vzc1IGYWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Access says who may call a method. A service with a method that does not say it is not served.
@@ -41,6 +41,14 @@ export type Access = Message<"tessera.access.v1.Access"> & {
    * @generated from field: string tenant_field = 3;
    */
   tenantField: string;
+
+  /**
+   * Requests may have any text. Otherwise one that no store takes (U+0000, half of a surrogate pair) is refused. Only for a method that judges
+   * texts of others, such as tokens, and stores none of them.
+   *
+   * @generated from field: bool any_text = 4;
+   */
+  anyText: boolean;
 };
 
 /**
