@@ -7,7 +7,7 @@ import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
-import { recordNames } from './records/change-records.ts';
+import { called } from './records/change-records.ts';
 import { requireOwner } from './records/status-alone.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
@@ -20,7 +20,7 @@ export function directoryAdminHandlers(
   const documents = declaredDocuments(deps);
   /** For command lines of earlier versions; later ones update the record. */
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
-    const name = recordNames[target.kind];
+    const name = called(target.kind);
     const remedy = 'take it over by a command line of this version (enable --take-over)';
     const result = await deps.store.setStatus(target, event, (present) =>
       requireOwner(name, present, { takeOver: false, status: target.status, remedy }),

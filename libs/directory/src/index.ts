@@ -28,6 +28,7 @@ export { DeclaredStateError, type Problem } from './declared/positions.ts';
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
 export { declaredUserKeys } from './users/fields.ts';
+export { listedKinds, recordKinds, type RecordKind } from './fields/record-kinds.ts';
 export { bumpEpoch } from './epoch.ts';
 export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';
 export type { RecordReads } from './service.ts';

@@ -1,3 +1,4 @@
+import { listedKinds, recordKinds } from '@tessera/directory';
 import { isBuiltIn } from '@tessera/oauth';
 import type { Entry, ImportedRecords } from './files/imported.ts';
 
@@ -7,14 +8,10 @@ interface Mistake {
   readonly message: string;
 }
 
-type List = keyof ImportedRecords;
-
-const kinds: Readonly<Record<List, { readonly kind: string; readonly name: string }>> = {
-  resources: { kind: 'resource', name: 'audience' },
-  roles: { kind: 'role', name: '' },
-  users: { kind: 'user', name: 'username' },
-  applications: { kind: 'application', name: 'clientId' },
-};
+/** By the name of their list. */
+const kinds = new Map<string, (typeof listedKinds)[number]>(
+  listedKinds.map((kind) => [recordKinds[kind].list, kind]),
+);
 
 /** Without these there is no record. */
 const required = new Set([
@@ -61,15 +58,14 @@ const gone = Symbol('gone');
  */
 export function leaveOut(records: ImportedRecords, mistakes: readonly Mistake[]): string[] | undefined {
   const lines = new Set<string>();
+  const lists = new Map<string, unknown[]>(Object.entries(records));
   for (const { key, message } of mistakes) {
-    const [, list, index = '', path = ''] =
-      /^tenants\[0\]\.(resources|roles|users|applications)\[(\d+)\]\.?(.*)$/.exec(key) ?? [];
-    const entries = list === undefined ? [] : (records[list as List] as unknown[]);
+    const [, list = '', index = '', path = ''] = /^tenants\[0\]\.([a-z]+)\[(\d+)\]\.?(.*)$/.exec(key) ?? [];
+    const [kind, entries = []] = [kinds.get(list), lists.get(list)];
     const entry = entries[Number(index)];
-    if (list === undefined || entry === undefined) return undefined;
+    if (kind === undefined || entry === undefined) return undefined;
     if (entry === gone) continue;
-    const { kind, name } = kinds[list as List];
-    const record = `${kind} ${nameOf(entry, name, Number(index))}`;
+    const record = `${kind} ${nameOf(entry, recordKinds[kind].name, Number(index))}`;
     if (isEntry(entry) && removed(entry, path, kind)) lines.add(`${path} of ${record}: ${message}`);
     else {
       entries[Number(index)] = gone;

@@ -4,10 +4,11 @@ import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
+import type { RecordKind } from '@tessera/directory';
 
 /** A kind of record as the command line knows it; its fields come from the message. */
 export interface Noun {
-  readonly name: 'tenant' | 'resource' | 'role' | 'user' | 'application';
+  readonly name: RecordKind;
   readonly service: DescService;
   /** `an application` */
   readonly indefinite: string;
@@ -18,48 +19,48 @@ export interface Noun {
   readonly columns: readonly string[];
 }
 
-export const nouns: readonly Noun[] = [
-  {
-    name: 'tenant',
+const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
+  tenant: {
     service: TenantsService,
     indefinite: 'a tenant',
     key: 'tenantId',
     keyOption: '--tenant <id>',
     columns: ['tenantId', 'name', 'status', 'issuer', 'owner'],
   },
-  {
-    name: 'resource',
+  resource: {
     service: ResourcesService,
     indefinite: 'an API resource',
     key: 'audience',
     keyOption: '--audience <audience>',
     columns: ['audience', 'name', 'scopes', 'tokenType', 'signingAlgorithm', 'owner'],
   },
-  {
-    name: 'role',
+  role: {
     service: RolesService,
     indefinite: 'a role',
     key: 'name',
     keyOption: '--name <name>',
     columns: ['name', 'owner'],
   },
-  {
-    name: 'user',
+  user: {
     service: UsersService,
     indefinite: 'a person',
     key: 'userId',
     keyOption: '--username <identifier>',
     columns: ['username', 'email', 'name', 'status', 'roles', 'owner', 'userId'],
   },
-  {
-    name: 'application',
+  application: {
     service: ApplicationsService,
     indefinite: 'an application',
     key: 'clientId',
     keyOption: '--client-id <id>',
     columns: ['clientId', 'name', 'type', 'status', 'grantTypes', 'owner'],
   },
-];
+};
+
+export const nouns: readonly Noun[] = (Object.keys(byKind) as RecordKind[]).map((name) => ({
+  name,
+  ...byKind[name],
+}));
 
 export const verbs = ['list', 'get', 'create', 'update', 'delete', 'restore'] as const;
 export type Verb = (typeof verbs)[number];

@@ -4,9 +4,10 @@ import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { kindsOf } from '../declared/schema.ts';
 import { othersIn } from '../declared/surroundings.ts';
 import { fileOwner } from '../fields/owner.ts';
+import type { Kind } from '../fields/record-kinds.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { planTenant, type TenantPlan } from '../plans/plan.ts';
-import type { DeclaredKind, PresentState } from '../plans/tenant-state.ts';
+import type { PresentState } from '../plans/tenant-state.ts';
 import type { ProviderSecrets } from '../providers/provider-secrets.ts';
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import type { AdminStore } from '../store/store.ts';
@@ -59,7 +60,7 @@ export interface Applicable {
  * The kinds of records that a document declares, as far as it can be read, without a look at the records. Throws DeclaredStateError if it is not
  * YAML, or declares another tenant than it may.
  */
-export function kindsIn({ text, fileName, tenantId }: DeclaredDocument): DeclaredKind[] {
+export function kindsIn({ text, fileName, tenantId }: DeclaredDocument): Kind[] {
   return kindsOf(parsedFor(tenantId, text, fileName).tenants);
 }
 

@@ -1,5 +1,6 @@
 import { checkApplication } from '../applications/checks.ts';
 import { keyOf } from '../fields/path.ts';
+import { listedKinds, recordKinds, recordName, type ListedKind } from '../fields/record-kinds.ts';
 import type { Report } from '../fields/field-checks.ts';
 import { checkProviders } from '../providers/checks.ts';
 import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
@@ -19,21 +20,15 @@ interface Owned {
 
 /** Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are. */
 export function refuseConflicts(plan: TenantPlan, owner: string): void {
-  const { current, desired, resources, roles, providers, applications } = plan;
-  const users = {
-    ...plan.users,
-    updated: plan.users.updated.filter(({ after }) => !plan.taken.has(after.userId)),
-  };
+  const { current, desired } = plan;
+  const updated = plan.users.updated.filter(({ after }) => !plan.taken.has(after.userId));
+  const differences = { ...plan, users: { ...plan.users, updated } };
   const { tenantId } = desired.tenant;
   const changed = [
     ...(plan.tenant === 'updated' && desired.tenant.owner !== owner
       ? [`tenant ${tenantId}, of ${quoted(desired.tenant)}`]
       : []),
-    ...changedByOthers('resource', resources, ({ audience }) => audience, owner),
-    ...changedByOthers('role', roles, ({ name }) => name, owner),
-    ...changedByOthers('provider', providers, ({ name }) => name, owner),
-    ...changedByOthers('user', users, ({ username }) => username, owner),
-    ...changedByOthers('application', applications, ({ clientId }) => clientId, owner),
+    ...listedKinds.flatMap((kind) => changedByOthers(kind, differences[recordKinds[kind].list], owner)),
   ];
   if (changed.length > 0) {
     throw new OwnerConflictError(
@@ -50,23 +45,16 @@ export function refuseConflicts(plan: TenantPlan, owner: string): void {
   }
 }
 
-function changedByOthers<R extends Owned>(
-  kind: string,
-  { updated }: Difference<R>,
-  nameOf: (record: R) => string,
-  owner: string,
-): string[] {
+function changedByOthers(kind: ListedKind, { updated }: Pick<Difference<Owned>, 'updated'>, owner: string) {
   return updated
     .filter(({ after }) => after.owner !== owner)
-    .map(({ after }) => `${kind} ${nameOf(after)}, of ${quoted(after)}`);
+    .map(({ after }) => `${kind} ${recordName(kind, after)}, of ${quoted(after)}`);
 }
 
 function hasOthers(state: TenantState | undefined, owner: string): boolean {
   if (state === undefined) return false;
-  const { resources, roles, providers, users, applications } = state;
-  return [...resources, ...roles, ...providers, ...users, ...applications].some(
-    (record) => record.owner !== owner,
-  );
+  const owned: readonly Owned[] = listedKinds.flatMap((kind) => [...state[recordKinds[kind].list]]);
+  return owned.some((record) => record.owner !== owner);
 }
 
 /** The records of a tenant that refer to something that it lacks, or share what must be unique. */
@@ -80,31 +68,21 @@ function brokenRecords({
 }: TenantState): string[] {
   const broken: string[] = [];
   const reportOf =
-    <R extends Owned>(kind: string, records: readonly R[], nameOf: (record: R) => string): Report =>
+    (kind: ListedKind, records: readonly Owned[]): Report =>
     ([, index, ...path], message) => {
       const record = records[Number(index)];
       if (record !== undefined)
-        broken.push(`${kind} ${nameOf(record)}, of ${quoted(record)}: ${keyOf(path)} ${message}`);
+        broken.push(`${kind} ${recordName(kind, record)}, of ${quoted(record)}: ${keyOf(path)} ${message}`);
     };
   const roles = allRoles.map(({ name }) => name);
-  checkResources(
-    { resources },
-    reportOf('resource', resources, ({ audience }) => audience),
-    { roles },
-  );
-  checkProviders(
-    { issuer: tenant.issuer, providers },
-    reportOf('provider', providers, ({ name }) => name),
-  );
+  checkResources({ resources }, reportOf('resource', resources), { roles });
+  checkProviders({ issuer: tenant.issuer, providers }, reportOf('provider', providers));
   const people = users.map(({ standardClaims, passwordHash: _, ...user }) => ({
     ...user,
     ...standardClaims,
   }));
-  checkUsers(
-    { users: people, roles },
-    reportOf('user', users, ({ username }) => username),
-  );
-  const report = reportOf('application', applications, ({ clientId }) => clientId);
+  checkUsers({ users: people, roles }, reportOf('user', users));
+  const report = reportOf('application', applications);
   const jwtAudiences = new Set(jwtAudiencesOf({ resources }));
   applications.forEach((application, index) => {
     const here: Report = (path, message) => report(['applications', index, ...path], message);

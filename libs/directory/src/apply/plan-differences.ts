@@ -1,9 +1,9 @@
+import { listedKinds, recordKinds, recordName, type Kind, type ListedKind } from '../fields/record-kinds.ts';
 import { changedFields, type Difference, type TenantPlan } from '../plans/plan.ts';
-import type { DeclaredKind } from '../plans/tenant-state.ts';
 
 /** A record that a plan changes, by its name in the declared state and without its values. */
 export interface RecordDifference {
-  readonly kind: DeclaredKind;
+  readonly kind: Kind;
   readonly name: string;
   readonly change: 'created' | 'updated' | 'deleted';
   /** Keys of the declared state; empty unless it is updated. */
@@ -14,32 +14,19 @@ export interface RecordDifference {
   readonly wasDeleted: boolean;
 }
 
-/** Applications store the `sub` of people and clients their own identifier: no deletion of these goes unasked. */
-const alwaysGuarded: ReadonlySet<RecordDifference['kind']> = new Set(['user', 'application']);
-
-/** The share of the other kinds of which a plan may delete records unasked. */
+/** The share of a kind that nobody else stores of which a plan may delete records unasked. */
 const freeShare = 0.1;
 
 /**
  * Every change of a plan, in the order of the declared state.
  * @param namesakes user names of created people
  */
-export function differencesOf(
-  { current, desired, ...plan }: TenantPlan,
-  namesakes: readonly string[] = [],
-): RecordDifference[] {
+export function differencesOf(plan: TenantPlan, namesakes: readonly string[] = []): RecordDifference[] {
+  const { current, desired, tenant } = plan;
   const deletedBefore = new Set(namesakes);
-  const users = named('user', plan.users, current?.users, ({ username }) => username);
   return [
-    ...tenantDifference(plan.tenant, current?.tenant, desired.tenant),
-    ...named('resource', plan.resources, current?.resources, ({ audience }) => audience),
-    ...named('role', plan.roles, current?.roles, ({ name }) => name),
-    ...named('provider', plan.providers, current?.providers, ({ name }) => name),
-    ...users.map((user) => ({
-      ...user,
-      wasDeleted: user.change === 'created' && deletedBefore.has(user.name),
-    })),
-    ...named('application', plan.applications, current?.applications, ({ clientId }) => clientId),
+    ...tenantDifference(tenant, current?.tenant, desired.tenant),
+    ...listedKinds.flatMap((kind) => differencesOfKind(plan, kind, deletedBefore)),
   ];
 }
 
@@ -53,25 +40,29 @@ function tenantDifference(
   return [{ kind: 'tenant', name: after.tenantId, change, keys, needsAllowDelete: false, wasDeleted: false }];
 }
 
-function named<T>(
-  kind: RecordDifference['kind'],
-  { created, updated, deleted }: Difference<T>,
-  current: readonly T[] = [],
-  nameOf: (record: T) => string,
+function differencesOfKind(
+  { current, ...plan }: TenantPlan,
+  kind: ListedKind,
+  deletedBefore: ReadonlySet<string>,
 ): RecordDifference[] {
-  const isGuarded = alwaysGuarded.has(kind) || deleted.length > current.length * freeShare;
+  const { list, isStoredElsewhere } = recordKinds[kind];
+  const { created, updated, deleted }: Difference<object> = plan[list];
+  const isGuarded = isStoredElsewhere || deleted.length > (current?.[list].length ?? 0) * freeShare;
   const difference = (
-    record: T,
+    record: object,
     change: RecordDifference['change'],
     keys: string[] = [],
-  ): RecordDifference => ({
-    kind,
-    name: nameOf(record),
-    change,
-    keys,
-    needsAllowDelete: change === 'deleted' && isGuarded,
-    wasDeleted: false,
-  });
+  ): RecordDifference => {
+    const name = recordName(kind, record);
+    return {
+      kind,
+      name,
+      change,
+      keys,
+      needsAllowDelete: change === 'deleted' && isGuarded,
+      wasDeleted: kind === 'user' && change === 'created' && deletedBefore.has(name),
+    };
+  };
   return [
     ...created.map((record) => difference(record, 'created')),
     ...updated.map(({ before, after }) => difference(after, 'updated', keysThatDiffer(before, after))),

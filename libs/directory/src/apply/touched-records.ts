@@ -1,15 +1,16 @@
 import type { Difference } from '../plans/plan.ts';
-import type { DeclaredKind, DeclaredKinds } from '../plans/tenant-state.ts';
+import { recordName, type Kind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import type { DeclaredPlan } from './apply.ts';
 
 /** A record as it is, unless it is created, and as it would be, unless it is deleted. */
-export interface TouchedRecord<K extends DeclaredKind = DeclaredKind> {
+export interface TouchedRecord<K extends Kind = Kind> {
   readonly kind: K;
   /** What the declared state knows it by. */
   readonly name: string;
-  readonly before: DeclaredKinds[K] | undefined;
-  readonly after: DeclaredKinds[K] | undefined;
+  readonly before: RecordOf[K] | undefined;
+  readonly after: RecordOf[K] | undefined;
 }
 
 /**
@@ -39,36 +40,33 @@ export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
   };
   return [
     ...(plan.tenant === 'unchanged' ? [] : [tenant]),
-    ...touched('resource', plan.resources, ({ audience }) => audience),
-    ...touched('role', plan.roles, ({ name }) => name),
+    ...touched('resource', plan.resources),
+    ...touched('role', plan.roles),
     ...touched(
       'provider',
       plan.providers,
-      ({ name }) => name,
       desired.providers.filter(({ name }) => guessed.providers.has(name)),
     ),
     ...touched(
       'user',
       plan.users,
-      ({ username }) => username,
       desired.users.filter(({ username }) => guessed.people.has(normalizeIdentifier(username))),
     ),
     ...touched(
       'application',
       plan.applications,
-      ({ clientId }) => clientId,
       desired.applications.filter(({ clientId }) => guessed.applications.has(clientId)),
     ),
   ];
 }
 
 /** @param guessed records that may change, besides those that do */
-function touched<K extends DeclaredKind>(
+function touched<K extends Kind>(
   kind: K,
-  { created, updated, deleted }: Difference<DeclaredKinds[K]>,
-  nameOf: (record: DeclaredKinds[K]) => string,
-  guessed: readonly DeclaredKinds[K][] = [],
+  { created, updated, deleted }: Difference<RecordOf[K]>,
+  guessed: readonly RecordOf[K][] = [],
 ): TouchedRecord<K>[] {
+  const nameOf = (record: RecordOf[K]) => recordName(kind, record);
   const changed = new Set([...created, ...updated.map(({ after }) => after)]);
   return [
     ...created.map((after) => ({ kind, name: nameOf(after), before: undefined, after })),

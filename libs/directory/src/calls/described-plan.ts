@@ -5,7 +5,8 @@ import { administrationOf } from '../apply/administration-guard.ts';
 import type { DeclaredPlan } from '../apply/apply.ts';
 import { touchedBy, type TouchedRecord } from '../apply/touched-records.ts';
 import { valuesOf } from '../fields/field.ts';
-import type { DeclaredKind, DeclaredKinds } from '../plans/tenant-state.ts';
+import type { Kind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
 import { providerFields, type ProviderRecord } from '../providers/fields.ts';
 import { requestDigest } from '../records/request-digest.ts';
 import { messageOfApplication } from './application-form.ts';
@@ -26,7 +27,7 @@ const messages = {
   }),
   user: (record) => messageOfUser({ record }),
   application: (record) => messageOfApplication({ record }),
-} as const satisfies { readonly [K in DeclaredKind]: (record: DeclaredKinds[K]) => object };
+} as const satisfies { readonly [K in Kind]: (record: RecordOf[K]) => object };
 
 /** Throws InvalidArgument for a kind that there is not. */
 export function requireKinds(kinds: readonly string[]): ReadonlySet<string> {
@@ -49,12 +50,12 @@ export function describedPlan(planned: DeclaredPlan) {
   };
 }
 
-function recordMessage(kind: DeclaredKind, record: DeclaredKinds[DeclaredKind]): PlannedRecord {
+function recordMessage(kind: Kind, record: RecordOf[Kind]): PlannedRecord {
   const planned = { case: kind, value: messageOf(kind, record) };
   return create(PlannedRecordSchema, { record: planned as NonNullable<PlannedRecord['record']> });
 }
 
-function messageOf(kind: DeclaredKind, record: DeclaredKinds[DeclaredKind]): object {
+function messageOf(kind: Kind, record: RecordOf[Kind]): object {
   return (messages[kind] as (of: typeof record) => object)(record);
 }
 
@@ -80,7 +81,7 @@ export function etagOf(planned: DeclaredPlan, pepper: KeyObject): string {
 
 /** A person who is created gets another identifier each time. */
 function contentsOf({ kind, before, after }: TouchedRecord) {
-  const contentOf = (record: DeclaredKinds[DeclaredKind]): object =>
+  const contentOf = (record: RecordOf[Kind]): object =>
     kind === 'provider'
       ? { ...valuesOf(providerFields, record as ProviderRecord), owner: record.owner }
       : messageOf(kind, record);

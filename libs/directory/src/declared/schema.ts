@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { application } from '../applications/fields.ts';
 import { referenceOf, shapeOf } from '../fields/field.ts';
+import { listedKinds, recordKinds, type Kind } from '../fields/record-kinds.ts';
 import { provider } from '../providers/fields.ts';
 import { resource } from '../resources/fields.ts';
-import type { DeclaredKind } from '../plans/tenant-state.ts';
 import { role } from '../roles/fields.ts';
 import { line } from '../fields/values.ts';
 import { owner } from '../fields/owner.ts';
@@ -34,18 +34,11 @@ export const declaredState = z.strictObject({ owner: owner.optional(), tenants: 
 export type DeclaredState = z.infer<typeof declaredState>;
 export type DeclaredTenant = DeclaredState['tenants'][number];
 
-/** Where a tenant has the records of each kind but itself, in the order of the declared state. */
-export const kindsWithLists = [
-  ['resource', 'resources'],
-  ['role', 'roles'],
-  ['provider', 'providers'],
-  ['user', 'users'],
-  ['application', 'applications'],
-] as const satisfies readonly (readonly [DeclaredKind, keyof DeclaredTenant])[];
-
 /** The kinds of records that tenants declare. An entry without a name leaves the tenant itself as it is. */
-export function kindsOf(tenants: readonly DeclaredTenant[]): DeclaredKind[] {
-  const listed = kindsWithLists.filter(([, list]) => tenants.some((tenant) => tenant[list].length > 0));
+export function kindsOf(tenants: readonly DeclaredTenant[]): Kind[] {
+  const listed = listedKinds.filter((kind) =>
+    tenants.some((tenant) => tenant[recordKinds[kind].list].length > 0),
+  );
   const namesTenant = tenants.some(({ name }) => name !== undefined);
-  return [...(namesTenant ? (['tenant'] as const) : []), ...listed.map(([kind]) => kind)];
+  return [...(namesTenant ? (['tenant'] as const) : []), ...listed];
 }

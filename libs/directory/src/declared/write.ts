@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
 import { applicationFields } from '../applications/fields.ts';
 import { entryOf } from '../fields/field.ts';
+import { listedKinds, recordKinds, type Kind } from '../fields/record-kinds.ts';
 import { providerFields } from '../providers/fields.ts';
 import { resourceFields } from '../resources/fields.ts';
-import type { DeclaredKind, TenantState } from '../plans/tenant-state.ts';
+import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields } from '../tenants/fields.ts';
 import { userFields } from '../users/fields.ts';
-import { kindsWithLists } from './schema.ts';
 
 /** Which records are written. */
 interface Written {
@@ -50,10 +50,11 @@ export function writeTenant(
       entryOf(applicationFields, one),
     ),
   };
-  const isOf = (kind: DeclaredKind) => kinds.size === 0 || kinds.has(kind);
-  const given = kindsWithLists
-    .filter(([kind, list]) => isOf(kind) && lists[list].length > 0)
-    .map(([, list]): [string, unknown] => [list, lists[list]]);
+  const isOf = (kind: Kind) => kinds.size === 0 || kinds.has(kind);
+  const given = listedKinds
+    .filter((kind) => isOf(kind))
+    .map((kind): [string, readonly unknown[]] => [recordKinds[kind].list, lists[recordKinds[kind].list]])
+    .filter(([, list]) => list.length > 0);
   const own = isOf('tenant') && isWritten(tenant) ? entryOf(tenantFields, tenant) : {};
   const entry = { id: tenant.tenantId, ...own, ...Object.fromEntries(given) };
   return stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });

@@ -1,7 +1,8 @@
 import type { Queryable } from '@tessera/stores';
 import { pageOf, type PageRequest } from '@tessera/rpc';
 import type { PersonId } from '../ground/person-id.ts';
-import type { DeletedPage, DeletedRecord, RestorableKind } from './deleted-record.ts';
+import type { RestorableKind } from '../fields/record-kinds.ts';
+import type { DeletedPage, DeletedRecord } from './deleted-record.ts';
 
 /** SQL: whether a deleted record can still be restored, or is to be purged. */
 export const isKept = `deleted_at > statement_timestamp() - interval '30 days'`;

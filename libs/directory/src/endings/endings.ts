@@ -1,10 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ApplicationRecord } from '../applications/fields.ts';
-import type { ProviderRecord } from '../providers/fields.ts';
-import type { ResourceRecord } from '../resources/fields.ts';
-import type { RoleRecord } from '../roles/fields.ts';
-import type { TenantRecord } from '../tenants/fields.ts';
-import type { UserRecord } from '../users/fields.ts';
+import type { Kind, recordKinds } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
 
 /**
  * How the change of a field, or the deletion of a record, ends what it makes unusable.
@@ -19,20 +15,12 @@ import type { UserRecord } from '../users/fields.ts';
  */
 type Ending = 'all' | 'refused' | 'taken' | 'renewed' | 'links' | 'nothing';
 
-interface Records {
-  readonly tenant: Omit<TenantRecord, 'tenantId'>;
-  readonly user: Omit<UserRecord, 'userId'>;
-  readonly application: Omit<ApplicationRecord, 'clientId'>;
-  readonly provider: Omit<ProviderRecord, 'name'>;
-  readonly resource: Omit<ResourceRecord, 'audience'>;
-  readonly role: Omit<RoleRecord, 'name'>;
-}
-
-type EndingKind = keyof Records;
+/** Without the key, which never changes. */
+type Records = { readonly [K in Kind]: Omit<RecordOf[K], (typeof recordKinds)[K]['key']> };
 
 /** A row for each field that can change, and for the deletion. */
 type Endings = {
-  readonly [K in EndingKind]: { readonly [F in keyof Records[K] | 'deleted']: Ending };
+  readonly [K in Kind]: { readonly [F in keyof Records[K] | 'deleted']: Ending };
 };
 
 /** What reports a change beforehand and what carries it out read this table, and so do its tests. */
@@ -122,21 +110,16 @@ export const endings: Endings = {
 };
 
 /** Whether a record changes in a field that ends what was issued in this way. */
-export function endsBy<K extends EndingKind>(
-  how: Ending,
-  kind: K,
-  before: Records[K],
-  after: Records[K],
-): boolean {
+export function endsBy<K extends Kind>(how: Ending, kind: K, before: Records[K], after: Records[K]): boolean {
   return fieldsBy(how, kind).some((field) => !isDeepStrictEqual(before[field], after[field]));
 }
 
 /** Whether the deletion of a record ends everything that was issued on its basis. */
-export function deletionEnds(kind: EndingKind): boolean {
+export function deletionEnds(kind: Kind): boolean {
   return endings[kind].deleted === 'all';
 }
 
-function fieldsBy<K extends EndingKind>(how: Ending, kind: K): (keyof Records[K])[] {
+function fieldsBy<K extends Kind>(how: Ending, kind: K): (keyof Records[K])[] {
   const rows: Readonly<Record<string, Ending>> = endings[kind];
   return Object.keys(rows).filter(
     (field) => field !== 'deleted' && rows[field] === how,

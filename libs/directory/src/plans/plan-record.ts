@@ -1,14 +1,9 @@
-import { planTenant, type TenantPlan } from './plan.ts';
-import type { PresentState, RecordKind, RecordKinds, TenantState } from './tenant-state.ts';
+import { recordKinds, type RecordKind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
+import { planTenant, type TenantPlan } from './plan.ts';
+import type { PresentState } from './tenant-state.ts';
 
-const lists = {
-  user: 'users',
-  application: 'applications',
-  resource: 'resources',
-  role: 'roles',
-  tenant: 'tenant',
-} as const satisfies Record<RecordKind, keyof TenantState>;
 const nothing = {
   resources: [],
   roles: [],
@@ -23,13 +18,13 @@ const nothing = {
 export function planRecord<K extends RecordKind>(
   tenant: TenantRecord | undefined,
   kind: K,
-  before: RecordKinds[K] | undefined,
-  after: RecordKinds[K] | undefined,
+  before: RecordOf[K] | undefined,
+  after: RecordOf[K] | undefined,
 ): TenantPlan {
-  const stateOf = (record: RecordKinds[K] | undefined): PresentState | undefined => {
+  const stateOf = (record: RecordOf[K] | undefined): PresentState | undefined => {
     if (record !== undefined && isTenant(kind, record)) return { ...nothing, tenant: record };
     if (kind === 'tenant' || tenant === undefined) return undefined;
-    return { ...nothing, tenant, ...(record !== undefined && { [lists[kind]]: [record] }) };
+    return { ...nothing, tenant, ...(record !== undefined && { [recordKinds[kind].list]: [record] }) };
   };
   const [current, desired] = [stateOf(before), stateOf(after)];
   if (desired !== undefined) return planTenant(current, desired);
@@ -37,6 +32,6 @@ export function planRecord<K extends RecordKind>(
   return { ...planTenant(current, current), tenant: 'deleted' };
 }
 
-function isTenant(kind: RecordKind, record: RecordKinds[RecordKind]): record is TenantRecord {
+function isTenant(kind: RecordKind, record: RecordOf[RecordKind]): record is TenantRecord {
   return kind === 'tenant' && 'tenantId' in record;
 }

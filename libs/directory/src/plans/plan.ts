@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { deletionEnds, endsBy } from '../endings/endings.ts';
+import { listedKinds, recordKinds, type ListedKind } from '../fields/record-kinds.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { ProviderRecord } from '../providers/fields.ts';
 import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
-import type { ResourceRecord } from '../resources/fields.ts';
-import type { RoleRecord } from '../roles/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
+import type { RecordOf } from '../record-of.ts';
 import { withoutLostMappings } from './lost-mappings.ts';
 import type { PresentState, TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
@@ -16,17 +15,17 @@ export interface Difference<T> {
   readonly deleted: readonly T[];
 }
 
+/** Of the records of each kind, by the name of their list. */
+type Differences = {
+  readonly [K in ListedKind as (typeof recordKinds)[K]['list']]: Difference<RecordOf[K]>;
+};
+
 /** The changes that turn the current state of a tenant into the desired one. */
-export interface TenantPlan {
+export interface TenantPlan extends Differences {
   readonly desired: TenantState;
   /** Undefined for a new tenant. */
   readonly current: PresentState | undefined;
   readonly tenant: 'created' | 'updated' | 'unchanged' | 'deleted';
-  readonly resources: Difference<ResourceRecord>;
-  readonly roles: Difference<RoleRecord>;
-  readonly providers: Difference<ProviderRecord>;
-  readonly users: Difference<UserRecord>;
-  readonly applications: Difference<ApplicationRecord>;
   /** Identifiers of people who lose only what a mapping gave them, whoever owns them. */
   readonly taken: ReadonlySet<string>;
   /** Whose addresses a change of providers judges otherwise. */
@@ -55,11 +54,11 @@ export function planTenant(current: PresentState | undefined, asked: TenantState
         : isDeepStrictEqual(current.tenant, desired.tenant)
           ? 'unchanged'
           : 'updated',
-    resources: compare(current?.resources, desired.resources, (resource) => resource.audience),
-    roles: compare(current?.roles, desired.roles, (role) => role.name),
-    providers: compare(current?.providers, desired.providers, (provider) => provider.name),
-    users: compare(current?.users, desired.users, (user) => user.userId),
-    applications: compare(current?.applications, desired.applications, (application) => application.clientId),
+    resources: compare('resource', current?.resources, desired.resources),
+    roles: compare('role', current?.roles, desired.roles),
+    providers: compare('provider', current?.providers, desired.providers),
+    users: compare('user', current?.users, desired.users),
+    applications: compare('application', current?.applications, desired.applications),
   };
 }
 
@@ -73,11 +72,13 @@ function judgedByProviders(current: PresentState, desired: TenantState): JudgedP
   return judgedPeople(unsaid, current.proven, desired.providers);
 }
 
-function compare<T>(
-  before: readonly T[] = [],
-  after: readonly T[],
-  keyOf: (item: T) => string,
-): Difference<T> {
+function compare<K extends ListedKind>(
+  kind: K,
+  before: readonly RecordOf[K][] = [],
+  after: readonly RecordOf[K][],
+): Difference<RecordOf[K]> {
+  type T = RecordOf[K];
+  const keyOf = (item: T) => item[recordKinds[kind].key as keyof T];
   const known = new Map(before.map((item) => [keyOf(item), item]));
   const kept = new Set(after.map(keyOf));
   const created: T[] = [];
@@ -92,7 +93,7 @@ function compare<T>(
 
 /** Every tenant, API resource, role, provider, user and application that changes counts once. */
 export function countPlan(plan: TenantPlan): PlanCounts {
-  const differences = [plan.resources, plan.roles, plan.providers, plan.users, plan.applications];
+  const differences = listedKinds.map((kind) => plan[recordKinds[kind].list]);
   const sum = (kind: keyof Difference<unknown>) =>
     differences.reduce((total, difference) => total + difference[kind].length, 0);
   return {

@@ -1,19 +1,14 @@
-import type { ApplicationRecord } from '../applications/fields.ts';
-import type { ProviderRecord } from '../providers/fields.ts';
-import type { ResourceRecord } from '../resources/fields.ts';
-import type { RoleRecord } from '../roles/fields.ts';
-import type { TenantRecord } from '../tenants/fields.ts';
+import type { ListedKind, recordKinds } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
 import type { ProvenEmail } from '../users/email-proof.postgres.ts';
-import type { UserRecord } from '../users/fields.ts';
+
+type Lists = {
+  readonly [K in ListedKind as (typeof recordKinds)[K]['list']]: readonly RecordOf[K][];
+};
 
 /** Everything a tenant consists of. */
-export interface TenantState {
-  readonly tenant: TenantRecord;
-  readonly resources: readonly ResourceRecord[];
-  readonly roles: readonly RoleRecord[];
-  readonly providers: readonly ProviderRecord[];
-  readonly users: readonly UserRecord[];
-  readonly applications: readonly ApplicationRecord[];
+export interface TenantState extends Lists {
+  readonly tenant: RecordOf['tenant'];
   /** What those who administer have at providers, be these declared or not. */
   readonly identities?: readonly AdministratorIdentity[];
 }
@@ -40,24 +35,6 @@ export interface PresentState extends TenantState {
   /** What providers proved. */
   readonly proven: readonly ProvenEmail[];
 }
-
-/** The records that are changed one by one, by kind. */
-export interface RecordKinds {
-  readonly user: UserRecord;
-  readonly application: ApplicationRecord;
-  readonly resource: ResourceRecord;
-  readonly role: RoleRecord;
-  readonly tenant: TenantRecord;
-}
-
-export type RecordKind = keyof RecordKinds;
-
-/** The records of a declared state, by kind. */
-export interface DeclaredKinds extends RecordKinds {
-  readonly provider: ProviderRecord;
-}
-
-export type DeclaredKind = keyof DeclaredKinds;
 
 /** A record with what its store knows about it. */
 export interface StoredRecord<R> {

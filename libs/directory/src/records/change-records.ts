@@ -7,9 +7,10 @@ import { eventsOf } from '../plans/plan-events.ts';
 import { warningsOf } from '../plans/roles-without-effect.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
-import type { RestorableKind } from '../deleted/deleted-record.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
-import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
+import { recordKinds, type RecordKind, type RestorableKind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
+import type { StoredRecord } from '../plans/tenant-state.ts';
 import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import type { RecordTransaction, TakenValue } from '../store/store.ts';
 import { everybodyOf } from '../store/tenant-state.postgres.ts';
@@ -20,22 +21,7 @@ import { requestDigest } from './request-digest.ts';
 import { requireOwner, withStatus } from './status-alone.ts';
 
 /** What errors call a record. */
-export const recordNames = {
-  user: 'The user',
-  application: 'The application',
-  resource: 'The resource',
-  role: 'The role',
-  tenant: 'The tenant',
-} as const satisfies Record<RecordKind, string>;
-
-/** Users and applications share the tenant's lock: they refer only to kinds that take it alone. */
-const locks = {
-  user: 'together',
-  application: 'together',
-  resource: 'alone',
-  role: 'alone',
-  tenant: 'alone',
-} as const satisfies Record<RecordKind, 'alone' | 'together'>;
+export const called = (kind: RecordKind): string => `The ${kind}`;
 
 export function createRecordChanges({
   changeRecord,
@@ -56,7 +42,7 @@ export function createRecordChanges({
     tenantId: string,
     work: (records: RecordTransaction) => Promise<T>,
   ): Promise<T> {
-    const done = await changeRecord(tenantId, locks[kind], async (records) => {
+    const done = await changeRecord(tenantId, recordKinds[kind].lock, async (records) => {
       if (kind !== 'tenant' && records.tenant === undefined) throw notFound('The tenant');
       return work(records);
     });
@@ -73,7 +59,7 @@ export function createRecordChanges({
         if (earlier !== undefined) return repeated(records, kind, earlier, isRepeat);
         const after = await draft(records);
         if ((await records.find(kind, id)) !== undefined)
-          throw new ConnectError(`${recordNames[kind]} exists.`, Code.AlreadyExists);
+          throw new ConnectError(`${called(kind)} exists.`, Code.AlreadyExists);
         return carriedOut(records, kind, { after, id, validateOnly, operatorTenant }, context);
       });
     },
@@ -115,13 +101,13 @@ export function createRecordChanges({
     async restore(kind, { tenantId, validateOnly, id, etag: expected = '', draft }, context) {
       return inTenant(kind, tenantId, async (records) => {
         // First, so that of several restores all but one see the record of the first.
-        const deleted = await lockDeleted<RecordKinds[typeof kind]>(records.tx, kind, tenantId, id);
+        const deleted = await lockDeleted<RecordOf[typeof kind]>(records.tx, kind, tenantId, id);
         if ((await records.find(kind, id)) !== undefined)
           throw new ConnectError(presentAgain[kind], Code.AlreadyExists);
-        if (deleted === undefined) throw notFound(`${recordNames[kind]}, deleted within the last 30 days,`);
+        if (deleted === undefined) throw notFound(`${called(kind)}, deleted within the last 30 days,`);
         const after = await draft(deleted, records);
         const etag = versionOf(after);
-        refuseOtherVersion(recordNames[kind], expected, etag);
+        refuseOtherVersion(called(kind), expected, etag);
         const restored = await carriedOut(
           records,
           kind,
@@ -149,10 +135,10 @@ async function repeated<K extends RecordKind>(
   records: RecordTransaction,
   kind: K,
   id: string,
-  isRepeat: (record: RecordKinds[K], id: string) => boolean,
-): Promise<StoredRecord<RecordKinds[K]>> {
+  isRepeat: (record: RecordOf[K], id: string) => boolean,
+): Promise<StoredRecord<RecordOf[K]>> {
   const found = await records.find(kind, id);
-  if (found === undefined) throw notFound(recordNames[kind]);
+  if (found === undefined) throw notFound(called(kind));
   if (!isRepeat(found.record, id)) throw otherRequest();
   return found;
 }
@@ -162,11 +148,11 @@ async function changeable<K extends RecordKind>(
   kind: K,
   id: string,
   { etag, takeOver, status }: Pick<Change, 'etag' | 'takeOver'> & Pick<Update<K>, 'status'>,
-): Promise<StoredRecord<RecordKinds[K]>> {
+): Promise<StoredRecord<RecordOf[K]>> {
   const present = await records.find(kind, id);
-  if (present === undefined) throw notFound(recordNames[kind]);
-  refuseOtherVersion(recordNames[kind], etag, present.etag);
-  requireOwner(recordNames[kind], present.record, { takeOver, status });
+  if (present === undefined) throw notFound(called(kind));
+  refuseOtherVersion(called(kind), etag, present.etag);
+  requireOwner(called(kind), present.record, { takeOver, status });
   return present;
 }
 
@@ -182,8 +168,8 @@ async function carriedOut<K extends RecordKind>(
     operatorTenant,
     restores,
   }: {
-    readonly before?: RecordKinds[K];
-    readonly after: RecordKinds[K];
+    readonly before?: RecordOf[K];
+    readonly after: RecordOf[K];
     readonly id: string;
     readonly validateOnly: boolean;
     readonly impact?: boolean | undefined;
@@ -191,7 +177,7 @@ async function carriedOut<K extends RecordKind>(
     readonly restores?: true;
   },
   context: CallContext,
-): Promise<Outcome<RecordKinds[K]>> {
+): Promise<Outcome<RecordOf[K]>> {
   const plan = { ...planRecord(records.tenant, kind, before, after), ...(restores && { restores }) };
   const taken = await records.taken(plan);
   if (taken.length > 0) {

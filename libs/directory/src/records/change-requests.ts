@@ -1,8 +1,10 @@
 import type { CallContext } from '@tessera/rpc';
-import type { DeletedRecord, RestorableKind } from '../deleted/deleted-record.ts';
+import type { DeletedRecord } from '../deleted/deleted-record.ts';
 import type { StatusName } from '../fields/status.ts';
 import type { Impact } from '../plans/impact.ts';
-import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
+import type { RecordKind, RestorableKind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
+import type { StoredRecord } from '../plans/tenant-state.ts';
 import type { ClaimedRecord, RecordTransaction } from '../store/store.ts';
 
 /** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
@@ -26,8 +28,8 @@ interface Create<K extends RecordKind> extends Request {
   /** What the request says, with the record as JSON. */
   readonly content: object;
   /** Whether this record, with the identifier that it was created with, was created by a request like this one. */
-  isRepeat(record: RecordKinds[K], id: string): boolean;
-  draft(records: RecordTransaction): Promise<RecordKinds[K]>;
+  isRepeat(record: RecordOf[K], id: string): boolean;
+  draft(records: RecordTransaction): Promise<RecordOf[K]>;
 }
 
 /** What changes and deletions have in common. */
@@ -52,12 +54,12 @@ export interface Update<K extends RecordKind> extends Change {
   };
   /** If nothing else changes; then no draft is asked for. */
   readonly status?: StatusName | undefined;
-  draft(present: RecordKinds[K], records: RecordTransaction): Promise<RecordKinds[K]>;
+  draft(present: RecordOf[K], records: RecordTransaction): Promise<RecordOf[K]>;
 }
 
 interface Delete<K extends RecordKind> extends Change {
   /** Throws ConnectError if the record must stay. */
-  readonly allow?: (present: RecordKinds[K], records: RecordTransaction) => Promise<void>;
+  readonly allow?: (present: RecordOf[K], records: RecordTransaction) => Promise<void>;
 }
 
 interface Restore<K extends RestorableKind> extends Request {
@@ -65,7 +67,7 @@ interface Restore<K extends RestorableKind> extends Request {
   /** Of what is restored, as the check of the request says it; empty for any. */
   readonly etag?: string;
   /** Throws ConnectError if it cannot be restored. */
-  draft(deleted: DeletedRecord<RecordKinds[K]>, records: RecordTransaction): Promise<RecordKinds[K]>;
+  draft(deleted: DeletedRecord<RecordOf[K]>, records: RecordTransaction): Promise<RecordOf[K]>;
 }
 
 /** Changes one record at a time, as a plan for it alone. A draft may be asked for more than once. */
@@ -74,12 +76,12 @@ export interface RecordChanges {
     kind: K,
     request: Create<K>,
     context: CallContext,
-  ): Promise<Outcome<RecordKinds[K]>>;
+  ): Promise<Outcome<RecordOf[K]>>;
   update<K extends RecordKind>(
     kind: K,
     request: Update<K>,
     context: CallContext,
-  ): Promise<Outcome<RecordKinds[K]>>;
+  ): Promise<Outcome<RecordOf[K]>>;
   /** Returns what it would end, if that was asked. */
   delete<K extends RecordKind>(
     kind: K,
@@ -90,5 +92,5 @@ export interface RecordChanges {
     kind: K,
     request: Restore<K>,
     context: CallContext,
-  ): Promise<Outcome<RecordKinds[K]>>;
+  ): Promise<Outcome<RecordOf[K]>>;
 }

@@ -1,14 +1,14 @@
 import { pageRequest, pageToken, type CallContext, type DescMessage, type MessageShape } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import type { z } from 'zod';
-import type { RestorableKind } from '../deleted/deleted-record.ts';
+import type { RecordKind, RestorableKind } from '../fields/record-kinds.ts';
 import { listDeleted } from '../deleted/deleted-records.postgres.ts';
 import type { StatusName } from '../fields/status.ts';
 import { notFound } from '../ground/refusals.ts';
-import type { RecordKind, RecordKinds } from '../plans/tenant-state.ts';
+import type { RecordOf } from '../record-of.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
-import { recordNames } from './change-records.ts';
+import { called } from './change-records.ts';
 import type { Outcome, RecordChanges } from './change-requests.ts';
 import { updatedEntry, type Entry, type RecordForm } from './record-form.ts';
 import { statusAlone } from './status-alone.ts';
@@ -26,14 +26,10 @@ interface Noun<K extends RecordKind, D extends DescMessage> {
   /** Of the status, for a kind that has one. */
   readonly status?: z.ZodType<StatusName | undefined>;
   /** The entry that asks for a record. */
-  entryOf(record: RecordKinds[K]): Entry;
-  messageOf(outcome: Outcome<RecordKinds[K]>): MessageShape<D>;
+  entryOf(record: RecordOf[K]): Entry;
+  messageOf(outcome: Outcome<RecordOf[K]>): MessageShape<D>;
   /** The record that an entry asks for. Throws ConnectError for broken rules. */
-  desired(
-    entry: Entry,
-    present: RecordKinds[K] | undefined,
-    around: RecordTransaction,
-  ): Promise<RecordKinds[K]>;
+  desired(entry: Entry, present: RecordOf[K] | undefined, around: RecordTransaction): Promise<RecordOf[K]>;
 }
 
 interface Intent {
@@ -56,7 +52,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
   return {
     async get(tenantId: string, id: string) {
       const found = await findRecord(database, kind, tenantId, id);
-      if (found === undefined) throw notFound(recordNames[kind]);
+      if (found === undefined) throw notFound(called(kind));
       return messageOf(found);
     },
 
@@ -111,7 +107,7 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
     async delete(
       request: ChangeIntent & {
         /** Throws ConnectError if the record must stay. */
-        readonly allow?: (present: RecordKinds[K], around: RecordTransaction) => Promise<void>;
+        readonly allow?: (present: RecordOf[K], around: RecordTransaction) => Promise<void>;
       },
       context: CallContext,
     ) {
@@ -139,7 +135,7 @@ export async function listedDeleted<K extends RestorableKind>(
   tenantId: string,
   request: ReturnType<typeof pageRequest>,
 ) {
-  const { records: found, next } = await listDeleted<RecordKinds[K]>(database, kind, tenantId, request);
+  const { records: found, next } = await listDeleted<RecordOf[K]>(database, kind, tenantId, request);
   if (found.length === 0) await refuseUnknownTenant(database, tenantId);
   return { found, nextPageToken: pageToken(next, request) };
 }

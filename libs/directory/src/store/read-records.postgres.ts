@@ -5,11 +5,13 @@ import { resourceTable } from '../resources/table.postgres.ts';
 import { roleTable } from '../roles/table.postgres.ts';
 import { tenantTable } from '../tenants/table.postgres.ts';
 import { userTable } from '../users/table.postgres.ts';
-import type { RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
+import type { RecordKind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
+import type { StoredRecord } from '../plans/tenant-state.ts';
 import { pageOf, type PageRequest } from '@tessera/rpc';
 import type { RecordPage } from './store.ts';
 
-const tables: { readonly [K in RecordKind]: RecordTable<RecordKinds[K]> } = {
+const tables: { readonly [K in RecordKind]: RecordTable<RecordOf[K]> } = {
   user: userTable,
   application: applicationTable,
   resource: resourceTable,
@@ -29,7 +31,7 @@ export async function findRecord<K extends RecordKind>(
   kind: K,
   tenantId: string,
   id: string,
-): Promise<StoredRecord<RecordKinds[K]> | undefined> {
+): Promise<StoredRecord<RecordOf[K]> | undefined> {
   const table = tables[kind];
   const { from, alias, key } = table;
   const { rows } = await queryable.query<Row>({
@@ -49,7 +51,7 @@ export async function lockRecord<K extends RecordKind>(
   kind: K,
   tenantId: string,
   id: string,
-): Promise<StoredRecord<RecordKinds[K]> | undefined> {
+): Promise<StoredRecord<RecordOf[K]> | undefined> {
   const { from, alias, key } = tables[kind];
   await tx.query({
     name: `directory.lock_${kind}_record`,
@@ -71,7 +73,7 @@ export async function listRecords<K extends RecordKind>(
   kind: K,
   tenantId: string,
   { after, search, size }: PageRequest,
-): Promise<RecordPage<RecordKinds[K]>> {
+): Promise<RecordPage<RecordOf[K]>> {
   const table = tables[kind];
   const selected = selectedOf(table);
   const end =

@@ -9,7 +9,9 @@ import type { TenantRecord } from '../tenants/fields.ts';
 import type { ListedIssuers } from '../tenants/issuer.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { PresentState, RecordKind, RecordKinds, StoredRecord } from '../plans/tenant-state.ts';
+import type { RecordKind } from '../fields/record-kinds.ts';
+import type { RecordOf } from '../record-of.ts';
+import type { PresentState, StoredRecord } from '../plans/tenant-state.ts';
 
 /** The record whose status is set. */
 export type StatusTarget =
@@ -109,7 +111,7 @@ export interface RecordTransaction {
   /** Undefined if there is no such tenant. */
   readonly tenant: TenantRecord | undefined;
   /** Reads a record and keeps others from changing it until the commit. */
-  find<K extends RecordKind>(kind: K, id: string): Promise<StoredRecord<RecordKinds[K]> | undefined>;
+  find<K extends RecordKind>(kind: K, id: string): Promise<StoredRecord<RecordOf[K]> | undefined>;
   /** What a plan for one record declares and another tenant has. */
   taken(plan: TenantPlan): Promise<readonly TakenValue[]>;
   /**
