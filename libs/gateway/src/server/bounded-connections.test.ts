@@ -15,8 +15,9 @@ interface Stand {
   readonly port: number;
   /** Whole requests that wait for their answers. */
   readonly waiting: (() => void)[];
-  /** The warnings in the log. */
+  /** The warnings in the log: their fields, and what they say after a semicolon. */
   readonly lines: object[];
+  readonly said: (string | undefined)[];
 }
 
 /** Longer than what the system takes from us for a client that reads nothing. */
@@ -26,6 +27,7 @@ const long = Buffer.alloc(32 * 1024 * 1024, 'x');
 async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []): Promise<Stand> {
   const waiting: (() => void)[] = [];
   const lines: object[] = [];
+  const said: (string | undefined)[] = [];
   const server: Server = createServer((request, response) => {
     request.resume().once('end', () => {
       if (request.url === '/') response.end('served');
@@ -34,7 +36,10 @@ async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []):
     });
   });
   boundConnections(server, networks(proxies), bounds, {
-    warn: (fields: object) => void lines.push(fields),
+    warn: (fields: object, message?: string) => {
+      lines.push(fields);
+      said.push(message?.split('; ')[1]);
+    },
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   cleanUps.push(() => {
@@ -45,6 +50,7 @@ async function stand(bounds: ConnectionBounds, proxies: readonly string[] = []):
     port: (server.address() as AddressInfo).port,
     waiting,
     lines,
+    said,
   };
 }
 
@@ -130,7 +136,7 @@ test('silence makes room where the address with most connections waits for answe
 });
 
 test('answers that nobody reads take no place from another address, and give theirs up last', async () => {
-  const { port, waiting } = await stand({ inAll: 4, ofOneAddress: 2 });
+  const { port, waiting, said } = await stand({ inAll: 4, ofOneAddress: 2 });
   const unread = async (localAddress: string): Promise<Socket> => {
     const socket = await opened(port, 'GET /long HTTP/1.1\r\nhost: a\r\n\r\n', localAddress);
     socket.once('data', () => socket.pause());
@@ -152,6 +158,12 @@ test('answers that nobody reads take no place from another address, and give the
     await closed(socket);
   }
   expect([other.closed, third.closed]).toEqual([false, false]);
+  expect(new Set(said)).toEqual(
+    new Set([
+      'closing the oldest without a whole request under way',
+      'closing the oldest that leaves its answer unread',
+    ]),
+  );
   for (const send of waiting) send();
   expect(await held).toBe('served');
 });
@@ -178,11 +190,12 @@ test('each connection that a bound closes is counted with the bound, and many ar
 
 test('a new connection that finds no room is counted too', async () => {
   const before = await countOf('address');
-  const { port, waiting, lines } = await stand({ inAll: 100, ofOneAddress: 1 });
+  const { port, waiting, said } = await stand({ inAll: 100, ofOneAddress: 1 });
   const held = asked(port, '127.0.0.1', '/held');
   await expect.poll(() => waiting.length).toBe(1);
   expect(await asked(port, '127.0.0.1')).toBe('');
-  expect([await countOf('address'), lines.length]).toEqual([before + 1, 1]);
+  expect(await countOf('address')).toBe(before + 1);
+  expect(said).toEqual(['closing the new one, as each of the others has a request under way']);
   for (const send of waiting) send();
   expect(await held).toBe('served');
 });

@@ -16,6 +16,13 @@ export const usualBounds: ConnectionBounds = { inAll: 3_000, ofOneAddress: 1_000
 /** Which bound ends a connection. */
 type Reason = 'address' | 'all';
 
+/** Which connection ends. */
+const ending = {
+  idle: 'closing the oldest without a whole request under way',
+  unread: 'closing the oldest that leaves its answer unread',
+  latest: 'closing the new one, as each of the others has a request under way',
+};
+
 const closed = metrics.counter({
   name: 'tessera_http_connections_closed_total',
   help: 'Connections closed because there were too many: of one address, or in all.',
@@ -51,17 +58,17 @@ export function boundConnections(
     if (same.size === 0) byAddress.delete(address);
   }
 
-  function end(socket: Socket, reason: Reason): void {
+  function end(socket: Socket, reason: Reason, which: keyof typeof ending): void {
     closed.labels(reason).inc();
     const fields = { reason, ipAddress: socket.remoteAddress, open };
-    warnings.warn(reason, fields, 'too many connections; closing the oldest without a complete request');
+    warnings.warn(`${reason} ${which}`, fields, `too many connections; ${ending[which]}`);
     socket.destroy();
   }
 
-  function endOldest(address: string, reason: Reason, mayEnd: (connection: Connection) => boolean): boolean {
+  function endOldest(address: string, reason: Reason, which: keyof typeof mayEnd): boolean {
     for (const connection of byAddress.get(address) ?? []) {
-      if (!mayEnd(connection)) continue;
-      end(connection.socket, reason);
+      if (!mayEnd[which](connection)) continue;
+      end(connection.socket, reason, which);
       leave(address, connection);
       return true;
     }
@@ -69,7 +76,9 @@ export function boundConnections(
   }
 
   const makeRoomIn = (addresses: readonly string[], reason: Reason): boolean =>
-    [isIdle, isUnread].some((mayEnd) => addresses.some((address) => endOldest(address, reason, mayEnd)));
+    (['idle', 'unread'] as const).some((which) =>
+      addresses.some((address) => endOldest(address, reason, which)),
+    );
 
   function makeRoom(): boolean {
     const byMost = [...byAddress.keys()].toSorted(
@@ -82,8 +91,8 @@ export function boundConnections(
     const peer = socket.remoteAddress ?? '';
     const address = addressKey(peer);
     const tooMany = !proxies.contains(peer) && (byAddress.get(address)?.size ?? 0) >= ofOneAddress;
-    if (tooMany && !makeRoomIn([address], 'address')) return end(socket, 'address');
-    if (open >= inAll && !makeRoom()) return end(socket, 'all');
+    if (tooMany && !makeRoomIn([address], 'address')) return end(socket, 'address', 'latest');
+    if (open >= inAll && !makeRoom()) return end(socket, 'all', 'latest');
     const connection: Connection = { socket, last: undefined };
     connections.set(socket, connection);
     const same = byAddress.get(address);
@@ -98,12 +107,10 @@ export function boundConnections(
   });
 }
 
-/** No request came whole, or the system has taken the answer to the last one. */
-function isIdle({ last }: Connection): boolean {
-  return last === undefined || !last.request.complete || last.response.writableFinished;
-}
-
-/** The answer to the last request is complete, and its client leaves it to us. */
-function isUnread({ last }: Connection): boolean {
-  return last?.response.writableEnded === true;
-}
+const mayEnd = {
+  /** No request came whole, or the system has taken the answer to the last one. */
+  idle: ({ last }: Connection): boolean =>
+    last === undefined || !last.request.complete || last.response.writableFinished,
+  /** The answer to the last request is complete, and its client leaves it to us. */
+  unread: ({ last }: Connection): boolean => last?.response.writableEnded === true,
+};
