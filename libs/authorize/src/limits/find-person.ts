@@ -1,7 +1,8 @@
 import { Code, ConnectError, type Client } from '@tessera/rpc';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../browser-call.ts';
-import { longestIdentifier, type Guess } from './guess-limits.ts';
+import { longestIdentifier } from './guess-counters.ts';
+import type { Guess } from './guess-limits.ts';
 
 /** The person with an identifier as it was typed, whom a guess is about; undefined for an unknown one. */
 export async function findPerson(

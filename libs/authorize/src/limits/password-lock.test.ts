@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { GetUserResponseSchema } from '@tessera/proto-gen/directory';
 import { fakeClock } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
-import { countersOfPassword } from './guess-limits.ts';
+import { countersOfPassword } from './guess-counters.ts';
 import { createPasswordLockOf } from './password-lock.ts';
 
 const rule = (name: string) => ({ name, limit: 4, windowSeconds: 60 });

@@ -2,7 +2,8 @@ import type { Clock } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
 import type { Limiter } from '@tessera/stores';
-import { countersOfPassword, type SignInLimits } from './guess-limits.ts';
+import { countersOfPassword } from './guess-counters.ts';
+import type { SignInLimits } from './guess-limits.ts';
 
 /** Until when too many wrong passwords lock sign-in with one, in milliseconds since the Unix epoch; 0 if they do not. */
 export type PasswordLockOf = (

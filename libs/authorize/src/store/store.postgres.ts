@@ -1,45 +1,22 @@
 import { auditInsert, auditRecords, type AuditRow } from '@tessera/audit';
-import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
-import { create } from '@tessera/rpc';
 import type { Queryable } from '@tessera/stores';
 import { rememberBrowser } from './known-browsers.postgres.ts';
-import type {
-  EndedSession,
-  EndingSession,
-  NewSessionRecord,
-  Session,
-  SessionStore,
-  UpstreamSession,
-} from './store.ts';
-
-interface EarlierRow {
-  earlier: string[];
-}
+import {
+  codesMayLive,
+  earlierIds,
+  earlierOf,
+  sessionColumns,
+  sessionReads,
+  toSession,
+  type EarlierRow,
+  type SessionRow,
+} from './session-reads.postgres.ts';
+import type { EndedSession, EndingSession, NewSessionRecord, SessionStore } from './store.ts';
 
 interface OpenedRow extends SessionRow, EarlierRow {
   over_tenant_id: string | null;
   over_session_id: string | null;
 }
-
-interface SessionRow {
-  session_id: string;
-  tenant_id: string;
-  user_id: string;
-  auth_time: number;
-  methods: string[];
-  auth_age: number;
-}
-
-interface LiveRow extends SessionRow {
-  ip_address: string;
-  user_agent_hash: string;
-  user_agent: string;
-  times: { created: number; seen: number; expires: number };
-}
-
-const sessionColumns = `session_id, tenant_id, user_id, methods,
-    floor(extract(epoch FROM auth_time))::float8 AS auth_time,
-    extract(epoch FROM clock_timestamp() - auth_time)::float8 AS auth_age`;
 
 /**
  * Records ended sessions. `ended` is the query that ended them. The lock is taken row by row before a sequence number is,
@@ -67,45 +44,6 @@ const notices = (ended: string, requestId: string, condition = 'true') => `
     FROM ${ended} AS e CROSS JOIN LATERAL jsonb_each(e.participants) AS p
     WHERE ${condition}
   )`;
-
-/** No code is issued for an ended session, or over a minute after its last use. A code lives for at most 10 minutes. */
-const codesMayLive = `coalesce(ended_at, last_seen_at) > clock_timestamp() - interval '15 minutes'`;
-
-/**
- * The chain of replaced sessions that leads to `ended`. Each ended before the next began, so the chain stops at the first
- * one whose codes have all expired.
- */
-const earlierOf = (ended: string) => `
-  earlier (session_id, replaces, back) AS (
-    SELECT NULL::text, replaces, 0 FROM ${ended}
-    UNION ALL
-    SELECT s.session_id, s.replaces, e.back + 1 FROM earlier AS e
-    JOIN authorize.session AS s ON s.session_id = e.replaces
-    WHERE e.back < 10 AND ${codesMayLive}
-  )`;
-
-const earlierIds = 'ARRAY(SELECT session_id FROM earlier WHERE back > 0 ORDER BY back) AS earlier';
-
-const find = `
-  WITH found AS (
-    SELECT ${sessionColumns} FROM authorize.session
-    WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > clock_timestamp()
-      AND last_seen_at > clock_timestamp() - make_interval(secs => $2)
-  ), seen AS (
-    UPDATE authorize.session AS s SET last_seen_at = clock_timestamp() FROM found
-    WHERE s.session_id = found.session_id AND s.ended_at IS NULL
-      AND s.last_seen_at < clock_timestamp() - interval '1 minute'
-  )
-  SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age FROM found`;
-
-const identify = (condition: string) => `
-  WITH RECURSIVE found AS (
-    SELECT ${sessionColumns}, replaces, upstream FROM authorize.session WHERE ${condition}
-  ), ${earlierOf('found')}
-  SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age, upstream, ${earlierIds} FROM found`;
-
-const identifyByToken = identify('token_hash = $1');
-const identifyById = identify('session_id = $1 AND tenant_id = $2');
 
 const openAudit = auditInsert(
   'authorize',
@@ -159,28 +97,6 @@ const participate = `
   )
   SELECT session_id FROM known UNION ALL SELECT session_id FROM added`;
 
-/** $1 tenant or null, $2 user or null, $3 session after which to continue, $4 limit */
-const withParticipants = `
-  SELECT ${sessionColumns} FROM authorize.session
-  WHERE ended_at IS NULL AND participants <> '{}' AND expires_at > clock_timestamp()
-    AND ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR user_id = $2)
-    AND (tenant_id, user_id, session_id) > ($3::text, $4::text, $5::text)
-  ORDER BY tenant_id, user_id, session_id LIMIT $6::int`;
-
-/** $1 tenant, $2 idle seconds, $3 user and $4 session after which to continue, $5 limit */
-const live = (people: string) => `
-  SELECT ${sessionColumns}, ip_address, user_agent_hash, user_agent, jsonb_build_object(
-      'created', round(extract(epoch FROM created_at) * 1000), 'seen', round(extract(epoch FROM last_seen_at) * 1000),
-      'expires', round(extract(epoch FROM expires_at) * 1000)) AS times
-  FROM authorize.session
-  WHERE tenant_id = $1 ${people} AND ended_at IS NULL AND expires_at > clock_timestamp()
-    AND last_seen_at > clock_timestamp() - make_interval(secs => $2)
-    AND (user_id, session_id) > ($3::text, $4::text)
-  ORDER BY user_id, session_id LIMIT $5::int`;
-const liveOfTenant = live('');
-/** $6 users */
-const liveOfPeople = live('AND user_id = ANY($6::text[])');
-
 const purge = `
   DELETE FROM authorize.session WHERE session_id IN (
     SELECT session_id FROM authorize.session WHERE expires_at < statement_timestamp() - interval '1 day'
@@ -190,30 +106,7 @@ const purge = `
 /** Sessions in Postgres or PGlite. */
 export function createSessionStore(database: Queryable): SessionStore {
   return {
-    async find(tokenHash, idleSeconds) {
-      const values = [tokenHash, idleSeconds];
-      const { rows } = await database.query<SessionRow>({
-        name: 'authorize.find_session',
-        text: find,
-        values,
-      });
-      return rows[0] === undefined ? undefined : toSession(rows[0]);
-    },
-
-    async identify(by) {
-      const { rows } = await database.query<SessionRow & EarlierRow & { upstream: UpstreamSession | null }>(
-        Buffer.isBuffer(by)
-          ? { name: 'authorize.identify_session', text: identifyByToken, values: [by] }
-          : {
-              name: 'authorize.identify_session_by_id',
-              text: identifyById,
-              values: [by.sessionId, by.tenantId],
-            },
-      );
-      if (rows[0] === undefined) return undefined;
-      const [row] = rows;
-      return { ...toSession(row), earlierSessionIds: row.earlier, upstream: row.upstream ?? undefined };
-    },
+    ...sessionReads(database),
 
     async open(session, audit, replaced) {
       const { rows } = await database.query<OpenedRow>({
@@ -241,33 +134,6 @@ export function createSessionStore(database: Queryable): SessionStore {
         values: [sessionId, JSON.stringify({ [clientId]: { sid: sessionId, iss: issuer } })],
       });
       return rows.length === 1;
-    },
-
-    async withParticipants({ tenantId, userId }, after, limit) {
-      const { rows } = await database.query<SessionRow>({
-        name: 'authorize.sessions_with_participants',
-        text: withParticipants,
-        values: [tenantId ?? null, userId ?? null, after.tenantId, after.userId, after.sessionId, limit],
-      });
-      return rows.map(toSession);
-    },
-
-    async live({ tenantId, userIds, idleSeconds }, after, limit) {
-      const values = [tenantId, idleSeconds, after.userId, after.sessionId, limit];
-      const { rows } = await database.query<LiveRow>(
-        userIds === undefined
-          ? { name: 'authorize.live_sessions', text: liveOfTenant, values }
-          : { name: 'authorize.live_sessions_of_people', text: liveOfPeople, values: [...values, userIds] },
-      );
-      return rows.map((row) => ({
-        ...toSession(row),
-        ipAddress: row.ip_address,
-        userAgentHash: row.user_agent_hash,
-        userAgent: row.user_agent,
-        createdAt: row.times.created,
-        lastSeenAt: row.times.seen,
-        expiresAt: row.times.expires,
-      }));
     },
 
     async purge(limit) {
@@ -311,14 +177,4 @@ function openValues(
 function overOf(row: OpenedRow): EndedSession | undefined {
   const { over_tenant_id: tenantId, over_session_id: sessionId, earlier: earlierSessionIds } = row;
   return tenantId === null || sessionId === null ? undefined : { tenantId, sessionId, earlierSessionIds };
-}
-
-function toSession(row: SessionRow): Session {
-  return {
-    sessionId: row.session_id,
-    tenantId: row.tenant_id,
-    userId: row.user_id,
-    authentication: create(AuthenticationSchema, { time: row.auth_time, methods: row.methods }),
-    authAge: row.auth_age,
-  };
 }

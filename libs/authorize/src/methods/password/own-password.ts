@@ -4,7 +4,7 @@ import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import { counts } from '../../sessions/counts.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
-import { passwordSince } from '../../limits/guess-limits.ts';
+import { passwordSince } from '../../limits/guess-counters.ts';
 import type { LimitGuesses } from '../../limits/guess-limits.ts';
 import { isPossible } from '../../limits/find-person.ts';
 import { longestPassword } from './password.ts';

@@ -3,7 +3,7 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import { local } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
-import { accountName } from '../../limits/guess-limits.ts';
+import { accountName } from '../../limits/guess-counters.ts';
 import { createWorld, password } from '../../testing/world.ts';
 import type { World } from '../../testing/world.ts';
 import { newPerson, signInAtPage } from '../../testing/visitor.ts';
