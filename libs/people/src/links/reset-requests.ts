@@ -1,19 +1,12 @@
 import { startOf, type Clock, type Random } from '@tessera/kit';
 import type { Database, Queryable } from '@tessera/stores';
-import { notFound, insertAuditRows, lockTenant, waysInOf } from '@tessera/directory/ground';
-import {
-  lockRecord,
-  type FoundUser,
-  findTenant,
-  longestIdentifier,
-  normalizeIdentifier,
-  findUserByIdentifier,
-} from '@tessera/directory/records';
-import { maySignIn } from '../change/may-sign-in.ts';
+import { notFound, insertAuditRows, waysInOf } from '@tessera/directory/ground';
+import { lockRecord, type FoundUser, findTenant, longestIdentifier } from '@tessera/directory/records';
+import { answerAskedMail } from '../change/asked-mail.ts';
 import { isServedAt } from '../change/served-at.ts';
 import type { PasswordLinks } from './password-links.ts';
 import type { MailContent, Outbox } from '../mail/outbox.ts';
-import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
+import type { ClaimedMail } from '../mail/outbox.postgres.ts';
 
 export interface ResetRequestsDeps {
   readonly database: Database;
@@ -75,60 +68,43 @@ export function createResetRequests({
       });
     },
 
-    async answer(mail, { identifier = '', language, ipAddress = '', requestId = '' }) {
-      const { tenantId } = mail;
-      await database.transaction(async (tx) => {
-        await lockTenant(tx, tenantId, 'together');
-        if (!(await takeMail(tx, mail))) return;
-        const found = await findUserByIdentifier(tx, tenantId, normalizeIdentifier(identifier));
-        const refusal = await refusalOf(tx, mail, found);
-        if (found === undefined || refusal !== undefined) {
-          const event = {
-            event: 'auth.reset.refused',
-            outcome: 'failure',
-            reason: refusal ?? 'unknown',
-          } as const;
-          const subject = found && { subject: found.user.userId };
-          await insertAuditRows(tx, [{ ...event, ...subject, tenantId, ipAddress, requestId }], runtime);
-          return;
-        }
-        const { userId } = found.user;
-        // As by every change of the person, whom the link must find as they are now.
-        const locked = await lockRecord(tx, 'user', tenantId, userId);
-        const mailId = outbox.newId();
-        const origin = { actor: { type: 'system', id: 'directory' }, ipAddress, requestId } as const;
-        const person = {
-          tenant: found.tenant,
-          userId,
-          purpose: 'reset',
-          link: outbox.linkOf(mailId),
-          ...(locked && { mailedTo: locked.record.email }),
-        } as const;
-        await links.add(tx, person, origin);
-        const content = language === undefined ? {} : { language };
-        await outbox.add(
-          tx,
-          { tenantId, userId, kind: 'reset', content, lifetimeSeconds: mailSeconds },
-          mailId,
-        );
-      });
-    },
+    answer: (asked, said) =>
+      answerAskedMail({ database, outbox, ...runtime }, asked, said, {
+        refusedAs: 'auth.reset.refused',
+        refuses: refusesWhoHasNoPassword,
+        send: (tx, found) => mail(tx, found, said),
+      }),
   };
 
-  /** Why nothing is sent; the person who asked is told nothing of it. */
-  async function refusalOf(
+  async function mail(
     tx: Queryable,
-    { tenantId, remainingSeconds }: ClaimedMail,
-    found: FoundUser | undefined,
-  ): Promise<string | undefined> {
-    if (remainingSeconds <= 0) return 'expired';
-    if (found === undefined) return 'unknown';
-    if (!maySignIn(found)) return 'inactive';
-    const { userId, email } = found.user;
-    if (email === '') return 'no_address';
-    const ways = await waysInOf(tx, { tenantId, userId });
-    // A password would be a second way in, past what the provider or the passkey asks for.
-    if (ways.length > 0 && !ways.includes('password')) return 'no_password';
-    return (await outbox.count(tx, tenantId, email)) ? undefined : 'limited';
+    { tenant, user: { userId } }: FoundUser,
+    { language, ipAddress = '', requestId = '' }: MailContent,
+  ): Promise<void> {
+    const { tenantId } = tenant;
+    // As by every change of the person, whom the link must find as they are now.
+    const locked = await lockRecord(tx, 'user', tenantId, userId);
+    const mailId = outbox.newId();
+    const origin = { actor: { type: 'system', id: 'directory' }, ipAddress, requestId } as const;
+    const person = {
+      tenant,
+      userId,
+      purpose: 'reset',
+      link: outbox.linkOf(mailId),
+      ...(locked && { mailedTo: locked.record.email }),
+    } as const;
+    await links.add(tx, person, origin);
+    const content = language === undefined ? {} : { language };
+    const kept = { tenantId, userId, kind: 'reset', content } as const;
+    await outbox.add(tx, { ...kept, lifetimeSeconds: mailSeconds }, mailId);
   }
+}
+
+/** A password would be a second way in, past what the provider or the passkey asks for. */
+async function refusesWhoHasNoPassword(
+  tx: Queryable,
+  { tenant: { tenantId }, user: { userId } }: FoundUser,
+): Promise<string | undefined> {
+  const ways = await waysInOf(tx, { tenantId, userId });
+  return ways.length > 0 && !ways.includes('password') ? 'no_password' : undefined;
 }

@@ -2,28 +2,22 @@ import type { KeyObject } from 'node:crypto';
 import { startOf, type Clock, type Random } from '@tessera/kit';
 import { mailCodeAlone, mailCodeSecond } from '@tessera/oauth';
 import type { Database, Queryable } from '@tessera/stores';
-import {
-  insertAuditRows,
-  type AuditRuntime,
-  lockTenant,
-  notFound,
-  type PersonId,
-} from '@tessera/directory/ground';
+import { insertAuditRows, type AuditRuntime, notFound, type PersonId } from '@tessera/directory/ground';
 import {
   findTenant,
   findUser,
-  findUserByIdentifier,
   longestIdentifier,
   normalizeIdentifier,
   type DirectoryStore,
   type FoundUser,
 } from '@tessera/directory/records';
-import { findActive, maySignIn, type SignedIn } from '../change/may-sign-in.ts';
+import { answerAskedMail } from '../change/asked-mail.ts';
+import { findActive, type SignedIn } from '../change/may-sign-in.ts';
 import type { Origin } from '../change/own-change.postgres.ts';
 import { isServedAt } from '../change/served-at.ts';
 import { signInTime } from '../change/sign-in-time.postgres.ts';
 import type { MailContent, Outbox } from '../mail/outbox.ts';
-import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
+import type { ClaimedMail } from '../mail/outbox.postgres.ts';
 import { countedValues } from '../one-time/counted-values.postgres.ts';
 import { codeDigits, createCodeValues } from './code-values.ts';
 
@@ -122,25 +116,21 @@ export function createMailCodes(deps: MailCodesDeps): MailCodes {
       });
     },
 
-    async answer(asked, { identifier = '', interactionId = '', language: languages = '', ...said }) {
-      const { tenantId } = asked;
-      const origin = { ipAddress: said.ipAddress ?? '', requestId: said.requestId ?? '' };
-      await database.transaction(async (tx) => {
-        await lockTenant(tx, tenantId, 'together');
-        if (!(await takeMail(tx, asked))) return;
-        const found = await findUserByIdentifier(tx, tenantId, normalizeIdentifier(identifier));
-        const refusal = await refusalOf(outbox, tx, asked, found);
-        if (found !== undefined && refusal === undefined)
-          return mail(tx, found, interactionId, { languages, ...origin }, 'mail-code');
-        const event = { event: 'auth.mail_code.refused', outcome: 'failure', tenantId } as const;
-        const subject = found && { subject: found.user.userId };
-        await insertAuditRows(
-          tx,
-          [{ ...event, reason: refusal ?? 'unknown', ...subject, ...origin }],
-          runtime,
-        );
-      });
-    },
+    answer: (asked, said) =>
+      answerAskedMail({ database, outbox, ...runtime }, asked, said, {
+        refusedAs: 'auth.mail_code.refused',
+        refuses: (_tx, { tenant }) =>
+          tenant.signInMethods.includes(mailCodeAlone) ? undefined : 'not_allowed',
+        send: (tx, found) => {
+          const {
+            interactionId: holder = '',
+            language: languages = '',
+            ipAddress = '',
+            requestId = '',
+          } = said;
+          return mail(tx, found, holder, { languages, ipAddress, requestId }, 'mail-code');
+        },
+      }),
 
     async send({ visit, languages, ipAddress, requestId, ...person }) {
       const found = await findActive(store, person);
@@ -184,21 +174,6 @@ async function useCode(
   const who = { subject: whose.userId, actor: { type: 'user', id: whose.userId } } as const;
   await insertAuditRows(tx, [{ ...event, ...who, ipAddress, requestId }], runtime);
   return { found, signedInAt };
-}
-
-/** Why nothing is sent; the person who asked is told nothing of it. */
-async function refusalOf(
-  outbox: Outbox,
-  tx: Queryable,
-  { tenantId, remainingSeconds }: ClaimedMail,
-  found: FoundUser | undefined,
-): Promise<string | undefined> {
-  if (remainingSeconds <= 0) return 'expired';
-  if (found === undefined) return 'unknown';
-  if (!maySignIn(found)) return 'inactive';
-  if (!found.tenant.signInMethods.includes(mailCodeAlone)) return 'not_allowed';
-  if (found.user.email === '') return 'no_address';
-  return (await outbox.count(tx, tenantId, found.user.email)) ? undefined : 'limited';
 }
 
 const secondMethods: ReadonlySet<string> = new Set([mailCodeAlone, mailCodeSecond]);
