@@ -90,12 +90,26 @@ describe('openDatabase', () => {
   });
 
   it('refuses callers after the acquire time-out when every connection is taken', async () => {
-    const database = await open({ maxConnections: 2, acquireTimeoutMs: 300 });
-    const busy = [database.query(sleep(3)), database.query(sleep(3))];
-    const waited = await elapsed(expect(database.query(one)).rejects.toMatchObject(unavailable));
-    expect(waited).toBeLessThan(2500);
+    const url = await newDatabaseUrl();
+    const database = await open({
+      url,
+      maxConnections: 2,
+      acquireTimeoutMs: 300,
+      statementTimeoutMs: 60_000,
+    });
+    const holder = await open({ url });
+    const ask = async () => database.query(one);
+    // A busy machine connects later than that.
+    await expect.poll(() => Promise.all([ask(), ask()]).catch(() => undefined), patience).toBeTruthy();
+    const wait = { name: 'test.wait', text: 'SELECT pg_advisory_xact_lock_shared(1)' };
+    const busy = await holder.transaction(async (tx) => {
+      await tx.query({ name: 'test.hold', text: 'SELECT pg_advisory_xact_lock(1)' });
+      const taken = [database.query(wait), database.query(wait)];
+      await expect(ask()).rejects.toMatchObject(unavailable);
+      return taken;
+    });
     await Promise.all(busy);
-    expect((await database.query(one)).rowCount).toBe(1);
+    expect((await ask()).rowCount).toBe(1);
   });
 
   it('refuses at once when too many callers wait already', async () => {
