@@ -15,6 +15,7 @@ import { Secret } from '@tessera/kit';
 import { openRemoteService } from './client/remote.ts';
 import { serve } from './hosts/grpc/serve-grpc.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
+import { patienceMs } from './testing/servers.ts';
 import { createSubject, writeRequest } from './testing/subject.ts';
 import { TrialService } from './testing/trial/trial-services.ts';
 
@@ -110,6 +111,7 @@ test('an open channel reconnects with a renewed certificate', async () => {
     peer: 'keys',
     credentials: { kind: 'mtls', ...files, reloadMs },
     log: silentLog(),
+    defaultTimeoutMs: patienceMs,
   });
   cleanUps.push(() => peer.close());
   await expect(peer.client(TrialService).write(writeRequest())).resolves.toMatchObject({ texts: ['token'] });
@@ -216,7 +218,14 @@ async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
       await readFile(files.certificateFile);
       const target = `127.0.0.1:${server.port}`;
       const credentials = { kind: 'mtls', ...files, trustDomain } as const;
-      const peer = openRemoteService({ target, as, peer: expected, credentials, log });
+      const peer = openRemoteService({
+        target,
+        as,
+        peer: expected,
+        credentials,
+        log,
+        defaultTimeoutMs: patienceMs,
+      });
       peers.push(() => void peer.close());
       cleanUps.push(() => peer.close());
       return peer.client(TrialService).write(writeRequest());

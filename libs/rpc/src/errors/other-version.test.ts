@@ -10,6 +10,7 @@ import { serve, type RpcServer } from '../hosts/grpc/serve-grpc.ts';
 import { local } from '../hosts/in-process/local.ts';
 import { declaredAccess } from '../access/declared-access.ts';
 import { storedMessage } from '../stored-message.ts';
+import { patienceMs } from '../testing/servers.ts';
 import { everyService } from '../testing/every-service.ts';
 import { invalidFields } from './field-violations.ts';
 import { notUnderstood, refusedByPeer, whereOffered } from './other-version.ts';
@@ -60,6 +61,7 @@ async function overGrpc(method: DescMethod): Promise<unknown> {
     target: `${earlier.host}:${earlier.port}`,
     as: callerOf(method),
     credentials: { kind: 'none' },
+    defaultTimeoutMs: patienceMs,
   });
   try {
     return await answer(remote.client(method.parent), method);

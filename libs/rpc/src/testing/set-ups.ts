@@ -12,6 +12,7 @@ import { openRemoteService } from '../client/remote.ts';
 import type { RemoteService } from '../client/remote.ts';
 import { serve } from '../hosts/grpc/serve-grpc.ts';
 import { Secret } from '@tessera/kit';
+import { patienceMs } from './servers.ts';
 import type { Subject } from './subject.ts';
 
 /** A subject that can be called, by one of the ways there are. */
@@ -104,7 +105,15 @@ async function overTheWire(
   return {
     client: (service, as) => {
       const peer =
-        peers.get(as) ?? openRemoteService({ target, as, credentials: credentialsOf(as), peer: 'keys', log });
+        peers.get(as) ??
+        openRemoteService({
+          target,
+          as,
+          credentials: credentialsOf(as),
+          peer: 'keys',
+          log,
+          defaultTimeoutMs: patienceMs,
+        });
       peers.set(as, peer);
       return peer.client(service);
     },

@@ -13,6 +13,7 @@ import { serve } from './serve-grpc.ts';
 import type { RpcServer, ServeOptions } from './serve-grpc.ts';
 import { declaring } from '../../testing/declaring.ts';
 import { freshAuthority, writeIdentity } from '../../testing/set-ups.ts';
+import { patienceMs } from '../../testing/servers.ts';
 import { stockCall, stockHealth, stockReflection } from '../../testing/stock-clients.ts';
 import { createSubject, writeRequest } from '../../testing/subject.ts';
 import { Secret } from '@tessera/kit';
@@ -138,7 +139,7 @@ async function mutual(certificates: 'required' | 'optional') {
       log: stood.log,
     });
     cleanUps.push(() => peer.close());
-    return peer.client(TrialService).read({}, { timeoutMs: 2_000 });
+    return peer.client(TrialService).read({}, { timeoutMs: patienceMs });
   };
   return { ...stood, directory, authority, call };
 }
@@ -242,6 +243,7 @@ test('calls with and without access tokens do not disturb one another', async ()
     target: target(server),
     as: 'token',
     credentials: sharedTokens.credentials,
+    defaultTimeoutMs: patienceMs,
   });
   cleanUps.push(() => peer.close());
   await Promise.all([

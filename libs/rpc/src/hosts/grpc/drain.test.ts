@@ -53,12 +53,12 @@ test('draining cuts calls that do not end in time', async () => {
     return new Promise(() => {});
   };
   const server = await served(subject, { drainMs: 50 });
-  const running = client(server).client(TrialService).write(writeRequest(), { timeoutMs: 10_000 });
+  const running = client(server).client(TrialService).write(writeRequest(), { timeoutMs: 60_000 });
   const outcome = expect(running).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   await arrived.promise;
   const before = Date.now();
   await Promise.all([server.drain(), outcome]);
-  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(Date.now() - before).toBeLessThan(30_000);
 });
 
 test('draining ends streams as temporarily_unavailable and aborts their handlers', async () => {
@@ -69,7 +69,7 @@ test('draining ends streams as temporarily_unavailable and aborts their handlers
     yield {};
     await aborted.promise;
   };
-  const server = await served(subject, { drainMs: 5_000 });
+  const server = await served(subject, { drainMs: 60_000 });
   const read = async (): Promise<void> => {
     for await (const _ of client(server).client(TrialStreamService).watch({})) drained = server.drain();
   };
@@ -78,7 +78,7 @@ test('draining ends streams as temporarily_unavailable and aborts their handlers
   await expect(read()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   await aborted.promise;
   await drained;
-  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(Date.now() - before).toBeLessThan(30_000);
 });
 
 test('draining ends a stream whose access token is still being verified', async () => {
@@ -104,7 +104,7 @@ test('draining ends a stream whose access token is still being verified', async 
   const routes = subject.built.routes
     .filter((route) => route.service.typeName === service.typeName)
     .map((route) => ({ ...route, service, bearer }));
-  const server = await served({ ...subject, built: { ...subject.built, routes } }, { drainMs: 5_000 });
+  const server = await served({ ...subject, built: { ...subject.built, routes } }, { drainMs: 60_000 });
   const metadata = new Metadata();
   metadata.set('authorization', 'Bearer good');
   const call = stockCall(at(server), '/tessera.trial.v1.TrialStreamService/Watch', metadata);
@@ -114,12 +114,12 @@ test('draining ends a stream whose access token is still being verified', async 
   const drained = server.drain();
   judged.resolve();
   await Promise.all([outcome, drained]);
-  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(Date.now() - before).toBeLessThan(30_000);
   expect(reached).toBe(false);
 });
 
 test('draining ends the health watch of a stock client after it was notified', async () => {
-  const server = await served(createSubject(), { drainMs: 5_000 });
+  const server = await served(createSubject(), { drainMs: 60_000 });
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token.reveal()}`);
   const statuses: string[] = [];
@@ -132,7 +132,7 @@ test('draining ends the health watch of a stock client after it was notified', a
   await serving.promise;
   const before = Date.now();
   await Promise.all([server.drain(), outcome]);
-  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(Date.now() - before).toBeLessThan(30_000);
   expect(statuses).toEqual(['SERVING', 'NOT_SERVING']);
 });
 
@@ -163,5 +163,5 @@ test('draining cuts a connection whose handshake ends late', async () => {
   });
   await once(late, 'secureConnect');
   await Promise.all([once(late.resume(), 'close'), drained]);
-  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(Date.now() - before).toBeLessThan(30_000);
 });

@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openRemoteService } from '../../client/remote.ts';
 import { serve } from './serve-grpc.ts';
 import { Secret } from '@tessera/kit';
-import { at, servers, token } from '../../testing/servers.ts';
+import { at, patienceMs, servers, token } from '../../testing/servers.ts';
 import { stockCall, stockHealth, stockReflection } from '../../testing/stock-clients.ts';
 import { createSubject, writeRequest } from '../../testing/subject.ts';
 import { TrialService } from '../../testing/trial/trial-services.ts';
@@ -56,6 +56,7 @@ test.each([
     target: at(server),
     as: 'token',
     credentials: { kind: 'token', token: wrong },
+    defaultTimeoutMs: patienceMs,
   });
   cleanUps.push(() => peer.close());
   await expect(peer.client(TrialService).write(writeRequest())).rejects.toMatchObject({
@@ -67,7 +68,12 @@ test.each([
 
 test('a call without a token is unauthenticated', async () => {
   const server = await served(createSubject());
-  const peer = openRemoteService({ target: at(server), as: 'token', credentials: { kind: 'none' } });
+  const peer = openRemoteService({
+    target: at(server),
+    as: 'token',
+    credentials: { kind: 'none' },
+    defaultTimeoutMs: patienceMs,
+  });
   cleanUps.push(() => peer.close());
   await expect(peer.client(TrialService).write(writeRequest())).rejects.toMatchObject({
     code: Code.Unauthenticated,
