@@ -16,6 +16,7 @@ import { desiredState, type DesiredOptions } from './desired-state.ts';
 import { missingSecrets } from './missing-secrets.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
+import { touchedBy, type DeclaredPlan } from './touched-records.ts';
 
 export interface ApplyDeps {
   /** For the functions in the read files of the kinds. */
@@ -44,6 +45,19 @@ export interface DeclaredDocument {
   readonly owner: string | undefined;
   /** Whether it takes over records of other owners. */
   readonly takeOver: boolean;
+  /** The kinds of records that it may declare and touch; undefined: all. */
+  readonly kinds?: ReadonlySet<string>;
+}
+
+/** A document declares or touches records of kinds that it may not. Nothing of them is in a message. */
+export class OtherKindsError extends Error {
+  override readonly name = 'OtherKindsError';
+  readonly kinds: readonly Kind[];
+
+  constructor(kinds: readonly Kind[]) {
+    super('The document is about other kinds of records.');
+    this.kinds = kinds;
+  }
 }
 
 /** A document that may be applied, as far as its caller allows what it does. */
@@ -56,14 +70,6 @@ export interface Applicable {
   readonly plans: readonly TenantPlan[];
 }
 
-/**
- * The kinds of records that a document declares, as far as it can be read, without a look at the records. Throws DeclaredStateError if it is not
- * YAML, or declares another tenant than it may.
- */
-export function kindsIn({ text, fileName, tenantId }: DeclaredDocument): Kind[] {
-  return kindsOf(parsedFor(tenantId, text, fileName).tenants);
-}
-
 /** Throws DeclaredStateError for a document that is not YAML, or declares another tenant than it may. */
 function parsedFor(tenantId: string | undefined, text: string, fileName: string) {
   const parsed = parseDeclaredState(text, fileName);
@@ -72,15 +78,23 @@ function parsedFor(tenantId: string | undefined, text: string, fileName: string)
   return parsed;
 }
 
+/** @throws OtherKindsError */
+function requireKinds(touched: readonly Kind[], { kinds }: Pick<DeclaredDocument, 'kinds'>): void {
+  const others = kinds === undefined ? [] : touched.filter((kind) => !kinds.has(kind));
+  if (others.length > 0) throw new OtherKindsError([...new Set(others)]);
+}
+
 /**
- * Throws DeclaredStateError with every error, including weak passwords and values that other tenants have, and OwnerConflictError for records
- * of other owners.
+ * Throws DeclaredStateError with every error, including weak passwords and values that other tenants have, OtherKindsError, and
+ * OwnerConflictError for records of other owners.
  */
 export async function readApplicable(
   deps: ApplyDeps,
-  { text, fileName, tenantId, owner: given, takeOver }: DeclaredDocument,
+  { text, fileName, tenantId, owner: given, takeOver, ...may }: DeclaredDocument,
 ): Promise<Applicable> {
   const parsed = parsedFor(tenantId, text, fileName);
+  // Mistakes and conflicts name records: who may not see these must not learn of them.
+  requireKinds(kindsOf(parsed.tenants), may);
   const owner = given ?? parsed.owner ?? fileOwner;
   const states = new Map<string, PresentState | undefined>();
   for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
@@ -113,6 +127,14 @@ export async function readApplicable(
     problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
+  const planned = read.state.tenants.flatMap((declared, index): DeclaredPlan[] => {
+    const plan = plans[index];
+    return plan === undefined ? [] : [{ declared, plan }];
+  });
+  requireKinds(
+    planned.flatMap(touchedBy).map(({ kind }) => kind),
+    may,
+  );
   for (const plan of plans) refuseConflicts(plan, owner);
   return { read, by, plans };
 }

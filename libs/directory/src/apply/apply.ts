@@ -18,6 +18,7 @@ import { namesakesOf } from './namesakes.ts';
 import { administratorHashes, hashesOf, isPreparedFor, withPasswords } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenProblems } from './taken-in-file.ts';
+import type { DeclaredPlan } from './touched-records.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { warningsOf } from '../plans/roles-without-effect.ts';
@@ -33,12 +34,6 @@ export interface AppliedTenant extends PlanCounts {
   readonly newPeople: readonly string[];
   /** What was given without effect, one sentence each. */
   readonly warnings: readonly string[];
-}
-
-/** A plan, with the entry of the document that it is for. */
-export interface DeclaredPlan {
-  readonly declared: DeclaredTenant;
-  readonly plan: TenantPlan;
 }
 
 /** What a plan may do only if its caller says so. */

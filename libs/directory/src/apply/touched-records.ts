@@ -1,8 +1,14 @@
-import type { Difference } from '../plans/plan.ts';
+import type { DeclaredTenant } from '../declared/schema.ts';
 import { recordName, type Kind } from '../fields/record-kinds.ts';
+import type { Difference, TenantPlan } from '../plans/plan.ts';
 import type { RecordOf } from '../record-of.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import type { DeclaredPlan } from './apply.ts';
+
+/** A plan, with the entry of the document that it is for. */
+export interface DeclaredPlan {
+  readonly declared: DeclaredTenant;
+  readonly plan: TenantPlan;
+}
 
 /** A record as it is, unless it is created, and as it would be, unless it is deleted. */
 export interface TouchedRecord<K extends Kind = Kind> {

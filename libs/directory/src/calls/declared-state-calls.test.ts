@@ -254,7 +254,23 @@ tenants:
     const taken = `tenants: [{ id: '{id}', users: [{ username: eve, email: ada@x.example, roles: [nothing] }] }]`;
     expect(await described(taken, ['application'])).toMatchObject({ kinds: ['user'], changes: [], etag: '' });
     await expect(described(taken)).rejects.toMatchObject({ code: Code.InvalidArgument });
-    expect(fieldViolations(await refusal(described(taken, ['people'])))).toMatchObject([{ field: 'kinds' }]);
+  });
+
+  it('names no conflict with records of kinds that may not be changed', async () => {
+    const { describe: described, apply } = await start();
+    await apply(`owner: desk\ntenants: [{ id: '{id}', users: [{ username: eve, roles: [clerk] }] }]`);
+    const withoutRole = `tenants: [{ id: '{id}' }]`;
+    expect(await refusal(described(withoutRole))).toMatchObject({
+      code: Code.FailedPrecondition,
+      rawMessage: expect.stringContaining('user eve') as string,
+    });
+    const told = await described(withoutRole, ['application']);
+    expect(told).toMatchObject({ changes: [], powers: [], etag: '' });
+    expect(told.kinds.toSorted((one, other) => one.localeCompare(other))).toEqual([
+      'resource',
+      'role',
+      'user',
+    ]);
   });
 
   it('has more parts for many records', async () => {

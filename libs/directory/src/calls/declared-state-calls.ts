@@ -1,9 +1,10 @@
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import type { PlanService } from '@tessera/proto-gen/plan';
-import { kindsIn } from '../apply/applicable.ts';
+import { OtherKindsError } from '../apply/applicable.ts';
 import { planDeclaredState } from '../apply/apply.ts';
 import { DeclaredStateError } from '../declared/positions.ts';
+import { kindsOf } from '../declared/schema.ts';
 import { writeDocument } from '../declared/write.ts';
 import { notFound } from '../ground/refusals.ts';
 import {
@@ -46,32 +47,31 @@ const mostChanges = 1000;
 /** The calls by which the administration API learns what a document would do. */
 export function planCalls(deps: DocumentDeps): Handlers<typeof PlanService> {
   return {
-    async *describePlan({ kinds: allowed, ...asked }, { signal }) {
-      const document = documentOf(asked);
-      const kinds = declaredKinds(document);
-      const known = requireKinds(allowed);
-      if (kinds.some((kind) => !known.has(kind))) {
-        yield { kinds };
+    async *describePlan({ kinds, ...asked }, { signal }) {
+      const document = { ...documentOf(asked), kinds: new Set(kinds) };
+      const plans = await planDeclaredState(deps, document, { signal, withoutPasswords: true })
+        .catch(refuseConflict)
+        .catch(orOtherKinds)
+        .catch(nameMistakes);
+      if (plans instanceof OtherKindsError) {
+        yield { kinds: [...plans.kinds] };
         return;
       }
-      const [planned] = await planDeclaredState(deps, document, { signal, withoutPasswords: true })
-        .catch(refuseConflict)
-        .catch(nameMistakes);
-      if (planned === undefined) return;
-      const { changes, powers } = describedPlan(planned);
-      yield { kinds, powers, etag: etagOf(planned, deps.pepper), changes: changes.slice(0, mostChanges) };
-      for (let next = mostChanges; next < changes.length; next += mostChanges)
-        yield { changes: changes.slice(next, next + mostChanges) };
+      for (const planned of plans) {
+        const { changes, powers } = describedPlan(planned);
+        const about = { kinds: kindsOf([planned.declared]), powers, etag: etagOf(planned, deps.pepper) };
+        yield { ...about, changes: changes.slice(0, mostChanges) };
+        for (let next = mostChanges; next < changes.length; next += mostChanges)
+          yield { changes: changes.slice(next, next + mostChanges) };
+      }
     },
   };
 }
 
-function declaredKinds(document: Parameters<typeof kindsIn>[0]) {
-  try {
-    return kindsIn(document);
-  } catch (error) {
-    return nameMistakes(error);
-  }
+/** Other kinds are no failure of the call: who asks it decides what they mean. */
+function orOtherKinds(error: unknown): OtherKindsError {
+  if (error instanceof OtherKindsError) return error;
+  throw error;
 }
 
 /** Mistakes that an answer has one by one: `invalidFields` names twenty. */

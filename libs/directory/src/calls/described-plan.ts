@@ -2,8 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { create, invalidFields } from '@tessera/rpc';
 import { PlannedRecordSchema, type PlannedRecord } from '@tessera/proto-gen/plan';
 import { administrationOf } from '../apply/administration-guard.ts';
-import type { DeclaredPlan } from '../apply/apply.ts';
-import { touchedBy, type TouchedRecord } from '../apply/touched-records.ts';
+import { touchedBy, type DeclaredPlan, type TouchedRecord } from '../apply/touched-records.ts';
 import { valuesOf } from '../fields/field.ts';
 import type { Kind } from '../fields/record-kinds.ts';
 import type { RecordOf } from '../record-of.ts';
@@ -70,11 +69,11 @@ function powersOfOthers({ plan }: DeclaredPlan, touched: readonly TouchedRecord[
     .map(({ by: _, ...given }) => given);
 }
 
-/** Of what a plan would change, but for passwords and secrets: their owner alone may learn whether they differ. The same in every process. */
+/** Of what a plan would change, but for passwords and secrets: it must not tell whether these differ. The same in every process. */
 export function etagOf(planned: DeclaredPlan, pepper: KeyObject): string {
   const touched = touchedBy(planned);
   const changes = touched
-    .map((touched) => ({ ...touched, ...contentsOf(touched) }))
+    .map((record) => ({ ...record, ...contentsOf(record) }))
     .toSorted((left, right) => (`${left.kind} ${left.name}` < `${right.kind} ${right.name}` ? -1 : 1));
   return requestDigest(pepper, { changes, powers: powersOfOthers(planned, touched) }).toString('base64url');
 }

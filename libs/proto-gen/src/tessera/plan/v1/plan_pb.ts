@@ -57,8 +57,8 @@ export type DescribePlanRequest = Message<"tessera.plan.v1.DescribePlanRequest">
   fileName: string;
 
   /**
-   * The kinds that may be changed. A document that declares another one is not compared with the records: nobody learns by its mistakes what
-   * they may not see.
+   * The kinds that may be changed. Of a document that declares or touches another one nothing else is told: nobody learns by its mistakes and
+   * conflicts what they may not see.
    *
    * @generated from field: repeated string kinds = 6;
    */
@@ -77,7 +77,7 @@ export const DescribePlanRequestSchema: GenMessage<DescribePlanRequest> = /*@__P
  */
 export type DescribePlanResponse = Message<"tessera.plan.v1.DescribePlanResponse"> & {
   /**
-   * The kinds that the document declares, in the first part.
+   * The kinds that the document declares, in the first part; or, and nothing else, those that it may not declare or touch.
    *
    * @generated from field: repeated string kinds = 1;
    */
