@@ -74,6 +74,19 @@ const rules: readonly Rule[] = [
       `^(?:apps|libs)/(?!${notOfRequests.join('|')})(?!.*/testing/)[\\w./-]+(?<!\\.test|\\.contract)\\.ts$`,
     ),
   },
+  {
+    problem:
+      'the end of a change, written by hand (concludeChange of libs/directory/src/ground knows its order; of a person, changePerson of libs/people/src/change)',
+    pattern: /\bappendChanges\b/,
+    files: /^libs\/(?:directory|people)\/src\/(?!ground\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
+  {
+    problem:
+      'the end of what was issued to a person, written by hand (changePerson of libs/people/src/change knows)',
+    pattern: /\bpersonValidFrom\b|\bSET\b[^`]*?\bvalid_from =/,
+    files:
+      /^libs\/people\/src\/(?!change\/change-person\.)(?!.*testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
   { problem: 'the host of a registry', pattern: /"resolved": "[a-z+]+:\/\//, files: /^package-lock\.json$/ },
 ];
 

@@ -17,7 +17,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
 const names =
   /(?<!name: |failpoint\(|ValidFrom\(|isAdministered\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
 const makesEvents =
-  /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\binsertAuditRows\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
+  /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\binsertAuditRows\b|\bchangePerson\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
 
 /** Services with rooms in several packages. */
 const rooms: Readonly<Record<string, string>> = { directory: '{directory,people}' };

@@ -30,6 +30,21 @@ const texts = [
   '(id: string, isStorable: (text: string) => boolean) => isStorable(id)',
 ];
 
+const ends = [
+  [
+    'libs/people/src/canary-end0.ts',
+    "appendChanges(tx, [{ kind: 'user' }])",
+    /end of a change, written by hand/,
+  ],
+  ['libs/directory/src/canary-end1.ts', 'appendChanges(tx, changes)', /end of a change, written by hand/],
+  ['libs/people/src/canary-end2.ts', "personValidFrom('u')", /issued to a person, written by hand/],
+  [
+    'libs/people/src/canary-end3.ts',
+    '`UPDATE a SET b = 1, valid_from = 2`',
+    /issued to a person, written by hand/,
+  ],
+] as const;
+
 /** Files, by path and text, and what is said of them. */
 export const copies: readonly (readonly [path: string, text: string, expect: RegExp])[] = [
   ...policies.map(([path, text]) => [path, text, /table of policies repeated/] as const),
@@ -57,4 +72,5 @@ export const copies: readonly (readonly [path: string, text: string, expect: Reg
         /what no store takes/,
       ] as const,
   ),
+  ...ends.map(([path, end, expect]) => [path, `export const f = () => ${end};`, expect] as const),
 ];

@@ -1,7 +1,7 @@
 /** What records and people stand on; nothing here knows a kind of record. */
 export { isAdministered, noteAdministered } from './administered.postgres.ts';
-export { appendChanges } from './append-changes.postgres.ts';
 export { insertAuditRows, type AuditRuntime } from './audit-rows.postgres.ts';
+export { concludeChange } from './conclude-change.postgres.ts';
 export { ownParameters } from './hashing/cost.ts';
 export { HashQueue } from './hashing/hash-queue.ts';
 export { decodePasswordHash } from './hashing/phc.ts';

@@ -1,9 +1,9 @@
 import { type Database, type Queryable } from '@tessera/stores';
 import { claimedValues } from '../plans/claimed-values.ts';
-import { appendChanges } from '../ground/append-changes.postgres.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { concludeChange } from '../ground/conclude-change.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
 import { personValidFrom, tenantValidFrom } from '../ground/valid-from.ts';
 import { excludeVersion01, lockTenant } from '../ground/locks.postgres.ts';
@@ -64,8 +64,8 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
         allow(present);
         if (present.status === target.status) return 'unchanged';
         await writeStatus(tx, target);
-        await insertAuditRows(tx, [event], runtime);
-        await appendChanges(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }]);
+        const changes = [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }];
+        await concludeChange(tx, runtime, { events: [event], changes });
         return 'changed';
       }),
 
@@ -85,11 +85,15 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
         });
         const epochs = rows.map((row) => ({ tenantId: row.tenant_id, validFrom: row.valid_from }));
         const events = epochs.map((epoch) => ({ ...event, tenantId: epoch.tenantId }));
-        await insertAuditRows(tx, events, runtime);
-        await appendChanges(
-          tx,
-          epochs.map((epoch) => ({ kind: 'tenant', tenantId: epoch.tenantId, id: '', endsAll: true })),
-        );
+        await concludeChange(tx, runtime, {
+          events,
+          changes: epochs.map((epoch) => ({
+            kind: 'tenant',
+            tenantId: epoch.tenantId,
+            id: '',
+            endsAll: true,
+          })),
+        });
         return epochs;
       }),
   };

@@ -17,8 +17,8 @@ import { deleteTenant, endTenant, putTenant } from '../tenants/commands.postgres
 import { deleteUsers, endPeople, putUsers, restoreUsers } from '../users/commands.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
 import { endsOf, putOf, type TenantPlan } from '../plans/plan.ts';
-import { appendChanges } from '../ground/append-changes.postgres.ts';
-import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import type { AuditRuntime } from '../ground/audit-rows.postgres.ts';
+import { concludeChange } from '../ground/conclude-change.postgres.ts';
 import type { Command, Write } from '../ground/command.ts';
 import type { DecidedChange } from './store.ts';
 
@@ -52,11 +52,11 @@ export interface PlanRuntime extends AuditRuntime {
   readonly announce?: AnnouncePasswordSet;
 }
 
-/** Runs the commands of a plan, tells people of passwords that others set, and appends its audit rows and, last, its changes. */
+/** Runs the commands of a plan, and concludes it: people are told of passwords that others set. */
 export async function carryOut(
   tx: Queryable,
   runtime: PlanRuntime,
-  { plan, changes, events }: DecidedChange,
+  { plan, changes, events, tell }: DecidedChange,
 ): Promise<void> {
   if (events.length === 0) return;
   const { tenantId } = plan.desired.tenant;
@@ -66,12 +66,17 @@ export async function carryOut(
   // Once people are put, with what is said of their addresses.
   const judged = await judgedBy(tx, plan);
   if (judged.length > 0) await putJudgements(judged)(write);
-  for (const { before, after } of plan.users.updated) {
-    if (before.passwordHash === after.passwordHash) continue;
-    await runtime.announce?.(tx, { tenantId, userId: after.userId }, 'password-set');
-  }
-  await insertAuditRows(tx, events, runtime);
-  await appendChanges(tx, changes);
+  await concludeChange(tx, runtime, {
+    events,
+    async tell() {
+      await tell?.();
+      for (const { before, after } of plan.users.updated) {
+        if (before.passwordHash === after.passwordHash) continue;
+        await runtime.announce?.(tx, { tenantId, userId: after.userId }, 'password-set');
+      }
+    },
+    changes,
+  });
 }
 
 /** Who is judged by a change of providers or, of restored people, by the providers that the tenant has now. */

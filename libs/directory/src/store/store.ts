@@ -40,6 +40,8 @@ export interface DecidedChange {
   readonly plan: TenantPlan;
   readonly changes: readonly Change[];
   readonly events: readonly AuditEvent[];
+  /** Tells people of it by mail, in its transaction. */
+  readonly tell?: () => Promise<void>;
 }
 
 export type TenantChangeResult =

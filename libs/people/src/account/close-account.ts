@@ -28,8 +28,13 @@ export async function closeOwnAccount(
     const base = { actor: { type: 'user', id: userId }, requestId, ipAddress } as const;
     const { email: to, username, standardClaims } = before;
     const { locale: language = '' } = standardClaims;
-    await announce(tx, { tenantId, userId: '' }, 'account-closed', { to, username, language });
-    await carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
+    const said = { to, username, language };
+    await carryOut({
+      plan,
+      changes: changesOf(plan),
+      events: eventsOf(plan, base),
+      tell: () => announce(tx, { tenantId, userId: '' }, 'account-closed', said),
+    });
     return 'closed';
   });
 }

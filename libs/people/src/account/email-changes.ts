@@ -121,9 +121,15 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         if (await isTaken(tx, { tenantId, before, after })) throw notFound('The link');
         const plan = planRecord(around.tenant, 'user', before, after);
         const base = { actor: { type: 'user', id: userId }, requestId, ipAddress } as const;
-        if (normalizeIdentifier(before.email) !== normalizeIdentifier(email))
-          await announce(tx, { tenantId, userId }, 'email-changed', { to: before.email });
-        await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
+        const isOther = normalizeIdentifier(before.email) !== normalizeIdentifier(email);
+        await around.carryOut({
+          plan,
+          changes: changesOf(plan),
+          events: eventsOf(plan, base),
+          async tell() {
+            if (isOther) await announce(tx, { tenantId, userId }, 'email-changed', { to: before.email });
+          },
+        });
         await putEmailProof(tx, { tenantId, userId }, email, mailedLink);
       });
       onChange();

@@ -2,15 +2,9 @@ import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import {
-  appendChanges,
-  insertAuditRows,
-  lockTenant,
-  type PersonId,
-  notFound,
-  personValidFrom,
-} from '@tessera/directory/ground';
+import { lockTenant, type PersonId, notFound } from '@tessera/directory/ground';
 import { lockRecord, type UserRecord } from '@tessera/directory/records';
+import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
@@ -62,12 +56,6 @@ async function removeFactors(
   const removed = await factorsOfUser(tx, person);
   if (removed.length === 0) return removed;
   await forgetFactors(tx, [person]);
-  await tx.query({
-    name: 'directory.end_sign_ins',
-    text: `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
-            WHERE tenant_id = $1 AND user_id = $2`,
-    values: [tenantId, userId],
-  });
   const event = {
     ...origin,
     event: 'auth.factor.removed',
@@ -75,12 +63,10 @@ async function removeFactors(
     tenantId,
     subject: userId,
   } as const;
-  await insertAuditRows(
-    tx,
-    removed.map((factor) => ({ ...event, details: { factor } })),
-    runtime,
-  );
-  await runtime.announce(tx, person, 'factors-removed');
-  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
+  await changePerson(tx, runtime, person, {
+    ends: 'all',
+    events: removed.map((factor) => ({ ...event, details: { factor } })),
+    letters: ['factors-removed'],
+  });
   return removed;
 }

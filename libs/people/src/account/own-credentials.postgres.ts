@@ -1,12 +1,8 @@
 import type { Database, Queryable } from '@tessera/stores';
-import {
-  areActive,
-  type PersonId,
-  insertAuditRows,
-  type AuditRuntime,
-  lockTenant,
-} from '@tessera/directory/ground';
-import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
+import { areActive, type PersonId } from '@tessera/directory/ground';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
 
 /** Who a person is, and how they sign in. */
 export interface OwnCredentials {
@@ -98,25 +94,20 @@ export async function credentialsOf(
 /** Gives a passkey of a person another name; false if they have no such passkey, or are not active. */
 export async function renamePasskey(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   person: PersonId,
   { credentialId, name, ...origin }: Origin & { readonly credentialId: string; readonly name: string },
 ): Promise<boolean> {
   const { tenantId, userId } = person;
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
-    if (!(await lockActive(tx, person))) return false;
+  return ofActive(database, person, false, async (tx) => {
     const { rowCount } = await tx.query({
       name: 'directory.rename_passkey',
       text: 'UPDATE directory.passkey SET name = $4 WHERE tenant_id = $1 AND user_id = $2 AND credential_id = $3',
       values: [tenantId, userId, credentialId, name],
     });
     if (rowCount !== 1) return false;
-    await insertAuditRows(
-      tx,
-      [eventOf(person, origin, 'auth.factor.renamed', { factor: 'passkey' })],
-      runtime,
-    );
+    const event = eventOf(person, origin, 'auth.factor.renamed', { factor: 'passkey' });
+    await changePerson(tx, runtime, person, { ends: 'nothing', events: [event] });
     return true;
   });
 }

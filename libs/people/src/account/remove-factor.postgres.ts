@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { type PersonId, insertAuditRows, lockTenant, waysInOf } from '@tessera/directory/ground';
-import { eventOf, lockActive, type Origin, endOwnSignIns } from '../change/own-change.postgres.ts';
+import { type PersonId, waysInOf } from '@tessera/directory/ground';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
 import { forgetRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
@@ -16,16 +17,17 @@ export async function removeFactor(
   person: PersonId,
   { credentialId, ...origin }: Origin & { readonly credentialId: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, person.tenantId, 'together');
-    if (!(await lockActive(tx, person))) return 'unknown';
+  return ofActive(database, person, 'unknown', async (tx) => {
     if (credentialId !== '' && (await isLastWayIn(tx, person, credentialId))) return 'last';
     if (!(await deleteFactor(tx, person, credentialId))) return 'unknown';
     if ((await factorsOfUser(tx, person)).length === 0) await forgetRecoveryCodes(tx, person);
     const factor = credentialId === '' ? 'totp' : 'passkey';
-    await insertAuditRows(tx, [eventOf(person, origin, 'auth.factor.removed', { factor })], runtime);
-    await runtime.announce(tx, person, `${factor}-removed`);
-    return { validFrom: await endOwnSignIns(tx, person) };
+    const validFrom = await changePerson(tx, runtime, person, {
+      ends: 'all',
+      events: [eventOf(person, origin, 'auth.factor.removed', { factor })],
+      letters: [`${factor}-removed`],
+    });
+    return { validFrom };
   });
 }
 

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@tessera/audit';
-import type { Queryable } from '@tessera/stores';
-import { appendChanges, areActive, type PersonId, personValidFrom } from '@tessera/directory/ground';
+import type { Database, Queryable } from '@tessera/stores';
+import { areActive, lockTenant, type PersonId } from '@tessera/directory/ground';
 
 /** Where a person is, and the request. */
 export interface Origin {
@@ -8,8 +8,23 @@ export interface Origin {
   readonly requestId: string;
 }
 
-/** Locks the row of a person; whether they may sign in. */
-export async function lockActive(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
+/**
+ * Runs the change of a person who may sign in, in a transaction with the locks of every change of one person: the lock of the tenant, together
+ * with others, and then the row of the person. Returns `otherwise` for one who may not sign in.
+ */
+export async function ofActive<T, const O>(
+  database: Database,
+  person: PersonId,
+  otherwise: O,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T | O> {
+  return database.transaction(async (tx) => {
+    await lockTenant(tx, person.tenantId, 'together');
+    return (await lockActive(tx, person)) ? work(tx) : otherwise;
+  });
+}
+
+async function lockActive(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
   const { rows } = await tx.query({
     name: 'directory.lock_active_user',
     text: `SELECT u.user_id FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
@@ -36,21 +51,4 @@ export function eventOf(
     actor,
     ...(details && { details }),
   };
-}
-
-/**
- * Ends what was issued to a person before; to be called last in a transaction that has their row. Returns from when sign-ins count, in
- * seconds since the Unix epoch.
- */
-export async function endOwnSignIns(tx: Queryable, { tenantId, userId }: PersonId): Promise<number> {
-  const { rows } = await tx.query<{ valid_from: number }>({
-    name: 'directory.end_own_sign_ins',
-    text: `UPDATE directory.user_account u SET valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp()
-            WHERE tenant_id = $1 AND user_id = $2 RETURNING valid_from::float8 AS valid_from`,
-    values: [tenantId, userId],
-  });
-  const [changed] = rows;
-  if (changed === undefined) throw new Error('a locked person is gone');
-  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
-  return changed.valid_from;
 }

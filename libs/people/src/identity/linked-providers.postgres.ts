@@ -1,14 +1,9 @@
 import type { Database } from '@tessera/stores';
-import {
-  appendChanges,
-  type PersonId,
-  insertAuditRows,
-  lockTenant,
-  waysInOf,
-} from '@tessera/directory/ground';
+import { type PersonId, waysInOf } from '@tessera/directory/ground';
 import { lockProvider } from '@tessera/directory/records';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { eventOf, lockActive, type Origin, endOwnSignIns } from '../change/own-change.postgres.ts';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
 import { bindIdentity, findHolder, providersOf, type Identity } from './identities.postgres.ts';
 
 /**
@@ -28,16 +23,13 @@ export async function linkProvider(
   { identity, ...origin }: Origin & { readonly identity: Identity },
 ): Promise<LinkRefusal | undefined> {
   const { tenantId, provider, issuer } = identity;
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
-    if (!(await lockActive(tx, person))) return 'inactive';
+  return ofActive(database, person, 'inactive', async (tx) => {
     if ((await lockProvider(tx, tenantId, provider))?.issuer !== issuer) return 'provider';
     if (!(await bindIdentity(tx, identity, person.userId)))
       return (await findHolder(tx, identity)) === person.userId ? undefined : 'taken';
     const details = { provider, account: 'own' };
-    await insertAuditRows(tx, [eventOf(person, origin, 'auth.provider.linked', details)], runtime);
-    await runtime.announce(tx, person, 'provider-linked');
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: person.userId }]);
+    const events = [eventOf(person, origin, 'auth.provider.linked', details)];
+    await changePerson(tx, runtime, person, { ends: 'renewed', events, letters: ['provider-linked'] });
     return undefined;
   });
 }
@@ -53,9 +45,7 @@ export async function unlinkProvider(
   person: PersonId,
   { provider, ...origin }: Origin & { readonly provider: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, person.tenantId, 'together');
-    if (!(await lockActive(tx, person))) return 'unknown';
+  return ofActive(database, person, 'unknown', async (tx) => {
     const linked = await providersOf(tx, person.tenantId, person.userId);
     if (!linked.some((at) => at.provider === provider)) return 'unknown';
     if ((await waysInOf(tx, person, { provider })).length === 0) return 'last';
@@ -64,8 +54,8 @@ export async function unlinkProvider(
       text: 'DELETE FROM directory.provider_identity WHERE tenant_id = $1 AND user_id = $2 AND provider = $3',
       values: [person.tenantId, person.userId, provider],
     });
-    await insertAuditRows(tx, [eventOf(person, origin, 'auth.provider.unlinked', { provider })], runtime);
-    await runtime.announce(tx, person, 'provider-unlinked');
-    return { validFrom: await endOwnSignIns(tx, person) };
+    const events = [eventOf(person, origin, 'auth.provider.unlinked', { provider })];
+    const letters = ['provider-unlinked'] as const;
+    return { validFrom: await changePerson(tx, runtime, person, { ends: 'all', events, letters }) };
   });
 }

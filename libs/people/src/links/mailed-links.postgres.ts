@@ -1,5 +1,6 @@
 import type { Queryable } from '@tessera/stores';
-import { insertAuditRows, type AuditRuntime, type PersonId } from '@tessera/directory/ground';
+import type { AuditEvent } from '@tessera/audit';
+import type { PersonId } from '@tessera/directory/ground';
 import { apiOwner, mailedLink, normalizeIdentifier, putEmailProof } from '@tessera/directory/records';
 import { eventOf, type Origin } from '../change/own-change.postgres.ts';
 
@@ -10,13 +11,13 @@ export function mailedAs(digest: Buffer, address: string | undefined): string {
 
 /**
  * What a link proves that its person has followed: that the address is theirs to which it was mailed, if they still have it. A record that a
- * file declares says itself whether the address is verified. To be called in a transaction that has the row of the person.
+ * file declares says itself whether the address is verified. To be called in a transaction that has the row of the person. Returns what
+ * happened.
  * @param mailed as `mailedAs` said when the link was made. Compatibility until 0.3: null if version 0.1 made it
  * @param email of the person
  */
 export async function proveMailedAddress(
   tx: Queryable,
-  runtime: AuditRuntime,
   person: PersonId,
   {
     digest,
@@ -24,8 +25,8 @@ export async function proveMailedAddress(
     email,
     ...origin
   }: Origin & { readonly digest: Buffer; readonly mailed: string | null; readonly email: string },
-): Promise<void> {
-  if (mailed !== mailedAs(digest, email)) return;
+): Promise<AuditEvent[]> {
+  if (mailed !== mailedAs(digest, email)) return [];
   const { tenantId, userId } = person;
   const { rowCount } = await tx.query({
     name: 'directory.verify_mailed_address',
@@ -34,7 +35,7 @@ export async function proveMailedAddress(
             WHERE tenant_id = $1 AND user_id = $2 AND owner = $3 AND NOT standard_claims @> '{"emailVerified": true}'`,
     values: [tenantId, userId, apiOwner],
   });
-  const details = { changed: 'emailVerified', owner: apiOwner };
-  if (rowCount > 0) await insertAuditRows(tx, [eventOf(person, origin, 'user.updated', details)], runtime);
   await putEmailProof(tx, person, email, mailedLink);
+  const details = { changed: 'emailVerified', owner: apiOwner };
+  return rowCount > 0 ? [eventOf(person, origin, 'user.updated', details)] : [];
 }

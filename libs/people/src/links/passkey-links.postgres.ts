@@ -1,14 +1,9 @@
 import type { Database, Queryable } from '@tessera/stores';
-import {
-  hasNoWayIn,
-  noteAdministered,
-  type PersonId,
-  insertAuditRows,
-  type AuditRuntime,
-  lockTenant,
-} from '@tessera/directory/ground';
-import { type EnrolledPasskey, addFirstPasskey } from '../passkey/passkeys.postgres.ts';
-import { endOwnSignIns, eventOf, type Origin } from '../change/own-change.postgres.ts';
+import { hasNoWayIn, noteAdministered, type PersonId, lockTenant } from '@tessera/directory/ground';
+import { type EnrolledPasskey, insertFirstPasskey } from '../passkey/passkeys.postgres.ts';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf, type Origin } from '../change/own-change.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
 import { proveMailedAddress } from './mailed-links.postgres.ts';
 import { linked, takeLink, usable, type PresentedLink } from './password-links.postgres.ts';
 
@@ -39,7 +34,7 @@ export async function findInvited(
  */
 export async function redeemInvitation(
   database: Database,
-  runtime: AuditRuntime,
+  runtime: ChangeRuntime,
   presented: PresentedLink,
   person: PersonId,
   made: Origin & { readonly passkey: EnrolledPasskey },
@@ -51,12 +46,15 @@ export async function redeemInvitation(
     const used = await takeLink(tx, presented, { kind: 'invitation', condition: invites });
     if (used === undefined) return false;
     const { passkey, ...origin } = made;
-    const event = eventOf(person, origin, 'auth.link.used', { purpose: 'invitation' });
-    await insertAuditRows(tx, [event], runtime);
-    await proveMailedAddress(tx, runtime, person, { ...origin, ...used.sent, digest: presented.digest });
-    await addFirstPasskey(tx, runtime, person, { passkey, ...origin });
+    const proven = await proveMailedAddress(tx, person, {
+      ...origin,
+      ...used.sent,
+      digest: presented.digest,
+    });
+    const added = await insertFirstPasskey(tx, person, { passkey, ...origin });
     await noteAdministered(tx, tenantId);
-    await endOwnSignIns(tx, person);
+    const event = eventOf(person, origin, 'auth.link.used', { purpose: 'invitation' });
+    await changePerson(tx, runtime, person, { ends: 'all', events: [event, ...proven, added] });
     return true;
   });
 }

@@ -5,6 +5,7 @@ import type { CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { type TenantRecord, findTenant } from '@tessera/directory/records';
 import type { Origin } from '../change/own-change.postgres.ts';
+import type { Announce } from '../mail/announce.ts';
 import { digestOf } from '../one-time/one-time-values.postgres.ts';
 import { findPasskey, type EnrolledPasskey } from '../passkey/passkeys.postgres.ts';
 import { creationOptions, verifyRegistration } from '../passkey/webauthn.ts';
@@ -16,6 +17,7 @@ export interface PasskeyLinksDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly random: Random;
+  readonly announce: Announce;
   /** Undefined if nobody registers. */
   readonly registration: RegistrationLinks | undefined;
   /** Pepper of the directory. */

@@ -4,12 +4,12 @@ import {
   isAdministered,
   isOpenLink,
   noteAdministered,
-  appendChanges,
-  insertAuditRows,
   lockTenant,
   type PersonId,
 } from '@tessera/directory/ground';
 import { newPassword } from '../password/change-password.postgres.ts';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { passwordLinks } from '../one-time/one-time-values.postgres.ts';
 import { mailedAs, proveMailedAddress } from './mailed-links.postgres.ts';
@@ -180,26 +180,18 @@ export async function redeemLink(
       text: `UPDATE directory.user_account u SET ${newPassword('$3')} WHERE u.tenant_id = $1 AND u.user_id = $2`,
       values: [tenantId, subject, passwordHash],
     });
-    const event = {
-      ...origin,
-      outcome: 'success',
-      tenantId,
-      subject,
-      actor: { type: 'user', id: subject },
-    } as const;
-    await insertAuditRows(
-      tx,
-      [
-        { ...event, event: 'auth.link.used', details: { purpose } },
-        { ...event, event: 'auth.credential.changed' },
-      ],
-      runtime,
-    );
-    await proveMailedAddress(tx, runtime, holder, { ...origin, ...sent, digest });
-    // Invited people had no password.
-    if (purpose === 'reset') await runtime.announce(tx, holder, 'password');
+    const proven = await proveMailedAddress(tx, holder, { ...origin, ...sent, digest });
     await noteAdministered(tx, tenantId);
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: subject, endsAll: true }]);
+    await changePerson(tx, runtime, holder, {
+      ends: 'all',
+      events: [
+        eventOf(holder, origin, 'auth.link.used', { purpose }),
+        eventOf(holder, origin, 'auth.credential.changed'),
+        ...proven,
+      ],
+      // Invited people had no password.
+      letters: purpose === 'reset' ? ['password'] : [],
+    });
     return true;
   });
 }

@@ -1,12 +1,8 @@
 import type { Database, Queryable } from '@tessera/stores';
-import {
-  appendChanges,
-  type PersonId,
-  insertAuditRows,
-  type AuditRuntime,
-  lockTenant,
-} from '@tessera/directory/ground';
-import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
+import type { AuditEvent } from '@tessera/audit';
+import { type PersonId, insertAuditRows, type AuditRuntime } from '@tessera/directory/ground';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { signInTime } from '../change/sign-in-time.postgres.ts';
 import { useChallenge } from '../one-time/used-challenges.postgres.ts';
@@ -88,18 +84,13 @@ export async function putPasskey(
   person: PersonId,
   enrolled: EnrolledPasskey & Origin & { readonly challenge: string },
 ): Promise<boolean> {
-  const { tenantId, userId } = person;
   const { challenge, ipAddress, requestId, ...passkey } = enrolled;
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
-    if (!(await lockActive(tx, person)) || (await passkeysOfUser(tx, person)).length >= mostPasskeys)
-      return false;
-    if (!(await useChallenge(tx, tenantId, challenge))) return false;
+  return ofActive(database, person, false, async (tx) => {
+    if ((await passkeysOfUser(tx, person)).length >= mostPasskeys) return false;
+    if (!(await useChallenge(tx, person.tenantId, challenge))) return false;
     if (!(await insertPasskey(tx, person, passkey))) return false;
-    const event = eventOf(person, { ipAddress, requestId }, 'auth.factor.added', { factor: 'passkey' });
-    await insertAuditRows(tx, [event], runtime);
-    await runtime.announce(tx, person, 'passkey-added');
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
+    const events = [passkeyAdded(person, { ipAddress, requestId })];
+    await changePerson(tx, runtime, person, { ends: 'renewed', events, letters: ['passkey-added'] });
     return true;
   });
 }
@@ -133,17 +124,19 @@ export async function insertPasskey(
   return rowCount === 1;
 }
 
-/** Keeps the passkey that a person has in place of a password. Throws if the tenant has it already. */
-export async function addFirstPasskey(
+/** Keeps the passkey that a person has in place of a password; returns what happened. Throws if the tenant has it already. */
+export async function insertFirstPasskey(
   tx: Queryable,
-  runtime: AuditRuntime,
   person: PersonId,
   { passkey, ...origin }: Origin & { readonly passkey: EnrolledPasskey },
-): Promise<void> {
+): Promise<AuditEvent> {
   if (!(await insertPasskey(tx, person, passkey)))
     throw new Error('the passkey was enrolled by another call');
-  const event = eventOf(person, origin, 'auth.factor.added', { factor: 'passkey' });
-  await insertAuditRows(tx, [event], runtime);
+  return passkeyAdded(person, origin);
+}
+
+function passkeyAdded(person: PersonId, origin: Origin): AuditEvent {
+  return eventOf(person, origin, 'auth.factor.added', { factor: 'passkey' });
 }
 
 /**

@@ -1,19 +1,15 @@
 import type { Database } from '@tessera/stores';
-import {
-  appendChanges,
-  areActive,
-  insertAuditRows,
-  personValidFrom,
-  lockTenant,
-} from '@tessera/directory/ground';
+import { areActive, lockTenant } from '@tessera/directory/ground';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
- * SQL: what `SET` of a user (`u`) says when the person sets a password. The former hash is kept as one that was imported: applying a file
- * that declares it does not put it back.
+ * SQL: what `SET` of a user (`u`) says when the person sets a password, by which all ends that was issued before. The former hash is kept as
+ * one that was imported: applying a file that declares it does not put it back.
  */
 export const newPassword = (hash: string): string => `
-  password_hash = ${hash}, valid_from = ${personValidFrom('u')}, updated_at = clock_timestamp(),
+  password_hash = ${hash},
   imported_hash = coalesce(u.imported_hash, sha256(convert_to(u.password_hash, 'UTF8')))`;
 
 export interface PasswordReplacement {
@@ -37,22 +33,17 @@ export async function replacePassword(
 ): Promise<number | undefined> {
   return database.transaction(async (tx) => {
     await lockTenant(tx, tenantId, 'together');
-    const { rows } = await tx.query<{ valid_from: number }>({
+    const { rowCount } = await tx.query({
       name: 'directory.replace_password',
       text: `UPDATE directory.user_account u SET ${newPassword('$4')}
                FROM directory.tenant t
               WHERE t.tenant_id = u.tenant_id AND u.tenant_id = $1 AND u.user_id = $2 AND u.password_hash = $3
-                AND ${areActive('u', 't')}
-             RETURNING greatest(u.valid_from, t.valid_from)::float8 AS valid_from`,
+                AND ${areActive('u', 't')}`,
       values: [tenantId, userId, from, to],
     });
-    const [changed] = rows;
-    if (changed === undefined) return undefined;
-    const event = { event: 'auth.credential.changed', outcome: 'success' } as const;
-    const actor = { type: 'user', id: userId } as const;
-    await insertAuditRows(tx, [{ ...origin, ...event, tenantId, subject: userId, actor }], runtime);
-    await runtime.announce(tx, { tenantId, userId }, 'password');
-    await appendChanges(tx, [{ kind: 'user', tenantId, id: userId, endsAll: true }]);
-    return changed.valid_from;
+    if (rowCount === 0) return undefined;
+    const person = { tenantId, userId };
+    const event = eventOf(person, origin, 'auth.credential.changed');
+    return changePerson(tx, runtime, person, { ends: 'all', events: [event], letters: ['password'] });
   });
 }

@@ -2,13 +2,9 @@ import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import {
-  appendChanges,
-  notFound,
-  insertAuditRows,
-  type AuditRuntime,
-  lockTenant,
-} from '@tessera/directory/ground';
+import { notFound, lockTenant } from '@tessera/directory/ground';
+import { changePerson } from '../change/change-person.postgres.ts';
+import type { ChangeRuntime } from '../mail/announce.ts';
 
 /** Ends the lock of a person after too many guesses: `authorize` counts those since then. Throws NotFound. */
 export type Unlock = Handlers<typeof UsersService>['unlock'];
@@ -17,7 +13,7 @@ export function createUnlock({
   database,
   onChange,
   ...runtime
-}: AuditRuntime & { readonly database: Database; readonly onChange: () => void }): Unlock {
+}: ChangeRuntime & { readonly database: Database; readonly onChange: () => void }): Unlock {
   return async ({ tenantId, userId }, context) => {
     await database.transaction(async (tx) => {
       await lockTenant(tx, tenantId, 'together');
@@ -31,8 +27,8 @@ export function createUnlock({
       });
       if (rowCount === 0) throw notFound('The user');
       const event = { ...eventBase(context), event: 'auth.unlocked', outcome: 'success' } as const;
-      await insertAuditRows(tx, [{ ...event, tenantId, subject: userId }], runtime);
-      await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
+      const events = [{ ...event, tenantId, subject: userId }];
+      await changePerson(tx, runtime, { tenantId, userId }, { ends: 'renewed', events });
     });
     onChange();
     return {};

@@ -1,7 +1,8 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { insertAuditRows, type AuditRuntime, lockTenant, type PersonId } from '@tessera/directory/ground';
+import { insertAuditRows, type AuditRuntime, type PersonId } from '@tessera/directory/ground';
+import { changePerson, type PersonChange } from '../change/change-person.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
-import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
+import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /** Replaces the recovery codes of a person; false if they have no second factor, or may not sign in. */
@@ -11,21 +12,20 @@ export async function replaceRecoveryCodes(
   person: PersonId,
   { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
 ): Promise<boolean> {
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, person.tenantId, 'together');
-    if (!(await lockActive(tx, person)) || (await factorsOfUser(tx, person)).length === 0) return false;
-    await setRecoveryCodes(tx, runtime, person, { digests, ...origin });
+  return ofActive(database, person, false, async (tx) => {
+    if ((await factorsOfUser(tx, person)).length === 0) return false;
+    const hadCodes = await setRecoveryCodes(tx, person, digests);
+    await changePerson(tx, runtime, person, codesReplaced(person, origin, hadCodes));
     return true;
   });
 }
 
-/** Makes these the recovery codes of a person, in a transaction with the lock on their row. */
+/** Makes these the recovery codes of a person, in a transaction with the lock on their row. Returns whether they had any. */
 export async function setRecoveryCodes(
   tx: Queryable,
-  runtime: ChangeRuntime,
   person: PersonId,
-  { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
-): Promise<void> {
+  digests: readonly Buffer[],
+): Promise<boolean> {
   const { tenantId, userId } = person;
   const hadCodes = await forgetRecoveryCodes(tx, person);
   await tx.query({
@@ -34,9 +34,13 @@ export async function setRecoveryCodes(
            SELECT $1, $2, decode(digest, 'hex') FROM unnest($3::text[]) AS c(digest)`,
     values: [tenantId, userId, digests.map((digest) => digest.toString('hex'))],
   });
-  await insertAuditRows(tx, [eventOf(person, origin, 'auth.recovery_codes.replaced')], runtime);
-  // The first codes come with a factor, of which the person is told.
-  if (hadCodes) await runtime.announce(tx, person, 'recovery-codes-replaced');
+  return hadCodes;
+}
+
+/** What new recovery codes do besides. The first ones come with a factor, of which the person is told. */
+export function codesReplaced(person: PersonId, origin: Origin, hadCodes: boolean): Required<PersonChange> {
+  const events = [eventOf(person, origin, 'auth.recovery_codes.replaced')];
+  return { ends: 'nothing', events, letters: hadCodes ? ['recovery-codes-replaced'] : [] };
 }
 
 /** Uses up a recovery code; false if there is no such code. */

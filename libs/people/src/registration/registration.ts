@@ -31,7 +31,7 @@ import {
 import { isServedAt } from '../change/served-at.ts';
 import type { RegistrationLinks } from '../links/passkey-links.ts';
 import { digestOf, registrationLinks } from '../one-time/one-time-values.postgres.ts';
-import { addFirstPasskey, type EnrolledPasskey } from '../passkey/passkeys.postgres.ts';
+import { insertFirstPasskey, type EnrolledPasskey } from '../passkey/passkeys.postgres.ts';
 import type { PasswordLinks, OpenedLink } from '../links/password-links.ts';
 import type { MailContent, MailKind, Outbox } from '../mail/outbox.ts';
 import { takeMail, type ClaimedMail } from '../mail/outbox.postgres.ts';
@@ -116,8 +116,10 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const base = { actor: { type: 'user', id: userId }, ...origin } as const;
       await around.carryOut({ plan, changes: changesOf(plan), events: eventsOf(plan, base) });
       await putEmailProof(tx, { tenantId, userId }, email, mailedLink);
-      if (passkey !== undefined)
-        await addFirstPasskey(tx, runtime, { tenantId, userId }, { passkey, ...origin });
+      if (passkey !== undefined) {
+        const added = await insertFirstPasskey(tx, { tenantId, userId }, { passkey, ...origin });
+        await insertAuditRows(tx, [added], runtime);
+      }
       return true;
     });
   }

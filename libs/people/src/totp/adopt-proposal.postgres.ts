@@ -1,10 +1,11 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { lockTenant, type PersonId } from '@tessera/directory/ground';
+import type { PersonId } from '@tessera/directory/ground';
 import type { ChangeRuntime } from '../mail/announce.ts';
-import { addTotp, findTotp } from './totp.postgres.ts';
+import { findTotp, insertTotp, totpAdded } from './totp.postgres.ts';
+import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
-import { lockActive, type Origin } from '../change/own-change.postgres.ts';
-import { setRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
+import { ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { codesReplaced, setRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
 import { useChallenge } from '../one-time/used-challenges.postgres.ts';
 
 /** What a page has shown to a person. */
@@ -30,17 +31,27 @@ export async function adoptProposal(
   { seed, digests, totp, isSealed, ...origin }: Proposal,
 ): Promise<'adopted' | 'adopted before' | 'superseded' | 'refused'> {
   const { tenantId, userId } = person;
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
-    if (!(await lockActive(tx, person))) return 'refused';
+  return ofActive(database, person, 'refused', async (tx) => {
     if (totp === undefined && (await factorsOfUser(tx, person)).length === 0) return 'refused';
     if (!(await useChallenge(tx, tenantId, `recovery-codes\0${userId}\0${seed}`))) {
       const isOurs = totp === undefined || (await hasApp(tx, person, isSealed));
       return isOurs && (await hasAny(tx, person, digests)) ? 'adopted before' : 'superseded';
     }
-    if (totp !== undefined && !(await addTotp(tx, runtime, person, { ...totp, ...origin })))
-      return 'superseded';
-    await setRecoveryCodes(tx, runtime, person, { digests, ...origin });
+    if (totp !== undefined && !(await insertTotp(tx, person, totp))) return 'superseded';
+    const hadCodes = await setRecoveryCodes(tx, person, digests);
+    const codes = codesReplaced(person, origin, hadCodes);
+    await changePerson(
+      tx,
+      runtime,
+      person,
+      totp === undefined
+        ? codes
+        : {
+            ends: 'renewed',
+            events: [totpAdded(person, origin), ...codes.events],
+            letters: ['totp-added', ...codes.letters],
+          },
+    );
     return 'adopted';
   });
 }

@@ -1,6 +1,8 @@
+import type { AuditEvent } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
-import { appendChanges, insertAuditRows, lockTenant, type PersonId } from '@tessera/directory/ground';
-import { eventOf, lockActive, type Origin } from '../change/own-change.postgres.ts';
+import type { PersonId } from '@tessera/directory/ground';
+import { changePerson } from '../change/change-person.postgres.ts';
+import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /** Undefined for a person without an authenticator app. */
@@ -38,31 +40,29 @@ export async function putTotp(
   person: PersonId,
   { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
 ): Promise<boolean> {
-  const { tenantId } = person;
-  return database.transaction(async (tx) => {
-    await lockTenant(tx, tenantId, 'together');
-    return (await lockActive(tx, person)) && addTotp(tx, runtime, person, { sealed, step, ...origin });
+  return ofActive(database, person, false, async (tx) => {
+    if (!(await insertTotp(tx, person, { sealed, step }))) return false;
+    const events = [totpAdded(person, origin)];
+    await changePerson(tx, runtime, person, { ends: 'renewed', events, letters: ['totp-added'] });
+    return true;
   });
 }
 
-/** As `putTotp`, in a transaction with the lock on the row of the person. */
-export async function addTotp(
+/** Keeps an authenticator app in a transaction with the lock on the row of the person; false if they have one. */
+export async function insertTotp(
   tx: Queryable,
-  runtime: ChangeRuntime,
-  person: PersonId,
-  { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
+  { tenantId, userId }: PersonId,
+  { sealed, step }: { readonly sealed: string; readonly step: number },
 ): Promise<boolean> {
-  const { tenantId, userId } = person;
   const { rowCount } = await tx.query({
     name: 'directory.put_totp',
     text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, $3, $4)
            ON CONFLICT (tenant_id, user_id) DO NOTHING`,
     values: [tenantId, userId, sealed, step],
   });
-  if (rowCount !== 1) return false;
-  const event = eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
-  await insertAuditRows(tx, [event], runtime);
-  await runtime.announce(tx, person, 'totp-added');
-  await appendChanges(tx, [{ kind: 'user', tenantId, id: userId }]);
-  return true;
+  return rowCount === 1;
+}
+
+export function totpAdded(person: PersonId, origin: Origin): AuditEvent {
+  return eventOf(person, origin, 'auth.factor.added', { factor: 'totp' });
 }
