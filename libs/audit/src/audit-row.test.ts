@@ -1,9 +1,24 @@
 import { fakeClock } from '@tessera/test-kit';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import { auditRow } from './audit-row.ts';
+import { auditRow, auditRows } from './audit-row.ts';
 
 const runtime = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
+
+describe('auditRows', () => {
+  it('have identifiers in the order of the events, also within a millisecond', () => {
+    const events = Array.from({ length: 50 }, (_, at) => ({
+      event: `event.${at}`,
+      outcome: 'success' as const,
+    }));
+    const rows = auditRows(events, runtime);
+    const names = rows
+      .toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1))
+      .map(({ record }) => (JSON.parse(record) as { event: string }).event);
+    expect(names).toEqual(events.map(({ event }) => event));
+    expect(new Set(rows.map(({ eventId }) => eventId)).size).toBe(50);
+  });
+});
 
 describe('auditRow', () => {
   it('turns an event into one JSON record', () => {

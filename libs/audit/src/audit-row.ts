@@ -36,12 +36,23 @@ export interface AuditRow {
 const maxText = 512;
 const maxDetails = 32;
 
+interface RowRuntime {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
 /** An event as a row of `<schema>.audit_event`. Texts are bounded and printable. */
-export function auditRow(
-  event: AuditEvent,
-  runtime: { readonly clock: Clock; readonly random: Random },
-): AuditRow {
-  const eventId = ulid(runtime.clock, runtime.random);
+export function auditRow(event: AuditEvent, runtime: RowRuntime): AuditRow {
+  return rowOf(ulid(runtime.clock, runtime.random), event, runtime);
+}
+
+/** Events of one change as rows, whose identifiers have the order of the events, also within a millisecond. */
+export function auditRows(events: readonly AuditEvent[], runtime: RowRuntime): AuditRow[] {
+  const ids = events.map(() => ulid(runtime.clock, runtime.random)).toSorted();
+  return events.map((event, at) => rowOf(ids[at] ?? '', event, runtime));
+}
+
+function rowOf(eventId: string, event: AuditEvent, runtime: RowRuntime): AuditRow {
   const { actor, details, ...texts } = event;
   const record = {
     eventId,

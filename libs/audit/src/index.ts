@@ -15,4 +15,4 @@ export { personEvents, type PersonEvent } from './search/person-events.ts';
 export { auditRoute } from './search/search-audit.ts';
 export { startAuditPurge } from './audit-purge.ts';
 export { refusalDetails } from './refusal-details.ts';
-export { auditRow, type AuditEvent, type AuditRow } from './audit-row.ts';
+export { auditRow, auditRows, type AuditEvent, type AuditRow } from './audit-row.ts';

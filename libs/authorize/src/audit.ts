@@ -1,4 +1,4 @@
-import { auditRow, refusalDetails } from '@tessera/audit';
+import { auditRow, auditRows, refusalDetails } from '@tessera/audit';
 import { receivedUri, type Refusal as LoggedRefusal } from '@tessera/oauth';
 import type { AuditBatch, AuditEvent, AuditRow, EventBase } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
@@ -97,7 +97,8 @@ export function createAuthorizeAudit(
         sessionId: session.sessionId,
         ...client(clientId),
       };
-      return ['auth.login.succeeded', 'session.created'].map((event) => auditRow({ event, ...who }, runtime));
+      const events = ['auth.login.succeeded', 'session.created'].map((event) => ({ event, ...who }));
+      return auditRows(events, runtime);
     },
     sessionEnded(from, session, reason) {
       const event: AuditEvent = {

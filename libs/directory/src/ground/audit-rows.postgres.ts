@@ -1,4 +1,4 @@
-import { auditInsert, auditRecords, auditRow, type AuditEvent } from '@tessera/audit';
+import { auditInsert, auditRecords, auditRows, type AuditEvent } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Queryable } from '@tessera/stores';
 
@@ -17,6 +17,6 @@ export async function insertAuditRows(
   await tx.query({
     name: 'directory.append_audit',
     text: auditInsert('directory', 'SELECT jsonb_array_elements($1::jsonb)'),
-    values: [auditRecords(events.map((event) => auditRow(event, runtime)))],
+    values: [auditRecords(auditRows(events, runtime))],
   });
 }

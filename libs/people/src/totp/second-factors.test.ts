@@ -203,10 +203,11 @@ function factorsContract(engine: string, open: () => Promise<Database>): void {
       expect(await verify(code)).toBeUndefined();
       expect(await verify(codeOf(app, 1))).toBeDefined();
       expect(await verify(codes[0] ?? '')).toBeDefined();
-      const happened = (await events()).map(({ event }) => event);
-      const ofOneCommit = happened.splice(0, 2).toSorted();
-      expect(ofOneCommit).toEqual(['auth.factor.added', 'auth.recovery_codes.replaced']);
-      expect(happened).toEqual(['auth.recovery_code.used']);
+      expect((await events()).map(({ event }) => event)).toEqual([
+        'auth.factor.added',
+        'auth.recovery_codes.replaced',
+        'auth.recovery_code.used',
+      ]);
       expect(JSON.stringify(await events())).not.toContain(codes[0]);
     });
 
@@ -222,7 +223,7 @@ function factorsContract(engine: string, open: () => Promise<Database>): void {
         ),
       );
       expect(new Set(answers)).toEqual(new Set([person.userId]));
-      expect((await events()).map(({ event }) => event).toSorted()).toEqual([
+      expect((await events()).map(({ event }) => event)).toEqual([
         'auth.factor.added',
         'auth.recovery_codes.replaced',
       ]);
