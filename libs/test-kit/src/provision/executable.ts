@@ -24,11 +24,17 @@ export function installWithApt(packageName: string): boolean {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version') || onPath('apt-get') === undefined)
     return false;
   process.stdout.write(`Installing ${packageName} with apt\n`);
+  // Without a network it is not to be waited for.
+  const limits = ['DPkg::Lock::Timeout=300', 'Acquire::http::Timeout=20', 'Acquire::https::Timeout=20'];
   const apt = (...args: string[]) => {
-    const { status, stderr } = spawnSync('apt-get', ['-o', 'DPkg::Lock::Timeout=300', '-q', ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const { status, stderr } = spawnSync(
+      'apt-get',
+      [...limits.flatMap((limit) => ['-o', limit]), '-q', ...args],
+      {
+        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
     if (status !== 0) process.stderr.write(`apt-get ${args.join(' ')}: ${stderr.toString().trim()}\n`);
     return status === 0;
   };
