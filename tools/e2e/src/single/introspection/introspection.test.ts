@@ -302,7 +302,7 @@ describe('the watch of revocations', () => {
     return { introspector, heard };
   }
 
-  it('reaches every caller at every replica, most often within 250 ms of the revocation', async () => {
+  it('reaches every caller at every replica within 250 ms of the revocation', async () => {
     const watchers = await Promise.all(
       [0, 1, 0, 1].map((index) => watching({ target: addresses([system.tokens[index]?.port ?? 0]) })),
     );
@@ -318,8 +318,7 @@ describe('the watch of revocations', () => {
       );
       delays.push(...watchers.map(({ heard }) => (heard.at(-1)?.at ?? Infinity) - revokedAt));
     }
-    // The longest one tells more of the machine than of the watch.
-    expect(delays.toSorted((a, b) => a - b)[delays.length / 2]).toBeLessThan(250);
+    expect(Math.max(...delays)).toBeLessThan(250);
     process.stdout.write(
       `revocation heard after at most ${Math.max(...delays).toFixed(0)} ms, on average ${(delays.reduce((sum, delay) => sum + delay, 0) / delays.length).toFixed(0)} ms\n`,
     );
