@@ -11,6 +11,7 @@ describe('settings that were removed', () => {
     const environment = {
       TESSERA_SESSION_TTL: '1h',
       TESSERA_LOGINS_PER_ACCOUNT: '7',
+      TESSERA_DEVICE_GUESS_WINDOW: '5m',
       TESSERA_DECISIONS_PER_USER: '',
       TESSERA_KEYS_RETENTION_FILE: '/run/absent',
     };
@@ -19,11 +20,17 @@ describe('settings that were removed', () => {
       {
         name: 'TESSERA_LOGINS_PER_ACCOUNT',
         sentence:
-          'TESSERA_LOGINS_PER_ACCOUNT has no effect any more; in its place: a hundred times TESSERA_LOGIN_FAILURES_PER_ACCOUNT',
+          'Use TESSERA_LOGIN_FAILURES_PER_ACCOUNT instead: TESSERA_LOGINS_PER_ACCOUNT has no effect any more. ' +
+          'Its value is a hundred times TESSERA_LOGIN_FAILURES_PER_ACCOUNT.',
+      },
+      {
+        name: 'TESSERA_DEVICE_GUESS_WINDOW',
+        sentence:
+          'Use TESSERA_LOGIN_FAILURES_WINDOW instead: TESSERA_DEVICE_GUESS_WINDOW has no effect any more.',
       },
       {
         name: 'TESSERA_KEYS_RETENTION_FILE',
-        sentence: 'TESSERA_KEYS_RETENTION_FILE has no effect any more; in its place: 7d',
+        sentence: 'Remove TESSERA_KEYS_RETENTION_FILE: it has no effect any more. Its value is always 7d.',
       },
     ]);
   });

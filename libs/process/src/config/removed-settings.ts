@@ -15,8 +15,16 @@ export function removedNames(
   return Object.keys(environment).flatMap((name) => {
     const setting = settingOf(name);
     if (setting === undefined || (environment[name] ?? '') === '') return [];
-    return [{ name, sentence: `${name} has no effect any more; in its place: ${removedSettings[setting]}` }];
+    return [{ name, sentence: sentenceOn(name, removedSettings[setting] ?? '') }];
   });
+}
+
+/** @param now what holds in its place: another setting, a part or a multiple of one, or a fixed value */
+function sentenceOn(name: string, now: string): string {
+  const other = /TESSERA_\w+/.exec(now)?.[0];
+  if (other === undefined) return `Remove ${name}: it has no effect any more. Its value is always ${now}.`;
+  const use = `Use ${other} instead: ${name} has no effect any more.`;
+  return other === now ? use : `${use} Its value is ${now}.`;
 }
 
 function settingOf(name: string): string | undefined {
