@@ -6,19 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { certifiedName } from '@tessera/rpc';
 import { processes } from '../image/processes.ts';
 import { configurationProblems } from '../../apps/cli/src/settings.ts';
-import {
-  helm,
-  kubeconform,
-  least,
-  manifestsOf,
-  podsOf,
-  render,
-  valueSets,
-  type Container,
-  type Manifest,
-  type PodSpec,
-  type Values,
-} from './chart.ts';
+import { helm, kubeconform, least, manifestsOf, podsOf, render, valueSets, type Values } from './chart.ts';
+import type { Container, Manifest, PodSpec } from './manifest.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'tessera-chart-'));
 afterAll(() => rmSync(scratch, { recursive: true }));

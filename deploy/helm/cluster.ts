@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
-import { chartDirectory, manifestsOf, type Manifest, type Values } from './chart.ts';
+import { chartDirectory, manifestsOf, type Values } from './chart.ts';
+import type { Manifest } from './manifest.ts';
 
 /** An object of the namespace `id`, as the cluster holds it. */
 export interface LiveObject {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { least, render, valueSets, type Manifest, type Values } from './chart.ts';
+import { least, render, valueSets, type Values } from './chart.ts';
+import type { Manifest } from './manifest.ts';
 import { renderInCluster } from './cluster.ts';
 import { closedPaths, publicPaths } from './public-paths.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { helm, kubeconform, least, podsOf, render, type Manifest, type Values } from './chart.ts';
+import { helm, kubeconform, least, podsOf, render, type Values } from './chart.ts';
+import type { Manifest } from './manifest.ts';
 
 const everything: Values = {
   ...least,

@@ -1,14 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  helm,
-  kubeconform,
-  least,
-  manifestsOf,
-  podsOf,
-  render,
-  type Manifest,
-  type Values,
-} from './chart.ts';
+import { helm, kubeconform, least, manifestsOf, podsOf, render, type Values } from './chart.ts';
+import type { Manifest } from './manifest.ts';
 
 const everyPod: Values = {
   ...least,

@@ -1,17 +1,18 @@
 import { importRules, services } from '../import-rules.ts';
 import { copies } from './copies.ts';
-
-/** The violations that the canaries plant, at least one for each guard. */
-export interface Plant {
-  /** Target in project.json; `test` is the guard against skipped tests. */
-  readonly guard: string;
-  readonly path: string;
-  /** What the guard says, in the line that names the file. */
-  readonly expect: RegExp;
-  /** A file of its own, or a change to one that exists. */
-  readonly text?: string;
-  readonly edit?: (before: string) => string;
-}
+import {
+  clean,
+  declared,
+  drawn,
+  expires,
+  floor,
+  imports,
+  lint,
+  normalizes,
+  reaches,
+  tests,
+  type Plant,
+} from './plant.ts';
 
 const neighbour = (service: string) => services[(services.indexOf(service) + 1) % services.length];
 
@@ -266,6 +267,7 @@ const others: readonly Plant[] = [
   tests('left-out', "test('a', (context) => context.skip());", /counts as failed/),
 ];
 
+/** The violations that the canaries plant, at least one for each guard. */
 export const plants: readonly Plant[] = [
   ...boundaries,
   ...rules,
@@ -279,48 +281,3 @@ export const plants: readonly Plant[] = [
   ...protos,
   ...others,
 ];
-
-function lint(path: string, text: string, expect: RegExp): Plant {
-  return { guard: 'lint', path, text: `${text}\n`, expect };
-}
-
-function imports(path: string, from: string, name = 'canary'): Plant {
-  return lint(path, `export { ${name} } from '${from}';`, /no-restricted-imports/);
-}
-
-function reaches(path: string, expression: string): Plant {
-  return lint(path, `export const f = () => ${expression};`, /no-restricted-properties/);
-}
-
-function normalizes(path: string): Plant {
-  return lint(path, "export const f = (text: string) => text.normalize('NFC');", /no-restricted-properties/);
-}
-
-function declared(path: string, text: string, expect: RegExp): Plant {
-  return { guard: 'packages', path, text, expect };
-}
-
-function clean(path: string, text: string, expect: RegExp): Plant {
-  return { guard: 'hygiene', path, text, expect };
-}
-
-function drawn(path: string, what: string | RegExp, instead: string, expect: RegExp): Plant {
-  return { guard: 'drawings', path, edit: (before) => before.replace(what, instead), expect };
-}
-
-function floor(path: string, text: string, expect: RegExp): Plant {
-  return { guard: 'folders', path, text: `${text}\nexport const canary = 1;\n`, expect };
-}
-
-function expires(path: string, comment: string, expect: RegExp): Plant {
-  return { guard: 'compatibility', path, text: `${comment}\nexport const canary = 1;\n`, expect };
-}
-
-function tests(name: string, text: string, expect: RegExp): Plant {
-  return {
-    guard: 'test',
-    path: `libs/canary/src/${name}.test.ts`,
-    text: `import { test } from 'vitest';\n${text}\n`,
-    expect,
-  };
-}

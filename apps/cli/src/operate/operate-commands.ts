@@ -7,7 +7,7 @@ import { addSecrets } from './secret-commands.ts';
 import type { Allowed, Declaring } from './records/declare-state.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { smoke } from './smoke.ts';
-import type { StatusChange } from './records/set-status.ts';
+import { addStatus } from './status-commands.ts';
 
 /**
  * Commands for operators. They work on a deployment from inside, with the settings and the code of its
@@ -77,7 +77,6 @@ const allowDeleteOption = [
   'delete people, applications and other records that are no longer declared',
   false,
 ] as const;
-const takeOneOver = ['--take-over', 'take the record over from a file or another owner', false] as const;
 
 function addDeclaredState(program: Command, context: CommandContext): void {
   program
@@ -242,78 +241,4 @@ From then on everything it signed is rejected, valid tokens too: clients get new
       const { withdrawKey } = await import('./records/signing-keys.ts');
       await withdrawKey({ kid, tenantId: tenant }, context);
     });
-}
-
-const declared =
-  'A declared `status` decides again whenever the state is applied; if none is declared, it stays as it is.';
-const issued =
-  'It takes effect everywhere within a second. Access tokens issued so far live until they expire, ten minutes by default.';
-const owned =
-  'A record that a file declares is enabled there, or with --take-over; applying the file then needs --take-over, too.';
-const stays = 'What it invalidated stays invalid: people sign in again.';
-
-/** Options; each command takes those that it needs. */
-interface StatusOptions {
-  readonly tenant: string;
-  readonly clientId: string;
-  readonly username: string;
-  readonly takeOver?: boolean;
-}
-
-/** `disable` and `enable` for tenants, applications and users. */
-function addStatus(program: Command, context: CommandContext): void {
-  const addVerbs = (
-    noun: string,
-    summaries: { readonly disable: string; readonly enable: string },
-    effect: string,
-    addOptions: (command: Command) => Command,
-    targetOf: (options: StatusOptions) => StatusChange['target'],
-  ): void => {
-    const group = program.command(noun).description(`disable and enable ${noun}s`);
-    for (const verb of ['disable', 'enable'] as const) {
-      const details = verb === 'disable' ? [effect, issued, declared] : [stays, owned, declared];
-      const command = addOptions(group.command(verb));
-      (verb === 'enable' ? command.option(...takeOneOver) : command)
-        .description(summaries[verb])
-        .addHelpText('after', `\n${details.join('\n')}`)
-        .action(async ({ takeOver = false, ...options }: StatusOptions) => {
-          const { setStatus } = await import('./records/set-status.ts');
-          await setStatus({ verb, target: targetOf(options), takeOver }, context);
-        });
-    }
-  };
-  addVerbs(
-    'tenant',
-    {
-      disable: 'block all people and applications of a tenant',
-      enable: 'unblock a tenant',
-    },
-    'It invalidates the sessions, codes, refresh tokens and decisions of all its people.',
-    (command) => command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
-    ({ tenant }) => ({ kind: 'tenant', tenantId: tenant }),
-  );
-  addVerbs(
-    'application',
-    { disable: 'issue nothing more to an application', enable: 'unblock an application' },
-    "It invalidates the application's codes, refresh tokens and decisions. Its users stay signed in elsewhere.",
-    (command) =>
-      command
-        .requiredOption('--client-id <id>', 'the application', nonEmpty)
-        .option('--tenant <id>', 'its tenant; only operators can leave it out', nonEmpty),
-    ({ clientId, tenant }) => ({ kind: 'application', clientId, tenantId: tenant }),
-  );
-  addVerbs(
-    'user',
-    { disable: 'block a person', enable: 'unblock a person who was disabled or locked' },
-    "It invalidates the person's sessions, codes, refresh tokens and decisions.",
-    (command) =>
-      command
-        .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-        .requiredOption('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty),
-    ({ tenant, username }) => ({
-      kind: 'user',
-      tenantId: tenant,
-      identifier: username,
-    }),
-  );
 }

@@ -1,79 +1,29 @@
-/** The tenants that every end-to-end run starts with. Their secrets are listed, so that the output can be searched for them. */
+/** The tenants that every end-to-end run starts with. */
+import { decidedElsewhere, type DecidedElsewhere } from './decided-elsewhere.ts';
+import {
+  billingAudience,
+  ordersAudience,
+  parcelAudience,
+  passwordHashes,
+  people,
+  redirectUri,
+  secrets,
+  shelfAudience,
+  stockAudience,
+} from './declared-names.ts';
 
-export const people = {
-  ada: {
-    tenant: 'acme',
-    username: 'ada',
-    password: 'analytical-engine-1843',
-    email: 'ada@acme.example',
-    name: 'Ada Lovelace',
-  },
-  bob: {
-    tenant: 'acme',
-    username: 'bob',
-    password: 'difference-engine-1822',
-    email: 'bob@acme.example',
-    name: 'Bob Babbage',
-  },
-  cleo: {
-    tenant: 'acme',
-    username: 'cleo',
-    password: 'nile-barge-1-bc-cleo',
-    email: 'cleo@acme.example',
-    name: 'Cleo Ptolemy',
-  },
-  gus: {
-    tenant: 'initech',
-    username: 'gus',
-    password: 'slide-rule-1622-gus',
-    email: 'gus@initech.example',
-    name: 'Gus',
-  },
-  eve: {
-    tenant: 'globex',
-    username: 'eve',
-    password: 'jacquard-loom-1804-eve',
-    email: 'eve@globex.example',
-    name: 'Eve Globex',
-  },
-} as const;
-
-/** Of their passwords: the state is applied hundreds of times in a run, and hashes cost nothing then. Bob's password is declared. */
-const passwordHashes = {
-  ada: '$argon2id$v=19$m=19456,t=2,p=1$ucOpNWRxd1nT4aj381VM/Q$K/16Bwhd94IYHs14QwtJQFSkR2vCFIfosQqsn7wqCp4',
-  cleo: '$argon2id$v=19$m=19456,t=2,p=1$zY/DYHpguCu/h40kKqJu5A$lGNp6Z1rvJ9/oaYqYUI00t31mx6DR6kuIrMYg3yvviI',
-  gus: '$argon2id$v=19$m=19456,t=2,p=1$nnZMtLeOKcUteTVu15WqmA$mqUrACtRtCtnSGHaM+E0AFLY3xNVYpkXZLG+gMRBWXI',
-  eve: '$argon2id$v=19$m=19456,t=2,p=1$f8IquO9+ZjgHl5oeNlpO7w$3Q4l8qi3kGXS6Z2Z+cEnnv6fwN3luHbT+oVHl4+RhHk',
+export {
+  billingAudience,
+  ordersAudience,
+  parcelAudience,
+  people,
+  redirectUri,
+  secrets,
+  shelfAudience,
+  stockAudience,
 };
 
-export const secrets = {
-  web: 'acme-web-secret-0123456789-0123456789-abc',
-  service: 'acme-service-secret-0123456789-0123456789',
-  other: 'acme-other-secret-0123456789-0123456789-x',
-  reports: 'acme-reports-secret-0123456789-0123456789',
-  globex: 'globex-web-secret-0123456789-0123456789-y',
-  box: 'acme-box-secret-0123456789-0123456789-abcd',
-  desk: 'acme-desk-secret-0123456789-0123456789-abc',
-  till: 'acme-till-secret-0123456789-0123456789-abc',
-  mute: 'acme-mute-secret-0123456789-0123456789-abc',
-  alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
-  pinged: 'acme-pinged-secret-0123456789-0123456789-a',
-  own: 'own-issuer-web-secret-0123456789-012345678',
-  admin: 'acme-admin-secret-0123456789-0123456789-ab',
-  ledger: 'acme-ledger-secret-0123456789-0123456789-a',
-  parcels: 'acme-parcels-secret-0123456789-0123456789',
-} as const;
-
-export const redirectUri = 'http://127.0.0.1:9000/callback';
-export const ordersAudience = 'https://orders.acme.example';
-export const billingAudience = 'https://billing.acme.example';
-/** Its access tokens are those of RFC 9068, with `scope` as a string. */
-export const stockAudience = 'https://stock.acme.example';
-/** Its access tokens have the `typ` `JWT` besides. */
-export const shelfAudience = 'https://shelf.acme.example';
-export const parcelAudience = 'https://parcels.acme.example';
-
-export interface StateOptions {
+export interface StateOptions extends DecidedElsewhere {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';
   readonly bobPassword?: string;
   readonly adaRoles?: readonly string[];
@@ -87,16 +37,10 @@ export interface StateOptions {
   /** Where `acme-web` and `acme-spa` are notified of ended sessions. */
   readonly backchannelLogoutUri?: string;
   readonly globexStatus?: 'active' | 'disabled';
-  readonly tvStatus?: 'active' | 'disabled';
-  readonly deskStatus?: 'active' | 'disabled';
   /** A person needs one of these roles to use `acme-ledger`. */
   readonly ledgerRoles?: readonly string[];
   /** Issuer of a provider of the tenant `acme`, which makes accounts. */
   readonly providerIssuer?: string | undefined;
-  /** Where the requests of `acme-alarm` are announced. */
-  readonly webhookUrl?: string;
-  /** Notification endpoint of `acme-pinged`. */
-  readonly notificationEndpoint?: string;
   /** Issuers of the tenants `initech` and `hooli`, which exist only with them. */
   readonly issuers?: { readonly initech: string; readonly hooli: string };
   /** Of the access tokens for their resources. */
@@ -314,70 +258,4 @@ function tenantWithIssuer(id: string, issuer: string, algorithm: string): string
         grantTypes: [device_code]
         scopes: [openid, things.read]
 `;
-}
-
-/** Applications that use the device flow or CIBA. */
-function decidedElsewhere(options: StateOptions): string {
-  const { tvStatus, deskStatus, webhookUrl } = options;
-  const notificationEndpoint = options.notificationEndpoint ?? 'https://notify.acme.example/';
-  return `
-      - clientId: acme-tv
-        name: Acme TV
-        type: public
-        status: ${tvStatus ?? 'active'}
-        grantTypes: [device_code, refresh_token]
-        scopes: [openid, profile, email, offline_access, orders.read]
-      - clientId: acme-tv-brief
-        name: Acme TV with a short lifetime
-        type: public
-        grantTypes: [device_code]
-        scopes: [openid]
-        lifetimes: {authorizationRequest: 1s}
-      - clientId: acme-box
-        name: Acme Box
-        type: confidential
-        secrets: [{value: "${secrets.box}"}]
-        grantTypes: [device_code, refresh_token]
-        scopes: [openid, offline_access, orders.read]
-      - clientId: acme-desk
-        name: Acme Service Desk
-        type: confidential
-        status: ${deskStatus ?? 'active'}
-        secrets: [{value: "${secrets.desk}"}]
-        grantTypes: [ciba, refresh_token]
-        scopes: [openid, profile, offline_access, orders.read]
-        ciba: {approval: page}
-      - clientId: acme-till
-        name: Acme Till
-        type: confidential
-        secrets: [{value: "${secrets.till}"}]
-        grantTypes: [ciba]
-        scopes: [openid, orders.read]
-        ciba: {approval: page}
-      - clientId: acme-alarm
-        name: Acme Alarm
-        type: confidential
-        secrets: [{value: "${secrets.alarm}"}]
-        grantTypes: [ciba]
-        scopes: [openid]
-        ciba: {approval: webhook, url: "${webhookUrl ?? 'https://hook.acme.example/'}"}
-      - clientId: acme-pinged
-        name: Acme Ping Client
-        type: confidential
-        secrets: [{value: "${secrets.pinged}"}]
-        grantTypes: [ciba, refresh_token]
-        scopes: [openid, offline_access, orders.read]
-        ciba: {approval: page, delivery: ping, notificationEndpoint: "${notificationEndpoint}"}
-      - clientId: acme-mute
-        name: Acme without an approval channel
-        type: confidential
-        secrets: [{value: "${secrets.mute}"}]
-        grantTypes: [ciba]
-        scopes: [openid]
-      - clientId: acme-kiosk
-        name: Acme Kiosk without a secret
-        type: public
-        grantTypes: [ciba]
-        scopes: [openid]
-        ciba: {approval: page}`;
 }

@@ -10,7 +10,8 @@ import { approvalsPath, redirectToPage } from '../paths.ts';
 import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
-import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { signInToPage } from '../sign-in/sign-in-place.ts';
+import { continueSignIn, sendElsewhere, sendSignIn } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 

@@ -8,7 +8,8 @@ import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
 import { checkForm, purpose, shownParameter } from '../form.ts';
 import type { PageContext } from '../page-context.ts';
 import type { Person } from '../signed-in-person.ts';
-import { sendSignIn, type PlaceOfPage } from '../sign-in/sign-in.ts';
+import type { PlaceOfPage } from '../sign-in/sign-in-place.ts';
+import { sendSignIn } from '../sign-in/sign-in.ts';
 
 /** The result of a decision; `over` if the request had ended before. */
 export type Outcome = 'approved' | 'denied' | 'over';

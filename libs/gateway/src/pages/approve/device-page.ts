@@ -19,7 +19,8 @@ import {
 } from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
-import { continueSignIn, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { signInToPage } from '../sign-in/sign-in-place.ts';
+import { continueSignIn, sendSignIn } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { isTenantId, sendTenantForm, tenantProblem } from '../tenant-form.ts';
 

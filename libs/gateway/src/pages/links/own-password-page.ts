@@ -12,7 +12,8 @@ import { passwordPath, redirectToPage } from '../paths.ts';
 import { giveSession } from '../session.ts';
 import { signedInPerson, type Person } from '../signed-in-person.ts';
 import type { ResumedPlace } from '../sign-in/resumed-place.ts';
-import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { signInToPage } from '../sign-in/sign-in-place.ts';
+import { continueSignIn, sendElsewhere, sendSignIn } from '../sign-in/sign-in.ts';
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 

@@ -13,7 +13,8 @@ import { servesTenant, signedInPerson } from '../signed-in-person.ts';
 import { applicationHome } from './application-home.ts';
 import { againField, requestAgain, type RequestAgain } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
-import { continueSignIn, sendStep, type SignInPlace } from './sign-in.ts';
+import type { SignInPlace } from './sign-in-place.ts';
+import { continueSignIn, sendStep } from './sign-in.ts';
 
 /** `GET /login`: the page of a pending sign-in, else a page that says there is none. */
 export const showLogin: PageHandler = async (context) => {

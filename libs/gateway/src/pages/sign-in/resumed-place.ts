@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { SignInPlace } from './sign-in.ts';
+import type { SignInPlace } from './sign-in-place.ts';
 
 /** Where a browser that comes back from a provider goes on. */
 export interface ResumedPlace {

@@ -1,11 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { notUnderstood, rootCall, type CallOptions } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import type { ContinueResponse, Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
-import type { FormTarget } from '../../http/headers.ts';
+import type { ContinueResponse, Interaction, Step } from '@tessera/proto-gen/authorize';
 import { browserContext } from '../browser-context.ts';
 import { countMailRequest } from '../count-mail-request.ts';
-import { antiForgeryField, purpose } from '../form.ts';
+import { antiForgeryField } from '../form.ts';
 import { waitForOthers } from '../../http/waiting-for-others.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageContext } from '../page-context.ts';
@@ -13,69 +12,12 @@ import { sendPage, sendPageError, type Page } from '../page.ts';
 import { redirectToPage } from '../paths.ts';
 import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { giveSession } from '../session.ts';
+import type { PlaceOfPage, SignInPlace } from './sign-in-place.ts';
 import { sendToClient } from './to-client.ts';
 import { passkeyAsked } from './steps/passkey-pages.ts';
 import { passwordPage } from './steps/password-page.ts';
 import { offeredProviders, providerPage } from './steps/provider-page.ts';
 import { buttonsOf, pageOfForm, pageOfStep } from './steps/step-pages.ts';
-
-interface Field {
-  readonly name: string;
-  readonly value: string;
-}
-
-interface OwnPage {
-  readonly name: OwnPage_Name;
-  readonly tenantId: string;
-  /** Application whose request is decided there, if its policy asks for more. */
-  readonly clientId?: string;
-}
-
-/** Where a person signs in, and what for. */
-export interface SignInPlace {
-  /** Where the forms are sent. */
-  readonly path: '/login' | '/account' | '/device' | '/approvals' | '/password';
-  /** Where the forms may redirect to. */
-  readonly formTarget: FormTarget;
-  /** What the forms' anti-forgery field is bound to. */
-  readonly purpose: string;
-  /** Further hidden fields. */
-  readonly fields: readonly Field[];
-  /** The page of ours that the person is on the way to; undefined for an authorization request. */
-  readonly page?: OwnPage;
-  /** The purpose of the sign-in in words, and the `name` in it, for instance that of the application. */
-  readonly lead: (interaction: Interaction) => readonly [string, string];
-  /** The same as one sentence. */
-  readonly message: (interaction: Interaction) => string;
-}
-
-/** A sign-in on the way to a page of ours. */
-export interface PlaceOfPage extends SignInPlace {
-  readonly page: OwnPage;
-}
-
-/**
- * The place of a sign-in on the way to a page of ours. `lead` is its purpose as the end of a sentence; `subject` is what the
- * anti-forgery field is bound to.
- */
-export function signInToPage(given: {
-  readonly path: '/account' | '/device' | '/approvals' | '/password';
-  readonly page: OwnPage;
-  readonly lead: string;
-  readonly subject: string;
-  readonly fields: readonly Field[];
-}): PlaceOfPage {
-  const { path, page, lead, subject, fields } = given;
-  return {
-    path,
-    formTarget: 'own',
-    purpose: purpose.signInTo(subject),
-    fields,
-    page,
-    lead: () => [`${lead}, with your account at <b>{name}</b>`, page.tenantId],
-    message: () => `Sign in ${lead}.`,
-  };
-}
 
 /** Shows the first page of a sign-in. `person`: who must sign in again; `error`: why their sign-in is too old. */
 export async function sendSignIn(

@@ -1,0 +1,75 @@
+import { filling, type Filling, type Spread } from './filling.ts';
+
+/** What tenants declare, and the change of each record. */
+export function rowsOfRecords({
+  rows,
+  tenants,
+  applications,
+  tenant,
+  user,
+  earlier,
+}: Spread): readonly Filling[] {
+  return [
+    filling('directory.tenant', tenants, { tenant_id: `'t' || i`, name: `'Tenant'`, status: `'active'` }),
+    filling('directory.api_resource', tenants, {
+      tenant_id: tenant,
+      audience: `'https://api'`,
+      name: `'API'`,
+    }),
+    filling('directory.scope', tenants * 5, {
+      tenant_id: tenant,
+      name: `'scope' || i / ${tenants}`,
+      audience: `'https://api'`,
+      description: `''`,
+      position: '0',
+    }),
+    filling('directory.role', tenants * 3, { tenant_id: tenant, name: `'role' || i / ${tenants}` }),
+    filling('directory.provider', tenants, {
+      tenant_id: `'t' || i`,
+      name: `'okta'`,
+      preset: `'none'`,
+      issuer: `'https://login.example'`,
+      client_id: `'tessera'`,
+      sealed_secret: `''`,
+      display_name: `'Work'`,
+      scopes: `'{openid}'`,
+      domains: `'{}'`,
+      linking: `'never'`,
+      creates_accounts: 'false',
+      owner: `'file'`,
+    }),
+    filling('directory.application', applications, {
+      tenant_id: tenant,
+      client_id: `'client' || i`,
+      name: `'Application'`,
+      type: `'confidential'`,
+      status: `'active'`,
+      grant_types: `'{client_credentials}'`,
+      redirect_uris: `'{}'`,
+      logout_redirect_uris: `'{}'`,
+      scopes: `'{scope0}'`,
+      introspect_audiences: `'{}'`,
+      access_token_lifetime: '0',
+      id_token_lifetime: '0',
+      refresh_token_idle_lifetime: '0',
+      refresh_token_absolute_lifetime: '0',
+      authorization_request_lifetime: '0',
+      ciba_approval: `''`,
+      ciba_url: `''`,
+    }),
+    filling('directory.former_application', applications, { tenant_id: tenant, client_id: `'former' || i` }),
+    filling('directory.administered', tenants, { tenant_id: `'gone' || i`, since: earlier }),
+    filling('directory.former_tenant', tenants, { tenant_id: `'gone' || i` }),
+    filling('directory.application_secret', applications, {
+      tenant_id: tenant,
+      client_id: `'client' || i`,
+      digest: `md5(i::text)`,
+    }),
+    filling('directory.change', rows, {
+      recorded_at: earlier,
+      kind: `'user'`,
+      tenant_id: tenant,
+      id: user,
+    }),
+  ];
+}
