@@ -34,7 +34,14 @@ const processes = ['kit', 'telemetry', 'rpc', 'stores', 'audit', 'process', ...m
 export const services = ['admin', 'authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
 
 const ofServices = ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', ...processes];
-const testsOfServices = ['oauth', 'directory-client', 'directory-client/testing', 'languages', ...processes];
+const testsOfServices = [
+  'oauth',
+  'directory-client',
+  'directory-client/testing',
+  'languages',
+  'rpc/testing',
+  ...processes,
+];
 const handed = {
   randomness: 'Randomness comes from kit.random.',
   outside: 'Only libs/outbound fetches from addresses that others chose.',

@@ -5,7 +5,7 @@ import { antiForgery } from './http/anti-forgery.ts';
 import { purpose } from './pages/form.ts';
 import { routes } from './routes.ts';
 import { browserId, cookie, openForAda, session } from './testing/ada-browser.ts';
-import type { Behaviours } from './testing/fake-services.ts';
+import { everyMethod, type Behaviours } from './testing/fake-services.ts';
 
 /** What requests and forms may have; each route takes its own. */
 const parameters = {
@@ -73,26 +73,24 @@ const refuse = (code: Code) => () => {
   throw new ConnectError('another version', code);
 };
 const unknown = refuse(Code.Unimplemented);
-const nothing: Behaviours = {
-  getPublicKeys: unknown,
-  listTenantIssuers: unknown,
-  watchChanges: unknown,
-  getDeliveryModes: unknown,
-  begin: unknown,
-  continue: unknown,
-};
+const nothing = everyMethod(unknown);
+const { getPublicKeys: _keys, listTenantIssuers: _issuers, watchChanges: _changes, ...most } = nothing;
+const { getDeliveryModes: _modes, ...others } = most;
 
 describe.each<[string, Behaviours]>([
-  ['know none of the methods', { ...nothing, getSession: unknown }],
+  ['know none of the methods', nothing],
   ['know only the session', { ...nothing, ...signedIn }],
-  ['answer with what this version does not know', { ...signedIn, begin: () => ({}), continue: () => ({}) }],
+  [
+    'answer with what this version does not know',
+    { ...others, ...signedIn, begin: () => ({}), continue: () => ({}) },
+  ],
   [
     'do not take the message',
-    { ...signedIn, begin: refuse(Code.InvalidArgument), continue: refuse(Code.InvalidArgument) },
+    { ...others, ...signedIn, begin: refuse(Code.InvalidArgument), continue: refuse(Code.InvalidArgument) },
   ],
   [
     'do not admit this caller',
-    { ...signedIn, begin: refuse(Code.PermissionDenied), continue: refuse(Code.PermissionDenied) },
+    { ...others, ...signedIn, begin: refuse(Code.PermissionDenied), continue: refuse(Code.PermissionDenied) },
   ],
 ])('while the services behind it %s', (_what, behaviours) => {
   it.each(requests)('%s is never answered with 500 but where the contract says so', async (name, request) => {

@@ -70,6 +70,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-room.ts', '@tessera/rpc'),
   imports('libs/token/src/canary-fake.ts', '@tessera/directory-client/testing'),
+  imports('libs/token/src/canary-fake-client.ts', '@tessera/rpc/testing'),
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
   imports('apps/cli/src/canary-other.ts', '@tessera/directory-client'),
   imports('tools/e2e/src/canary-inside.ts', '@tessera/keys'),

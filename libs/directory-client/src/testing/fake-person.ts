@@ -1,7 +1,7 @@
 import { Status } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
-import { Code, ConnectError, local, route, timestampFromMs, type Client, type Handlers } from '@tessera/rpc';
-import { silentLog } from '@tessera/test-kit';
+import { Code, ConnectError, timestampFromMs, type Client, type Handlers } from '@tessera/rpc';
+import { fakeClient } from '@tessera/rpc/testing';
 import type { FakeProviders } from './fake-providers.ts';
 
 /** A person in a directory in memory. */
@@ -42,7 +42,7 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
     if (user === undefined) throw new ConnectError('not found', Code.NotFound);
     return user;
   };
-  const handlers: Handlers<typeof PersonService> = {
+  const answers: Partial<Handlers<typeof PersonService>> = {
     getCredentials({ tenantId, userId }) {
       const { name = '', email = '', ...user } = found(tenantId, userId);
       const passkeys =
@@ -118,11 +118,5 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
       return { signedInAtMs: validFrom * 1000n };
     },
   };
-  const service = {
-    name: 'directory',
-    routes: [route(PersonService, handlers)],
-    ready: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-  } as const;
-  return local(PersonService, service, 'authorize', silentLog());
+  return fakeClient(PersonService, answers, { as: 'authorize' });
 }

@@ -1,21 +1,16 @@
-import type { DirectoryService } from '@tessera/proto-gen/directory';
+import {
+  GetProviderResponseSchema,
+  type DirectoryService,
+  type GetProviderResponse,
+} from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import { emptyFields, type FieldsOf } from '@tessera/rpc/testing';
 
-/** A provider of a tenant, as it is declared. */
-export interface FakeProvider {
+/** A provider of a tenant, as services read it, and what it is declared with besides. */
+export interface FakeProvider extends FieldsOf<GetProviderResponse> {
   tenantId: string;
-  name: string;
-  preset: string;
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  displayName: string;
-  scopes: string[];
   domains: string[];
   createsAccounts: boolean;
-  trustsFactors: boolean;
-  signsOut: boolean;
-  mappedClaims: string[];
 }
 
 type SignIn = Handlers<typeof DirectoryService>['signInWithProvider'];
@@ -32,6 +27,7 @@ export class FakeProviders {
 
   add(fields: Partial<FakeProvider> & Pick<FakeProvider, 'name' | 'issuer'>): void {
     this.all.push({
+      ...emptyFields(GetProviderResponseSchema),
       tenantId: 'acme',
       preset: 'none',
       clientId: 'tessera',
@@ -40,9 +36,6 @@ export class FakeProviders {
       scopes: ['openid', 'profile', 'email'],
       domains: [],
       createsAccounts: false,
-      trustsFactors: false,
-      signsOut: false,
-      mappedClaims: [],
       ...fields,
     });
   }
@@ -80,10 +73,8 @@ export class FakeProviders {
     }
   }
 
-  list(tenantId: string) {
-    return this.all
-      .filter((one) => one.tenantId === tenantId)
-      .map(({ name, displayName, domains }) => ({ name, displayName, domains }));
+  list(tenantId: string): FakeProvider[] {
+    return this.all.filter((one) => one.tenantId === tenantId);
   }
 
   get(tenantId: string, name: string): FakeProvider {

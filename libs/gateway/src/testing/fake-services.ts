@@ -1,7 +1,6 @@
-import type { DescService } from '@bufbuild/protobuf';
-import { Code, ConnectError } from '@connectrpc/connect';
 import { loadConfig, type Runtime } from '@tessera/process';
-import { local, type BuiltService, type CallOptions, type Handlers } from '@tessera/rpc';
+import { Code, ConnectError, type CallOptions, type DescService, type Handlers } from '@tessera/rpc';
+import { fakeClient } from '@tessera/rpc/testing';
 import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -12,7 +11,7 @@ import { buildGateway, type GatewayOptions, type GatewayService } from '../wirin
 import { gatewayConfig } from '../config.ts';
 import type { GatewayPeers } from '../gateway.ts';
 
-/** What the services behind the gateway do in a test; a method without behaviour is not implemented. */
+/** What the services behind the gateway do in a test; a call of a method without behaviour fails by its name. */
 export type Behaviours = Partial<
   Handlers<typeof AccountService> &
     Handlers<typeof AuthorizeService> &
@@ -23,6 +22,23 @@ export type Behaviours = Partial<
     Handlers<typeof KeysService> &
     Handlers<typeof TokenService>
 >;
+
+const services = [
+  AccountService,
+  AuthorizeService,
+  BackchannelAuthenticationService,
+  DeviceAuthorizationService,
+  DirectoryService,
+  IntrospectionService,
+  KeysService,
+  TokenService,
+];
+
+/** One behaviour for every method of these services. */
+export function everyMethod(behaviour: () => never): Behaviours {
+  const names = services.flatMap(({ methods }) => methods.map(({ localName }) => localName));
+  return Object.fromEntries(names.map((name) => [name, behaviour]));
+}
 
 type MethodName = keyof Behaviours;
 type RequestOf<K extends MethodName> = Parameters<NonNullable<Behaviours[K]>>[0];
@@ -48,15 +64,25 @@ export function openGateway(
   { deadlines, ...options }: OpenOptions = {},
 ): TestGateway {
   const asked: { readonly method: string; readonly request: unknown }[] = [];
-  const all: Record<string, unknown> = {
+  const all: Behaviours = {
     getPublicKeys: ({ tenantId }: GetPublicKeysRequest) => ({ keys: [publicKey], tenantId }),
     listTenantIssuers: () => ({ issuers: [] }),
     watchChanges,
     getDeliveryModes: () => ({ modes: ['poll'] }),
+    // As a directory of version 0.1, without which pages look as usual.
+    getTenantLooks: () => {
+      throw new ConnectError('no such method', Code.Unimplemented);
+    },
+    noteSessionEnd: () => ({}),
     ...behaviours,
   };
+  const received = (method: string, request: unknown) => void asked.push({ method, request });
+  const { log } = runtime;
   const fake = <S extends DescService>(service: S) =>
-    requiringBounds(local(service, built(service, all, asked), 'gateway', runtime.log), deadlines);
+    requiringBounds(
+      fakeClient(service, all as object as Partial<Handlers<S>>, { as: 'gateway', received, log }),
+      deadlines,
+    );
   const peers: GatewayPeers = {
     keys: fake(KeysService),
     directory: fake(DirectoryService),
@@ -84,30 +110,6 @@ export function passwordStep<I extends object>(interaction: I, problem = '') {
 async function* watchChanges(_request: unknown, { signal }: { signal: AbortSignal }) {
   yield { sequence: 1n };
   await new Promise((resolve) => signal.addEventListener('abort', resolve));
-}
-
-function built(
-  service: DescService,
-  behaviours: Record<string, unknown>,
-  asked: { method: string; request: unknown }[],
-): BuiltService {
-  const handlers: Record<string, unknown> = {};
-  for (const { localName } of service.methods) {
-    handlers[localName] = (request: unknown, context: unknown) => {
-      asked.push({ method: localName, request });
-      const behaviour = behaviours[localName] as
-        ((request: unknown, context: unknown) => unknown) | undefined;
-      if (behaviour === undefined)
-        throw new ConnectError(`${localName} has no behaviour`, Code.Unimplemented);
-      return behaviour(request, context);
-    };
-  }
-  return {
-    name: 'token',
-    routes: [{ service, handlers }],
-    ready: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-  };
 }
 
 /** What several requests share, so that the client of one of them does not cancel it. */

@@ -58,7 +58,7 @@ export class FakeAuthorize {
   }
 
   peer() {
-    return fakePeer(AuthorizeService, 'authorize', {
+    return fakePeer(AuthorizeService, {
       ...this.notices.handlers(),
       redeemCode: async (request) => {
         throughLine(this.line);
@@ -127,10 +127,8 @@ export class FakeDevice {
       return { userGrant, secretHash: hash('sha256', secret, 'buffer') };
     };
     return {
-      device: fakePeer(DeviceAuthorizationService, 'device', { pollDeviceAuthorization: poll }),
-      backchannel: fakePeer(BackchannelAuthenticationService, 'device', {
-        pollBackchannelAuthentication: poll,
-      }),
+      device: fakePeer(DeviceAuthorizationService, { pollDeviceAuthorization: poll }),
+      backchannel: fakePeer(BackchannelAuthenticationService, { pollBackchannelAuthentication: poll }),
     };
   }
 }

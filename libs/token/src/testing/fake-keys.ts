@@ -64,7 +64,7 @@ export class FakeKeys {
   }
 
   peer() {
-    return fakePeer(KeysService, 'keys', {
+    return fakePeer(KeysService, {
       sign: ({ items, tenantId }, { deadline }) => {
         throughLine(this.line);
         this.deadlines.push(deadline);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { Code, ConnectError } from '@tessera/rpc';
 import { testRuntime } from '@tessera/test-kit';
 import { antiForgery } from '../../http/anti-forgery.ts';
 import { purpose } from '../form.ts';
@@ -19,8 +20,14 @@ const location = 'https://app/cb?code=tc_1';
 const session = { sessionToken: 'ts_new', maxAge: 43_200 };
 const right = { identifier: 'ada', password: 'engine' };
 
+const unknown = () => {
+  throw new ConnectError('no such method', Code.Unimplemented);
+};
+
 const open = (behaviours: Behaviours) =>
   openGateway(testRuntime(), {
+    begin: unknown,
+    continue: unknown,
     beginAuthorization: () => ({ next: { case: 'interaction', value: interaction } }),
     getInteraction: () => ({ interaction }),
     getSession: () => ({}),
