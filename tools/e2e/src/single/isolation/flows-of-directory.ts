@@ -1,0 +1,82 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import { newPassword, untold, type Flows, type Values } from './flow.ts';
+import type { Tenant } from './tenant.ts';
+
+/** A key of the tenant. */
+const keyOf: Values = async (tenant) => ({ kid: await tenant.kid() });
+
+/** Calls on what the directory and the keys have. */
+export const flowsOfDirectory: Flows = {
+  'KeysService.WithdrawKey': keyOf,
+  'admin.KeysService.Withdraw': keyOf,
+  'admin.AuditService.Search': async (tenant) => ({ about: (await tenant.newPerson()).userId }),
+  'DirectoryService.VerifyApplicationSecret': {
+    values: ({ secret }) => ({ clientSecret: secret }),
+    known: { clientId: 'it says whose the secret must be' },
+  },
+  'DirectoryService.BatchGetUsers': async (tenant) => ({ userIds: [(await tenant.session()).userId] }),
+  async 'DirectoryService.ReplacePassword'(tenant) {
+    const presentPassword = 'slide-rule-1850-old';
+    return { ...(await tenant.newPerson({ password: presentPassword })), presentPassword, newPassword };
+  },
+  'DirectoryService.ProposeTotp': (tenant) => tenant.proposal(),
+  'DirectoryService.VerifyProposedTotp': proposedCode,
+  'DirectoryService.ProposeRecoveryCodes': (tenant) => tenant.proposal(),
+  'DirectoryService.AdoptProposal': async (tenant) => ({ ...(await tenant.proposal()), timeStep: '1' }),
+  'DirectoryService.EnrolTotp': proposedCode,
+  'DirectoryService.VerifySecondFactor': (tenant) => tenant.secondFactor(),
+  'DirectoryService.ReplaceRecoveryCodes': withSecondFactor,
+  'DirectoryService.ProposePasskey': async (tenant) => (await tenant.newPasskey()).proposal,
+  'DirectoryService.EnrolPasskey': {
+    values: async (tenant) => (await tenant.newPasskey()).enrolment,
+    known: {
+      'ceremony.challenge': 'authorize makes it of the visit, and says that the answer is one to it',
+    },
+  },
+  // Whose passkey it is, it says itself.
+  'DirectoryService.VerifyPasskey': async (tenant) => ({ ...(await tenant.signedByPasskey()), userId: '' }),
+  'DirectoryService.GetProvider': ({ provider }) => ({ name: provider }),
+  'DirectoryService.SignInWithProvider': (tenant) => ({
+    issuer: tenant.providerIssuer,
+    subject: tenant.newName(),
+  }),
+  'admin.UsersService.ResetSecondFactors': withSecondFactor,
+  'admin.UsersService.Unlock': withSecondFactor,
+  'admin.UsersService.CreatePasswordLink': async (tenant) => ({
+    ...(await tenant.newPerson()),
+    purpose: 'reset',
+  }),
+  'DirectoryService.GetPasswordLink': async (tenant) => ({ link: await tenant.passwordLink() }),
+  'DirectoryService.RedeemPasswordLink': async (tenant) => ({
+    link: await tenant.passwordLink(),
+    password: newPassword,
+  }),
+  'DirectoryService.RequestRegistration': {
+    ...untold,
+    values: async (tenant) => ({
+      email: `gus@${tenant.id}.example`,
+      interactionId: (await tenant.visit()).interactionId,
+    }),
+  },
+  'DirectoryService.ProposeEmail': async (tenant) => ({
+    ...(await tenant.newPerson()),
+    email: `${tenant.newName()}@example.com`,
+  }),
+  'DirectoryService.SendMailCode': (tenant) => tenant.newPerson({ email: `${tenant.newName()}@example.com` }),
+  'DirectoryService.RequestMailCode': untold,
+  'DirectoryService.RequestPasswordReset': untold,
+  'DirectoryAdminService.SetUserStatus': async (tenant) => ({
+    ...(await tenant.newPerson()),
+    status: 'STATUS_DISABLED',
+  }),
+};
+
+async function proposedCode(tenant: Tenant): Promise<JsonObject> {
+  const proposal = await tenant.proposal();
+  return { ...proposal, code: (await tenant.codeOf(proposal)).code };
+}
+
+/** A new person with an authenticator app. */
+async function withSecondFactor(tenant: Tenant): Promise<JsonObject> {
+  return { userId: (await tenant.secondFactor()).userId };
+}
