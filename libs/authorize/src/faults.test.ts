@@ -59,6 +59,7 @@ function breakableRedis(redis: RedisHandle): RedisHandle {
       check();
       return redis.call(command, ...args);
     },
+    spansSlots: redis.spansSlots,
     close: () => redis.close(),
   };
 }

@@ -12,7 +12,7 @@ export { notListening } from './feed/announcements.ts';
 export type { Database, Listening, OpenedDatabase, Queryable, Statement } from './database.ts';
 export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed/feed-table.ts';
 export type { LimitRule } from './limits/counters.ts';
-export { createLimiter, type Limiter } from './limits/limiter.ts';
+export { createLimiter, type Counted, type Limiter } from './limits/limiter.ts';
 export { migrate, pendingMigrations, type MigrationMode, type Migrations } from './migrations/migrate.ts';
 export { tryRights } from './migrations/tried-rights.ts';
 export { openEmbeddedDatabase } from './postgres/pglite.ts';

@@ -1,5 +1,5 @@
 import { addressKey } from '@tessera/stores';
-import type { Limiter, LimitRule } from '@tessera/stores';
+import type { Counted, Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
 import { digest } from '../browser-call.ts';
@@ -57,16 +57,8 @@ export const codeLimits: readonly LimitRule[] = [
   { name: 'sign-in.codes-24h', limit: 100, windowSeconds: daySeconds },
 ];
 
-/** A limit, and the key of the counter that an attempt was counted on. */
-type Counted = readonly [LimitRule, string];
-
-/** What an attempt was counted on. */
-interface Attempt {
-  /** Limits of failed attempts, on which it is to be ended. */
-  readonly begun: Counted[];
-  /** Limits of all attempts. */
-  readonly counted: Counted[];
-}
+/** What an attempt was counted on: limits of failed ones, on which it is to be ended, and limits of all. */
+type Attempt = Counted[];
 
 /** A sign-in by a passkey, be it in place of the password or after it. */
 export const passkeyMethod = 'passkey' as const;
@@ -101,7 +93,7 @@ export function createGuessLimits(deps: {
   readonly audit: Pick<AuthorizeAudit, 'signInFailed' | 'signInLimited'>;
 }): LimitGuesses {
   const { ownCounter, limiter, limits, tellOfWrongCodes, audit } = deps;
-  const { begin, count, end } = createCounting(deps);
+  const { count, end } = createCounting(deps);
 
   /**
    * Takes an attempt back if the directory could not check it because it is unavailable or too busy, so that retries do not
@@ -117,20 +109,10 @@ export function createGuessLimits(deps: {
     } catch (error) {
       const left = from.call.signal.aborted;
       await end(attempt, left ? 'failed' : 'withdrawn');
-      if (!left) await Promise.all(attempt.counted.map(([rule, key]) => limiter.refund(rule, key)));
+      const totals = attempt.filter(({ of }) => of === 'attempts');
+      if (!left) await Promise.all(totals.map(({ rule, key }) => limiter.refund(rule, key)));
       throw error;
     }
-  }
-
-  /**
-   * Counts against the person. User name, e-mail address and phone number share that limit. Beyond it the response is that of a
-   * wrong password, after the same work: an error of its own would reveal which identifiers exist and belong together.
-   * Attempts with unknown identifiers are counted too, so that both take the same work.
-   */
-  async function countPerson(counter: string, { begun }: Attempt): Promise<boolean> {
-    const { allowed } = await limiter.beginGuess(limits.person, counter);
-    if (allowed) begun.push([limits.person, counter]);
-    return allowed;
   }
 
   return async (from, guess, { whose, check }) => {
@@ -143,10 +125,10 @@ export function createGuessLimits(deps: {
         : { userId: identifier, factor };
     const failed: FailedSignIn = { tenantId, clientId, who };
     const address = countedSince(addressKey(from.browser.ipAddress), undefined, factor ?? method);
-    const attempt: Attempt = { begun: [], counted: [] };
-    // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
-    // sign-ins beyond their limit do not use them up.
-    await begin(from, attempt, [limits.address, address], failed);
+    const attempt: Attempt = [];
+    // The address first, and alone: an address over its limit cannot use up the attempts of an account, nor have
+    // anybody looked up.
+    await count(from, attempt, [failures(limits.address, address)], failed);
     const { person, own } = await unlessUnchecked(from, attempt, async () => {
       const found = await whose();
       return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
@@ -156,28 +138,24 @@ export function createGuessLimits(deps: {
     const ofDay = (key: string) => countedSince(key, factorSince(undefined), factor ?? method);
     const counted = isUnproven(guess) ? digest(`${named}\n${address}`) : named;
     const account = keyed(counted);
-    await begin(
-      from,
-      attempt,
-      own === undefined ? [limits.account, account] : [limits.knownBrowser, keyed(own)],
-      failed,
+    const longer = (isCode ? limits.codes : []).map((rule) =>
+      failures(rule, (rule.windowSeconds < daySeconds ? keyed : ofDay)(own ?? counted)),
     );
-    const longer = isCode ? limits.codes : [];
-    for (const rule of longer) {
-      const named = rule.windowSeconds < daySeconds ? keyed : ofDay;
-      await begin(from, attempt, [rule, named(own ?? counted)], failed);
-    }
-    // A sign-in counts once, however many factors it has.
-    if (begins) await count(from, attempt, [limits.addressTotal, address], failed);
-    await count(from, attempt, [limits.accountTotal, account], failed);
     // No user ID begins with a line break.
     const whom = personKey(tenantId, person === undefined ? `\n${counted}` : person.userId);
-    const counter = keyed(whom);
-    const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
-      const allowed = own !== undefined || (await countPerson(counter, attempt));
-      // A code is used up when it is judged. A password is judged all the same, as the time would tell.
-      return { withinLimit: allowed, proven: allowed || factor === undefined ? await check() : undefined };
-    });
+    // The totals after those of failed sign-ins, which do not use them up beyond their limit.
+    const others = [
+      own === undefined ? failures(limits.account, account) : failures(limits.knownBrowser, keyed(own)),
+      ...longer,
+      // A sign-in counts once, however many factors it has.
+      ...(begins ? [total(limits.addressTotal, address)] : []),
+      total(limits.accountTotal, account),
+      ...(own === undefined ? [failures(limits.person, keyed(whom))] : []),
+    ];
+    const withinLimit = await count(from, attempt, others, failed);
+    // A code is used up when it is judged. A password is judged all the same, as the time would tell.
+    const proven =
+      withinLimit || factor === undefined ? await unlessUnchecked(from, attempt, check) : undefined;
     await end(attempt, withinLimit && proven !== undefined ? 'right' : 'failed');
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (proven === undefined) audit.signInFailed(from, failed);
@@ -198,37 +176,31 @@ function createCounting({
   readonly limits: SignInLimits;
   readonly audit: Pick<AuthorizeAudit, 'signInLimited'>;
 }) {
-  /** Counts an attempt on one more limit of failed ones. Refused there, it still counts on those before. */
-  async function begin(
-    from: BrowserCall,
-    attempt: Attempt,
-    counted: Counted,
-    failed: FailedSignIn,
-  ): Promise<void> {
-    const [rule, key] = counted;
-    const { allowed, busy, retryAfterSeconds } = await limiter.beginGuess(rule, key);
-    if (allowed) attempt.begun.push(counted);
-    else if (busy) {
-      await end(attempt, 'withdrawn');
-      throw temporarilyUnavailable(new Error('Too many passwords are being checked.'), retryAfterSeconds);
-    } else {
-      await end(attempt, 'failed');
-      throw limited(from, rule, retryAfterSeconds, failed);
-    }
-  }
-
-  /** Counts an attempt on one more limit of all, successful or not. */
+  /**
+   * Counts an attempt on more limits, in order. Refused at one, it still counts on those before. That throws, except at
+   * the limit of the person, where it returns false. User name, e-mail address and phone number share that limit.
+   * Beyond it the response is that of a wrong password, after the same work: an error of its own would reveal which
+   * identifiers exist and belong together. Attempts with unknown identifiers are counted too, so that both take the
+   * same work.
+   */
   async function count(
     from: BrowserCall,
     attempt: Attempt,
-    counted: Counted,
+    counters: readonly Counted[],
     failed: FailedSignIn,
-  ): Promise<void> {
-    const [rule, key] = counted;
-    const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
-    if (allowed) return void attempt.counted.push(counted);
-    await end(attempt, 'failed');
-    throw limited(from, rule, retryAfterSeconds, failed);
+  ): Promise<boolean> {
+    const results = await limiter.countAll(counters);
+    attempt.push(...counters.filter((_, index) => results[index]?.allowed === true));
+    const last = counters[results.length - 1];
+    const result = results.at(-1);
+    if (last === undefined || result === undefined) throw new Error('nothing was counted');
+    if (result.allowed) return true;
+    if (last.rule === limits.person) return false;
+    const { busy, retryAfterSeconds } = result;
+    await end(attempt, busy ? 'withdrawn' : 'failed');
+    if (busy)
+      throw temporarilyUnavailable(new Error('Too many passwords are being checked.'), retryAfterSeconds);
+    throw limited(from, last.rule, retryAfterSeconds, failed);
   }
 
   function limited(
@@ -245,16 +217,20 @@ function createCounting({
    * `right`: forgets the failed attempts, but not those of the address, which may be of other accounts, nor those of codes in longer windows:
    * the person signs in between the guesses of somebody who knows the password.
    */
-  async function end({ begun }: Attempt, outcome: 'failed' | 'withdrawn' | 'right'): Promise<void> {
+  async function end(attempt: Attempt, outcome: 'failed' | 'withdrawn' | 'right'): Promise<void> {
     const kept = new Set([limits.address, ...limits.codes]);
     const right = (rule: LimitRule) => (kept.has(rule) ? 'withdrawn' : 'forgiven');
-    await Promise.all(
-      begun.map(([rule, key]) => limiter.endGuess(rule, key, outcome === 'right' ? right(rule) : outcome)),
+    const begun = attempt.filter(({ of }) => of === 'guesses');
+    await limiter.endGuesses(
+      begun.map(({ rule, key }) => ({ rule, key, outcome: outcome === 'right' ? right(rule) : outcome })),
     );
   }
 
-  return { begin, count, end };
+  return { count, end };
 }
+
+const failures = (rule: LimitRule, key: string): Counted => ({ rule, key, of: 'guesses' });
+const total = (rule: LimitRule, key: string): Counted => ({ rule, key, of: 'attempts' });
 
 /**
  * Whether anybody may name the passkey, as its answer is not checked yet: it is counted for each address apart, so that nobody elsewhere uses up

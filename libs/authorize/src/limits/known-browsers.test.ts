@@ -260,8 +260,7 @@ describe('a known browser', () => {
         database: world.database.names.filter((name) => name.includes('browser')),
       });
     }
-    const [begin, count, end] = ['limit.begin', 'limit.consume', 'limit.end'];
-    const redis = ['GET', begin, begin, count, count, begin, end, end, end];
+    const redis = ['GET', 'limit.count', 'limit.count', 'limit.end'];
     const cost = { lookups: 1, passwordChecks: 1, redis, database: ['authorize.find_known_browser'] };
     expect(costs).toEqual([cost, cost]);
   });

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import { OAuthError } from '@tessera/oauth';
-import { uuid, type Clock } from '@tessera/kit';
+import type { Clock } from '@tessera/kit';
 import { createCounters, type LimitRule } from './counters.ts';
 import type { RedisHandle } from '../redis/redis.ts';
+import { createSharedCounters, type Named, type NamedOutcome, type Outcome } from './shared-counters.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 export interface LimitResult {
@@ -18,6 +18,19 @@ export interface GuessResult extends LimitResult {
    * them yet. The caller is to try again, and is told nothing about the limit.
    */
   readonly busy: boolean;
+}
+
+/** What an attempt, or a guess of a secret, is counted on. */
+export interface Counted {
+  readonly rule: LimitRule;
+  readonly key: string;
+  readonly of: 'attempts' | 'guesses';
+}
+
+export interface EndedGuess {
+  readonly rule: LimitRule;
+  readonly key: string;
+  readonly outcome: Outcome;
 }
 
 /**
@@ -36,10 +49,15 @@ export interface Limiter {
    */
   beginGuess(rule: LimitRule, key: string, options?: { readonly wait: boolean }): Promise<GuessResult>;
   /**
-   * Ends a guess. `failed`: it counts until the window ends. `withdrawn`: it was right, or was not checked. `forgiven`: as
-   * `withdrawn`, and the failed guesses are forgotten.
+   * Counts on several limits, each as `consume` or `beginGuess` would, one after the other up to the first that
+   * refuses. Returns the results up to that one. Where Redis is no cluster, limits that need not be waited for are one
+   * round trip.
    */
-  endGuess(rule: LimitRule, key: string, outcome: 'failed' | 'withdrawn' | 'forgiven'): Promise<void>;
+  countAll(counters: readonly Counted[]): Promise<readonly GuessResult[]>;
+  /** Ends a guess. */
+  endGuess(rule: LimitRule, key: string, outcome: Outcome): Promise<void>;
+  /** Ends a guess on several limits, in one round trip where Redis is no cluster. */
+  endGuesses(ended: readonly EndedGuess[]): Promise<void>;
   /** Counts nothing: 0, or the milliseconds until a used-up limit ends. */
   used(rule: LimitRule, key: string): Promise<number>;
 }
@@ -54,197 +72,143 @@ export interface LimiterDeps {
 
 /** How long a guess waits for those in progress: less than the deadline of a call. */
 const patienceMs = 1_000;
-/** A guess in progress is forgotten after this time: its process ended, and answered nothing. */
-const inProgressSeconds = 30;
 const busy: GuessResult = { allowed: false, busy: true, retryAfterSeconds: 1 };
-
-/**
- * Counts one attempt unless the limit is reached; returns 0, or the milliseconds until the window ends. A counter
- * without an end gets one.
- */
-const consumeScript = {
-  name: 'limit.consume',
-  lua: `
-local count = tonumber(redis.call('GET', KEYS[1]) or '0')
-local left = redis.call('PTTL', KEYS[1])
-if count > 0 and left < 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  left = tonumber(ARGV[2])
-end
-if count >= tonumber(ARGV[1]) then return math.max(left, 1) end
-redis.call('INCR', KEYS[1])
-if count == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0`,
-};
-
-const refundScript = {
-  name: 'limit.refund',
-  lua: `if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
-return 0`,
-};
-
-/**
- * Failed guesses in the first key, guesses in progress by their start in the second; returns as `consumeScript`, or -1 for busy.
- */
-const beginScript = {
-  name: 'limit.begin',
-  lua: `
-local failed = tonumber(redis.call('GET', KEYS[1]) or '0')
-local left = redis.call('PTTL', KEYS[1])
-if failed > 0 and left < 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  left = tonumber(ARGV[2])
-end
-if failed >= tonumber(ARGV[1]) then return math.max(left, 1) end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3])
-if failed + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then return -1 end
-redis.call('ZADD', KEYS[2], now, ARGV[4])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
-return 0`,
-};
-
-const usedScript = {
-  name: 'limit.used',
-  lua: `
-if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
-return math.max(redis.call('PTTL', KEYS[1]), 1)`,
-};
-
-/** The latest of those in progress ends, whichever it was: one that nobody ends grows old. */
-const endScript = {
-  name: 'limit.end',
-  lua: `
-redis.call('ZPOPMAX', KEYS[2])
-if ARGV[1] == 'failed' and redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-if ARGV[1] == 'forgiven' then redis.call('DEL', KEYS[1]) end
-return 0`,
-};
 
 /**
  * A limiter on Redis and on the memory of this process: an attempt is refused when either has no more of them, because
  * a Redis that lost its counters must not hand out new ones. While Redis is unavailable the memory limits alone, at half
  * the rate, and one line `ratelimit.degraded` says so.
  */
-export function createLimiter({ redis, clock, log, prefix }: LimiterDeps): Limiter {
-  const local = createCounters(clock);
-  /** Guesses of this process in progress. */
-  const begun = new Map<string, number>();
+export function createLimiter(deps: LimiterDeps): Limiter {
+  const { local, shared, count, end } = createCounting(deps);
   const lines = new WaitingLines<GuessResult>(patienceMs);
-  const shared = redis && {
-    consume: redis.script(consumeScript),
-    refund: redis.script(refundScript),
-    begin: redis.script(beginScript),
-    end: redis.script(endScript),
-    used: redis.script(usedScript),
-  };
-  const keysOf = (name: string) => [`${prefix}:limit:${name}`, `${prefix}:limit:${name}:begun`];
-  const { note, unlessAway } = watchRedis(log, prefix);
+  const begin = async (counter: Named) => guessResultOf((await count([counter]))[0] ?? -1);
 
-  function hold(name: string, change: 1 | -1): void {
-    const count = (begun.get(name) ?? 0) + change;
-    if (count > 0) begun.set(name, count);
-    else begun.delete(name);
-  }
-
-  /** As Redis answers: 0 if there is room for those already counted and one more. */
-  function roomHere(rule: LimitRule, name: string): number {
-    const left = local.usedUp(rule, name);
-    if (left > 0) return left;
-    return local.count(name) + (begun.get(name) ?? 0) < rule.limit ? 0 : -1;
-  }
-
-  async function begin(rule: LimitRule, name: string): Promise<GuessResult> {
-    const here = roomHere(rule, name);
-    if (here !== 0) return guessResultOf(here);
-    // Held before Redis is asked, or all that come meanwhile would ask it too.
-    hold(name, 1);
-    let left: number | undefined;
-    try {
-      const args = [rule.limit, rule.windowSeconds * 1000, inProgressSeconds * 1000, uuid()];
-      left = await unlessAway(async () => Number((await shared?.begin(keysOf(name), args)) ?? 0));
-    } finally {
-      hold(name, -1);
+  /** Up to the first that refuses, which is waited for while it is busy. */
+  async function countAll(counters: readonly Named[]): Promise<readonly GuessResult[]> {
+    const results: GuessResult[] = [];
+    while (results.length < counters.length && results.at(-1)?.allowed !== false) {
+      const rest = counters.slice(results.length, results.length + shared.mostAtOnce);
+      const awaited = rest.findIndex(({ name, of }) => of === 'guesses' && lines.has(name));
+      // Nobody comes before those who wait already.
+      const free = awaited === -1 ? rest : rest.slice(0, awaited);
+      const tried = free.length === 0 ? [busy] : (await count(free)).map(guessResultOf);
+      const last = rest[tried.length - 1];
+      if (last !== undefined && tried.at(-1)?.busy === true)
+        tried[tried.length - 1] = await lines.wait(last.name, busy, () => begin(last));
+      results.push(...tried);
     }
-    if (left === undefined) left = roomHere(halved(rule), name);
-    else note(false);
-    if (left === 0) hold(name, 1);
-    return guessResultOf(left);
+    return results;
+  }
+
+  async function endGuesses(ended: readonly EndedGuess[]): Promise<void> {
+    const outcomes = ended.map(({ rule, key, outcome }) => ({ rule, name: counterName(rule, key), outcome }));
+    await end(outcomes);
+    for (const { name } of outcomes) lines.advance(name);
   }
 
   return {
     async consume(rule, key) {
-      const name = counterName(rule, key);
-      // What Redis refuses is not counted here, or refused attempts would prolong the window.
-      const usedUp = local.usedUp(rule, name);
-      if (usedUp > 0) return resultOf(usedUp);
-      const args = [rule.limit, rule.windowSeconds * 1000];
-      const left = await unlessAway(async () =>
-        Number((await shared?.consume(keysOf(name).slice(0, 1), args)) ?? 0),
-      );
-      if (left === undefined) return resultOf(local.consume(halved(rule), name));
-      note(false);
-      return resultOf(left > 0 ? left : local.consume(rule, name));
+      const [left = 0] = await count([named({ rule, key, of: 'attempts' })]);
+      return resultOf(left);
     },
     async refund(rule, key) {
       const name = counterName(rule, key);
       local.refund(name);
-      await unlessAway(async () => shared?.refund(keysOf(name).slice(0, 1), []));
+      await shared.refund(name);
     },
     async beginGuess(rule, key, { wait } = { wait: true }) {
-      const name = counterName(rule, key);
-      const attempt = () => begin(rule, name);
-      const first = wait && lines.has(name) ? busy : await attempt();
-      return first.busy && wait ? lines.wait(name, busy, attempt) : first;
+      const counter = named({ rule, key, of: 'guesses' });
+      if (!wait) return begin(counter);
+      const [result = busy] = await countAll([counter]);
+      return result;
     },
-    async endGuess(rule, key, outcome) {
-      const name = counterName(rule, key);
-      if (outcome === 'failed') local.add(rule, name);
-      if (outcome === 'forgiven') local.reset(name);
-      await unlessAway(async () => shared?.end(keysOf(name), [outcome, rule.windowSeconds * 1000]));
-      hold(name, -1);
-      lines.advance(name);
-    },
+    countAll: async (counters) => countAll(counters.map(named)),
+    endGuess: async (rule, key, outcome) => endGuesses([{ rule, key, outcome }]),
+    endGuesses,
     async used(rule, key) {
       const name = counterName(rule, key);
-      const keys = keysOf(name).slice(0, 1);
-      const left = await unlessAway(async () => Number((await shared?.used(keys, [rule.limit])) ?? 0));
-      return Math.max(left ?? 0, local.usedUp(rule, name));
+      return Math.max(await shared.used(rule, name), local.usedUp(rule, name));
     },
   };
 }
 
-/** Logs once that Redis became unavailable, and once that it is back. */
-function watchRedis(log: Logger, prefix: string) {
-  let degraded = false;
+/** Counts in Redis and in the memory of this process. */
+function createCounting({ redis, clock, log, prefix }: LimiterDeps) {
+  const local = createCounters(clock);
+  const shared = createSharedCounters(redis, log, prefix);
+  /** Guesses of this process in progress. */
+  const begun = new Map<string, number>();
 
-  function note(isAway: boolean, cause?: unknown): void {
-    if (isAway === degraded) return;
-    degraded = isAway;
-    if (isAway)
-      log.warn(
-        { event: 'ratelimit.degraded', prefix, err: cause },
-        'limits are kept per process while Redis is unavailable',
-      );
-    else log.info({ event: 'ratelimit.restored', prefix }, 'Redis available; limits shared again');
+  function hold(name: string, change: 1 | -1): void {
+    const guesses = (begun.get(name) ?? 0) + change;
+    if (guesses > 0) begun.set(name, guesses);
+    else begun.delete(name);
   }
 
-  /** Undefined while Redis is unavailable: nothing must fail over it. */
-  async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
+  /** As Redis answers: 0 if there is room for those already counted and one more. */
+  function roomHere({ rule, name, of }: Named): number {
+    const left = local.usedUp(rule, name);
+    if (left > 0 || of === 'attempts') return left;
+    return local.count(name) + (begun.get(name) ?? 0) < rule.limit ? 0 : -1;
+  }
+
+  /**
+   * Counts what Redis let through, or while it is unavailable, without its `answer`, what this process lets through by
+   * itself.
+   */
+  function countHere(given: Named, answer: number | undefined): number {
+    if (answer !== undefined && answer !== 0) return answer;
+    const counter = answer === 0 ? given : { ...given, rule: halved(given.rule) };
+    if (counter.of === 'attempts') return local.consume(counter.rule, counter.name);
+    const left = answer ?? roomHere(counter);
+    if (left === 0) hold(counter.name, 1);
+    return left;
+  }
+
+  /** As `countScript`, without waiting. */
+  async function count(counters: readonly Named[]): Promise<readonly number[]> {
+    const refusals = counters.map(roomHere);
+    const refusing = refusals.findIndex((left) => left !== 0);
+    // What is used up here is not asked for, nor is what Redis refuses counted here,
+    // or refused attempts would prolong the window.
+    const asked = refusing === -1 ? counters : counters.slice(0, refusing);
+    const guesses = asked.filter(({ of }) => of === 'guesses');
+    // Held before Redis is asked, or all that come meanwhile would ask it too.
+    for (const { name } of guesses) hold(name, 1);
+    let answers: readonly number[] | undefined;
     try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      note(true, error);
-      return undefined;
+      answers = await shared.count(asked);
+    } finally {
+      for (const { name } of guesses) hold(name, -1);
     }
+    const results: number[] = [];
+    for (const counter of asked) {
+      results.push(countHere(counter, answers?.[results.length]));
+      if (results.at(-1) === 0) continue;
+      // What comes after a limit that another attempt has used up here meanwhile was counted by Redis only.
+      const counted = answers?.slice(results.length).filter((left) => left === 0) ?? [];
+      await shared.takeBack(asked.slice(results.length, results.length + counted.length));
+      return results;
+    }
+    return refusing === -1 ? results : [...results, refusals[refusing] ?? -1];
   }
 
-  return { note, unlessAway };
+  async function end(ended: readonly NamedOutcome[]): Promise<void> {
+    for (const { rule, name, outcome } of ended) {
+      if (outcome === 'failed') local.add(rule, name);
+      if (outcome === 'forgiven') local.reset(name);
+    }
+    await shared.end(ended);
+    for (const { name } of ended) hold(name, -1);
+  }
+
+  return { local, shared, count, end };
 }
 
 const halved = (rule: LimitRule): LimitRule => ({ ...rule, limit: Math.max(1, Math.floor(rule.limit / 2)) });
+
+const named = ({ rule, key, of }: Counted): Named => ({ rule, name: counterName(rule, key), of });
 
 /** `left`: 0, or the milliseconds until the window ends. */
 function resultOf(left: number): LimitResult {

@@ -25,6 +25,8 @@ export interface RedisHandle {
   }): (keys: readonly string[], args: readonly RedisArgument[]) => Promise<unknown>;
   /** One command, for example `call('SET', key, value, 'PX', 1000)`. */
   call(command: string, ...args: RedisArgument[]): Promise<unknown>;
+  /** Whether a script reaches keys of several hash slots: not in a cluster. */
+  readonly spansSlots: boolean;
   close(): Promise<void>;
 }
 
@@ -117,6 +119,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
         });
     },
     call: (command, ...args) => guarded(() => client.call(command, ...withPrefix(command, args, prefixed))),
+    spansSlots: settings.target.shape !== 'cluster',
     async close() {
       for (const stop of unmeasure) stop();
       end();

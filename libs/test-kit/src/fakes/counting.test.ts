@@ -25,6 +25,7 @@ test('a counted Redis counts commands and scripts, not the making of a script', 
   const counted = counting({
     call: () => Promise.resolve('OK'),
     script: () => () => Promise.resolve(1),
+    spansSlots: true,
     close: () => Promise.resolve(),
   });
   const take = counted.script({ name: 'take', lua: '' });

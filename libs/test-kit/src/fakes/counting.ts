@@ -61,6 +61,7 @@ function countingRedis(redis: RedisHandle): RedisHandle & Counter {
       names.push(command);
       return redis.call(command, ...args);
     },
+    spansSlots: redis.spansSlots,
     close: () => redis.close(),
     get count() {
       return names.length;
