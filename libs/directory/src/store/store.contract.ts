@@ -672,18 +672,27 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.admin.passwordHashes(tenantId)).get('ada')?.imported).toBeUndefined();
     });
 
-    it('finds a password hash of the tenant, always the same for one position, or none', async () => {
+    it('finds beside a user, or nobody, a password hash of the tenant: always the same for one position, or none', async () => {
       const tenantId = fresh();
       const users = ['b', 'd', 'f'].map((name) => testUser(name, { passwordHash: `hash of ${name}` }));
       await make(testTenant(tenantId, { users: [testUser('a'), ...users] }));
-      const at = (position: string) => stores.store.somePasswordHash(tenantId, `usr_${position}`);
+      const find = (identifier: string, position: string, of = tenantId) =>
+        stores.store.findForPassword(of, identifier, `usr_${position}`);
+      const at = async (position: string) => (await find('nobody', position)).standIn;
       expect([await at('a'), await at('b'), await at('c'), await at('z')]).toEqual([
         'hash of b',
         'hash of d',
         'hash of d',
         'hash of b',
       ]);
-      expect(await stores.store.somePasswordHash('nowhere', 'usr_a')).toBeUndefined();
+      for (const identifier of ['b', 'b@acme.example']) {
+        const found = await stores.store.findUserByIdentifier(tenantId, identifier);
+        expect(found?.user.passwordHash).toBe('hash of b');
+        expect(await find(identifier, 'e')).toEqual({ found, standIn: 'hash of f' });
+      }
+      expect(await find('nobody', 'e')).toEqual({ found: undefined, standIn: 'hash of f' });
+      for (const identifier of ['b', 'nobody'])
+        expect(await find(identifier, 'a', fresh())).toEqual({ found: undefined, standIn: undefined });
     });
 
     it('revokes the earlier grants of an application that was disabled, enabled, or deleted and recreated (REF-7)', async () => {

@@ -3,10 +3,10 @@ import { findApplication, findSecrets, listSecrets, noteSecretUses } from '../ap
 import { findTenant, tenantIssuers } from '../tenants/read.postgres.ts';
 import {
   confirmSignIn,
+  findForPassword,
   findUser,
   findUserByIdentifier,
   findUsers,
-  somePasswordHash,
 } from '../users/read.postgres.ts';
 import type { DirectoryStore } from './store.ts';
 
@@ -23,7 +23,8 @@ export function createDirectoryStore(database: Database): DirectoryStore {
     findUserByIdentifier: (tenantId, identifier) => findUserByIdentifier(database, tenantId, identifier),
     confirmSignIn: (tenantId, userId, passwordHash) =>
       confirmSignIn(database, tenantId, userId, passwordHash),
-    somePasswordHash: (tenantId, position) => somePasswordHash(database, tenantId, position),
+    findForPassword: (tenantId, identifier, position) =>
+      findForPassword(database, tenantId, identifier, position),
     noteSecretUses: (uses) => noteSecretUses(database, uses),
   };
 }

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Queryable } from '@tessera/stores';
-import type { FoundUser } from '../users/found-user.ts';
+import type { FoundForPassword, FoundUser } from '../users/found-user.ts';
 import type { FoundSecrets, ListedSecret, SecretUse } from '../secrets/found-secrets.ts';
 import type { FoundApplication } from '../applications/found-application.ts';
 import type { TenantPlan } from '../plans/plan.ts';
@@ -78,8 +78,8 @@ export interface DirectoryStore {
    * are not active.
    */
   confirmSignIn(tenantId: string, userId: string, passwordHash: string): Promise<number | undefined>;
-  /** A password hash of the tenant: of the user whose id follows `position`, or of the first one; undefined without any. */
-  somePasswordHash(tenantId: string, position: string): Promise<string | undefined>;
+  /** As `findUserByIdentifier`, with the stand-in at `position` in the order of user IDs. */
+  findForPassword(tenantId: string, identifier: string, position: string): Promise<FoundForPassword>;
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 

@@ -13,3 +13,11 @@ export interface FoundUser {
   /** When an administrator last ended the lock after too many guesses, in milliseconds; 0 for never. */
   readonly unlockedAt: number;
 }
+
+/** What a sign-in by password is checked against. */
+export interface FoundForPassword {
+  /** Undefined if nobody has the identifier. */
+  readonly found: FoundUser | undefined;
+  /** A password hash of the tenant: of the user whose ID follows a position, or of the first one; undefined without any. */
+  readonly standIn: string | undefined;
+}

@@ -1,5 +1,5 @@
 import type { Queryable } from '@tessera/stores';
-import type { FoundUser } from './found-user.ts';
+import type { FoundForPassword, FoundUser } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { areActive } from '../ground/ways-in.postgres.ts';
 import { tenantColumns } from '../tenants/fields.ts';
@@ -88,21 +88,33 @@ export async function confirmSignIn(
   return rows[0]?.signed_in_at;
 }
 
-/** A password hash of the tenant: of the user whose id follows `position`, or of the first one; undefined without any. */
-export async function somePasswordHash(
+/** What a sign-in by password is checked against, in one statement whoever has the identifier. */
+export async function findForPassword(
   database: Queryable,
   tenantId: string,
+  identifier: string,
   position: string,
-): Promise<string | undefined> {
+): Promise<FoundForPassword> {
   const from = (condition: string) => `(
     SELECT password_hash FROM directory.user_account
      WHERE tenant_id = $1 AND password_hash IS NOT NULL AND ${condition} ORDER BY user_id LIMIT 1)`;
-  const { rows } = await database.query<{ password_hash: string }>({
-    name: 'directory.some_password_hash',
-    text: `${from('user_id > $2')} UNION ALL ${from('user_id <= $2')} LIMIT 1`,
-    values: [tenantId, position],
+  const { rows } = await database.query<FoundRow & { is_found: boolean; stand_in: string | null }>({
+    name: 'directory.find_for_password',
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userFacts},
+                  i.user_id IS NOT NULL AS is_found, other.stand_in
+             FROM (SELECT (${from('user_id > $3')} UNION ALL ${from('user_id <= $3')} LIMIT 1) AS stand_in) AS other
+             LEFT JOIN (directory.user_identifier i
+                        JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
+                        JOIN directory.tenant t ON t.tenant_id = i.tenant_id)
+                    ON i.tenant_id = $1 AND i.identifier = ANY($2::text[])
+            ORDER BY array_position($2::text[], i.identifier) LIMIT 1`,
+    values: [tenantId, storedForms(identifier), position],
   });
-  return rows[0]?.password_hash;
+  const [row] = rows;
+  return {
+    found: row?.is_found === true ? foundUserOf(row) : undefined,
+    standIn: row?.stand_in ?? undefined,
+  };
 }
 
 /** All users of a tenant. */

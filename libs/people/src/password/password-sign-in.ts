@@ -10,7 +10,7 @@ import {
 import { maySignIn, type SignedIn } from '../change/may-sign-in.ts';
 
 export interface SignInDeps {
-  readonly store: Pick<DirectoryStore, 'findUserByIdentifier' | 'confirmSignIn' | 'somePasswordHash'>;
+  readonly store: Pick<DirectoryStore, 'findForPassword' | 'confirmSignIn'>;
   readonly admin: Pick<AdminStore, 'replacePasswordHash'>;
   readonly passwords: Passwords;
   /** Pepper of the directory, so that the stand-in of an unknown person is unpredictable. */
@@ -77,10 +77,8 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
     async signIn({ tenantId, identifier: typed, password, ipAddress }, signal) {
       const identifier = typed.length > longestIdentifier ? '' : normalizeIdentifier(typed);
       for (let attempt = 0; attempt < attempts; attempt += 1) {
-        const [found, standIn] = await Promise.all([
-          store.findUserByIdentifier(tenantId, identifier),
-          store.somePasswordHash(tenantId, standInOf(tenantId, identifier)),
-        ]);
+        const position = standInOf(tenantId, identifier);
+        const { found, standIn } = await store.findForPassword(tenantId, identifier, position);
         const passwordHash = found?.user.passwordHash;
         const source = signInSource(tenantId, found?.user.userId ?? `\0${identifier}`, ipAddress);
         if (found !== undefined && passwordHash !== undefined && !passwords.isUsable(passwordHash))
