@@ -132,7 +132,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: ['apps/cli'],
-    may: [...services, 'people', ...processes, 'rpc/remote', 'oauth'],
+    may: [...services, 'directory/apply-file', 'people', ...processes, 'rpc/remote', 'oauth'],
     message: 'The command imports the services that it operates, and the plumbing.',
   },
   seesFromOutside('e2e', ['test-client', 'test-client/*', 'introspection-client', ...processes]),

@@ -20,8 +20,6 @@ import { banner, notReady } from './banner.ts';
 import { firstAdministratorLink } from './welcome-link.ts';
 import { allMigrations, compose } from './compose.ts';
 import { introspectionCredentials, standaloneConfig, withOperatorTenant, withSecrets } from './config.ts';
-import { demoClient } from './demo-client/index.ts';
-import { createMailbox } from './demo-client/mailbox.ts';
 
 const demoFile = fileURLToPath(new URL('../../../deploy/demo/tessera.yaml', import.meta.url));
 
@@ -39,13 +37,11 @@ await runProcess({
     const address = config.DATABASE_URL === undefined ? issuer : undefined;
     const hasMailbox =
       isDemo && config.TESSERA_SMTP_URL === undefined && isLoopback(config.TESSERA_HTTP_HOST);
-    const mailbox = hasMailbox ? createMailbox() : undefined;
-    const demo = demoClient({
-      issuer: () => issuer,
-      clock: runtime.clock,
-      random: runtime.random,
-      mailbox,
-    });
+    const mailbox = hasMailbox ? (await import('./demo-client/mailbox.ts')).createMailbox() : undefined;
+    const { clock, random } = runtime;
+    const demo = isDemo
+      ? (await import('./demo-client/index.ts')).demoClient({ issuer: () => issuer, clock, random, mailbox })
+      : undefined;
     const { services, gateway, token, directory, keys, admin, operator } = compose(
       config,
       (service) => ({ ...runtime, log: runtime.log.child({ component: service }) }),
@@ -53,7 +49,7 @@ await runProcess({
         readiness: async () => readiness(lifecycle),
         draining: lifecycle.signal,
         address,
-        extensions: isDemo ? [demo] : [],
+        extensions: demo === undefined ? [] : [demo],
         ...(mailbox && {
           mailRoute: { transport: mailbox.transport, from: 'no-reply@localhost', issuer },
         }),

@@ -2,8 +2,7 @@ import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rp
 import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { declaredDocuments, type DocumentDeps } from './calls/declared-documents.ts';
-import { DeclaredStateError } from './declared/positions.ts';
-import { writeTenant } from './declared/write.ts';
+import { DeclaredStateError } from './declared/declared-state-error.ts';
 import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
@@ -41,6 +40,7 @@ export function directoryAdminHandlers(
     },
 
     async *getDeclaredState({ tenantId }) {
+      const { writeTenant } = await import('./declared/write.ts');
       const ids = tenantId === '' ? await deps.store.tenantIds() : [tenantId];
       for (const id of ids) {
         const state = await deps.store.tenantState(id);

@@ -11,24 +11,14 @@
  *     every change ─> ground/ locks, audit rows, feed ──> Postgres; feed/ ──> watchers; ground/ knows no kind of record
  */
 export { allowedByConfig, applyAtStart, applyConfig } from './apply/apply-at-start.ts';
-export {
-  applyFile,
-  checkFile,
-  diffFile,
-  type ApplyFileOptions,
-  type ComparedFile,
-  type FileDifference,
-  type TenantComparison,
-} from './apply/apply-file.ts';
 export { isLoopback } from './apply/demo-data.ts';
 export { endings } from './endings/endings.ts';
 export { migrations, openDirectory, requirePepper, type DirectoryRoom, type OfPeople } from './wiring.ts';
 export { directoryConfig, directorySecret, pepperOf, type DirectoryConfig } from './config.ts';
-export { DeclaredStateError, type Problem } from './declared/positions.ts';
+export { DeclaredStateError, type Problem } from './declared/declared-state-error.ts';
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
 export { declaredUserKeys } from './users/fields.ts';
 export { listedKinds, recordKinds, type RecordKind } from './fields/record-kinds.ts';
 export { bumpEpoch } from './epoch.ts';
-export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';
 export type { RecordReads } from './service.ts';

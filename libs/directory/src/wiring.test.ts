@@ -8,7 +8,8 @@ import { UsersService } from '@tessera/proto-gen/admin-users';
 import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { counting, silentLog, testDatabase } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { applyAtStart, applyFile, migrations } from './index.ts';
+import { applyFile } from './apply/apply-file.ts';
+import { applyAtStart, migrations } from './index.ts';
 import { buildRecords } from './testing/start-records.ts';
 
 const demoFile = new URL('../../../deploy/demo/tessera.yaml', import.meta.url).pathname;

@@ -3,7 +3,7 @@
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
- *     addresses, domain-of-email, normalize, nearest, url-options, is-decodable, storable-text   typed       bounded-cache   the least used goes
+ *     addresses, domain-of-email, normalize, nearest, url-options, is-decodable, storable-text, without-schemas   typed       bounded-cache   the least used goes
  *     repeat ─> follow-stream   a stream that is opened again when it ends or a silence-timer rings
  */
 export { parseAddresses, type Address } from './addresses.ts';
@@ -22,3 +22,4 @@ export { SilenceTimer } from './silence-timer.ts';
 export { isStorable, startOf } from './storable-text.ts';
 export { shownOption } from './url-options.ts';
 export { TimeLimitError, unlessAborted, within } from './within.ts';
+export { withoutSchemas } from './without-schemas.ts';

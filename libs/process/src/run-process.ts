@@ -64,7 +64,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     log = createLogger({
       service: options.name,
       level: config.TESSERA_LOG_LEVEL,
-      format: options.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
+      format: await formatOf(options.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')),
       mixin: isTraced ? traceFields : undefined,
     });
     logConsole(log);
@@ -87,6 +87,12 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     await lifecycle?.stop({ pause: false });
     process.exit(1);
   }
+}
+
+async function formatOf(format: 'text' | 'json'): Promise<((line: string) => string) | undefined> {
+  if (format === 'json') return undefined;
+  const { formatForPeople } = await import('@tessera/telemetry/for-people');
+  return formatForPeople({ colorize: true });
 }
 
 function warnOfOldNames(environment: Environment, log: Logger): void {

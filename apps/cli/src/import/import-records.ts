@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
-import { checkFile, DeclaredStateError, diffFile } from '@tessera/directory';
+import { DeclaredStateError } from '@tessera/directory';
+import { checkFile, diffFile } from '@tessera/directory/apply-file';
 import { adminRoles } from '@tessera/oauth';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';

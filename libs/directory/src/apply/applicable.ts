@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { DeclaredStateError, type Problem } from '../declared/positions.ts';
+import { DeclaredStateError, type Problem } from '../declared/declared-state-error.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { kindsOf } from '../declared/schema.ts';
 import { othersIn } from '../declared/surroundings.ts';
@@ -14,6 +14,7 @@ import type { AdminStore } from '../store/store.ts';
 import { firstPasswords } from './declared-passwords.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
 import { missingSecrets } from './missing-secrets.ts';
+import { OtherKindsError } from './other-kinds-error.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
 import { touchedBy, type DeclaredPlan } from './touched-records.ts';
@@ -47,17 +48,6 @@ export interface DeclaredDocument {
   readonly takeOver: boolean;
   /** The kinds of records that it may declare and touch; undefined: all. */
   readonly kinds?: ReadonlySet<string>;
-}
-
-/** A document declares or touches records of kinds that it may not. Nothing of them is in a message. */
-export class OtherKindsError extends Error {
-  override readonly name = 'OtherKindsError';
-  readonly kinds: readonly Kind[];
-
-  constructor(kinds: readonly Kind[]) {
-    super('The document is about other kinds of records.');
-    this.kinds = kinds;
-  }
 }
 
 /** A document that may be applied, as far as its caller allows what it does. */

@@ -4,7 +4,7 @@ import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
 import { takenElsewhere } from '../resources/checks.ts';
 import { refuseDemoData, type DemoExposure } from './demo-data.ts';
-import { applyFile, type ApplyFileOptions } from './apply-file.ts';
+import type { ApplyFileOptions } from './apply-file.ts';
 
 /** Settings of a process that applies declared state itself. */
 export const applyConfig = z.object({
@@ -59,6 +59,7 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
   const { file, exposure, call, log, lifecycle, dataDirectory, ...rest } = options;
   if (file === undefined) return;
+  const { applyFile } = await import('./apply-file.ts');
   const apply = async (): Promise<void> => {
     const check = (text: string): void => refuseDemoData(text, exposure);
     const applied = await applyFile(file, { ...rest, check, call: call() }).catch((error: unknown) => {

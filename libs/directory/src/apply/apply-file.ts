@@ -10,7 +10,7 @@ import type {
   TenantOutcome,
 } from '@tessera/proto-gen/directory';
 import type { Impact } from '@tessera/proto-gen/impact';
-import { DeclaredStateError, type Problem } from '../declared/positions.ts';
+import { DeclaredStateError, type Problem } from '../declared/declared-state-error.ts';
 import { warningsIn } from '../declared/warnings.ts';
 import { parseDeclaredState, readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';

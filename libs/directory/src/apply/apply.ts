@@ -1,7 +1,7 @@
 import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import { OAuthError, outcomeUnknown, temporarilyUnavailable } from '@tessera/oauth';
-import { DeclaredStateError } from '../declared/positions.ts';
+import { DeclaredStateError } from '../declared/declared-state-error.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';

@@ -1,4 +1,4 @@
-import type { Problem } from '../declared/positions.ts';
+import type { Problem } from '../declared/declared-state-error.ts';
 import type { ReadState } from '../declared/read.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { keepsSecret } from '../providers/provider-secrets.ts';

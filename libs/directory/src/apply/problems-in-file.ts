@@ -1,5 +1,5 @@
 import { createSecretKey } from 'node:crypto';
-import type { Problem } from '../declared/positions.ts';
+import type { Problem } from '../declared/declared-state-error.ts';
 import type { ReadState } from '../declared/read.ts';
 import { fileOwner } from '../fields/owner.ts';
 import { planTenant } from '../plans/plan.ts';

@@ -1,4 +1,4 @@
-import type { Problem } from '../declared/positions.ts';
+import type { Problem } from '../declared/declared-state-error.ts';
 import type { ReadState } from '../declared/read.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { claimedValues, heldValues, type ClaimedValues } from '../plans/claimed-values.ts';

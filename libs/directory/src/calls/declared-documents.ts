@@ -3,7 +3,6 @@ import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
 import { administrationOf, AdministrationNotAllowedError } from '../apply/administration-guard.ts';
 import type { ApplyDeps, DeclaredDocument } from '../apply/applicable.ts';
-import { applyDeclaredState, planDeclaredState } from '../apply/apply.ts';
 import { DeletionsNotAllowedError } from '../apply/deletion-guard.ts';
 import { namesakesOf } from '../apply/namesakes.ts';
 import { OwnerConflictError } from '../apply/owner-conflicts.ts';
@@ -43,6 +42,9 @@ interface Comparison extends AskedDocument {
   readonly impact: boolean;
 }
 
+/** Loaded with the first document, because the reader of YAML with it is large and most processes are never sent one. */
+export const applying = async () => import('../apply/apply.ts');
+
 /**
  * What is answered to a document, by tenant in the order of the document, whichever service is asked. Throws DeclaredStateError for mistakes in
  * it, ConnectError for a request that breaks a rule, for conflicts, and for what the caller has to allow.
@@ -54,6 +56,7 @@ export function declaredDocuments(deps: DocumentDeps) {
       context: CallContext,
     ) {
       await deps.pepperCheck.require();
+      const { applyDeclaredState } = await applying();
       const applied = await applyDeclaredState(deps, documentOf(asked), {
         base: eventBase(context),
         signal: context.signal,
@@ -77,6 +80,7 @@ export function declaredDocuments(deps: DocumentDeps) {
 
     async diff({ deletionsOnly, impact, ...asked }: Comparison, { signal }: Pick<CallContext, 'signal'>) {
       await deps.pepperCheck.look();
+      const { planDeclaredState } = await applying();
       const plans = await planDeclaredState(deps, documentOf(asked), {
         signal,
         withoutPasswords: deletionsOnly,

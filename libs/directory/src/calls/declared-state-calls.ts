@@ -1,13 +1,12 @@
 import { invalidFields, type Handlers } from '@tessera/rpc';
 import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import type { PlanService } from '@tessera/proto-gen/plan';
-import { OtherKindsError } from '../apply/applicable.ts';
-import { planDeclaredState } from '../apply/apply.ts';
-import { DeclaredStateError } from '../declared/positions.ts';
+import { OtherKindsError } from '../apply/other-kinds-error.ts';
+import { DeclaredStateError } from '../declared/declared-state-error.ts';
 import { kindsOf } from '../declared/schema.ts';
-import { writeDocument } from '../declared/write.ts';
 import { notFound } from '../ground/refusals.ts';
 import {
+  applying,
   declaredDocuments,
   documentOf,
   ownerOf,
@@ -36,6 +35,7 @@ export function declaredStateCalls(deps: DocumentDeps): Handlers<typeof Declared
       const of = { owner: ownerOf(owner), kinds: requireKinds(kinds) };
       const state = await deps.store.tenantState(tenantId);
       if (state === undefined) throw notFound('The tenant');
+      const { writeDocument } = await import('../declared/write.ts');
       return { document: writeDocument(state, of) };
     },
   };
@@ -49,6 +49,7 @@ export function planCalls(deps: DocumentDeps): Handlers<typeof PlanService> {
   return {
     async *describePlan({ kinds, ...asked }, { signal }) {
       const document = { ...documentOf(asked), kinds: new Set(kinds) };
+      const { planDeclaredState } = await applying();
       const plans = await planDeclaredState(deps, document, { signal, withoutPasswords: true })
         .catch(refuseConflict)
         .catch(orOtherKinds)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { DeclaredStateError } from './positions.ts';
+import { DeclaredStateError } from './declared-state-error.ts';
 import { readDeclaredState } from './read.ts';
 import { resolveDeclaredState } from './resolve.ts';
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { everything, wellFormedPart } from './well-formed.ts';
-import { DeclaredStateError, DeclaredText, type Problem } from './positions.ts';
+import { DeclaredStateError, type Problem } from './declared-state-error.ts';
+import { DeclaredText } from './positions.ts';
 import type { Report } from '../fields/field-checks.ts';
 import type { Path } from '../fields/path.ts';
 import { checkRules } from './rules.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { DeclaredStateError } from './positions.ts';
+import { DeclaredStateError } from './declared-state-error.ts';
 import { resolveDeclaredState } from './resolve.ts';
 
 const text = `tenants:

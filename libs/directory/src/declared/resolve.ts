@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
-import { DeclaredStateError, DeclaredText, type Problem } from './positions.ts';
+import { DeclaredStateError, type Problem } from './declared-state-error.ts';
+import { DeclaredText } from './positions.ts';
 import type { Path } from '../fields/path.ts';
 
 export interface ReferenceSources {

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { fastify } from 'fastify';
+import { withoutSchemas } from '@tessera/kit';
 import { createLogger } from '@tessera/telemetry';
 import { OAuthError } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
@@ -337,6 +339,15 @@ describe('files, readiness and extensions', () => {
     expect(answer.json()).toEqual({ cookie: 'x', a: '1' });
     expect(answer.cookies).toMatchObject([{ name: 'seen', value: '1' }]);
   });
+
+  it.each(['body', 'response'])(
+    'do not start with a schema of a %s, which nothing would check',
+    async (part) => {
+      const app = fastify({ schemaController: withoutSchemas });
+      app.post('/demo/', { schema: { [part]: { 200: {} } } }, async () => '');
+      await expect(app.ready()).rejects.toThrow('have no schemas');
+    },
+  );
 });
 
 /** Sends bytes as they are and returns what comes back until the server closes. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import fastifyAccepts from '@fastify/accepts';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { withoutSchemas } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import { longestHead } from '../http/longest-head.ts';
@@ -97,6 +98,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
 function limits(patience: Patience) {
   return {
     bodyLimit,
+    schemaController: withoutSchemas,
     // Before it listens the server waits for the directory, in calls with deadlines of their own.
     pluginTimeout: 0,
     // `prepareRequests` answers the 503 in the shape of the dialect.

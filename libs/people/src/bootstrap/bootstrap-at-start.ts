@@ -3,7 +3,6 @@ import { ConfigError } from '@tessera/process';
 import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, fieldViolations, type CallOptions, type Client } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
-import { parse } from 'yaml';
 import { z } from 'zod';
 
 /** The file: a person, with a password or its hash. */
@@ -51,6 +50,7 @@ async function personIn(file: string): Promise<z.infer<typeof firstAdministrator
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw unusable(`it cannot be read (${String(error.code)})`);
   });
+  const { parse } = await import('yaml');
   let content: unknown;
   try {
     content = parse(text, { logLevel: 'error' });

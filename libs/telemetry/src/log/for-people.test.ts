@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { formatForPeople } from './for-people.ts';
 import { createLogger } from './log.ts';
 import type { Logger } from './log.ts';
 
 function captured(): { log: Logger; lines: () => string[] } {
   let text = '';
   const log = createLogger(
-    { service: 'token', level: 'info', format: 'text' },
+    { service: 'token', level: 'info', format: formatForPeople({ colorize: false }) },
     { write: (line: string) => void (text += line) },
   );
   return { log, lines: () => text.split('\n').slice(0, -1) };

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import type { Bindings, ChildLoggerOptions, DestinationStream, LevelWithSilent, Logger } from 'pino';
 import { errorMessage } from './serialize-error.ts';
-import { formatForPeople } from './for-people.ts';
 import { serializeRecord } from './serializer.ts';
 import { cleanText, redacted } from './texts.ts';
 
@@ -18,8 +17,8 @@ export interface LoggerOptions {
   /** The process, for example `token`. */
   readonly service: string;
   readonly level: LevelWithSilent;
-  /** `json` by default; `text` is for people at a terminal. */
-  readonly format?: 'json' | 'text';
+  /** Rewrites a finished line, which is JSON: `formatForPeople` of `@tessera/telemetry/for-people`. */
+  readonly format?: ((line: string) => string) | undefined;
   /** Returns the fields that every line gets; called for each line. */
   readonly mixin?: (() => object) | undefined;
 }
@@ -67,9 +66,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
           method.apply(this, cleanArguments(args) as typeof args);
           if (isStandardOutput && level >= warn) this.flush();
         },
-        ...(options.format === 'text'
-          ? { streamWrite: formatForPeople({ colorize: isStandardOutput }) }
-          : {}),
+        ...(options.format === undefined ? {} : { streamWrite: options.format }),
       },
     },
     output,

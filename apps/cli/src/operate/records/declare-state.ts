@@ -1,13 +1,13 @@
+import { DeclaredStateError } from '@tessera/directory';
 import {
   applyFile,
   checkFile,
-  DeclaredStateError,
   diffFile,
   type ApplyFileOptions,
   type ComparedFile,
   type FileDifference,
   type TenantComparison,
-} from '@tessera/directory';
+} from '@tessera/directory/apply-file';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process';

@@ -1,5 +1,6 @@
 import { ConfigError, databaseOptions, processConfig } from '@tessera/process';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
+import { formatForPeople } from '@tessera/telemetry/for-people';
 import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { settings } from '../../settings.ts';
@@ -9,7 +10,8 @@ export const patienceMs = 120_000;
 
 /** A log for people: warnings and worse, on standard error. */
 export function terminalLog({ say }: Pick<Terminal, 'say'>): Logger {
-  return createLogger({ service: 'tessera', level: 'warn', format: 'text' }, { write: say });
+  const format = formatForPeople({ colorize: false });
+  return createLogger({ service: 'tessera', level: 'warn', format }, { write: say });
 }
 
 /** For checks whose result says what they would log. */

@@ -4,7 +4,6 @@ import type { MethodDefinition } from '@grpc/grpc-js';
 import { ServerReflection } from '@tessera/proto-gen/reflection';
 import { ServerReflection as ServerReflectionAlpha } from '@tessera/proto-gen/reflection-alpha';
 import { methodName } from '@tessera/telemetry';
-import { reflectionOf } from '../reflection.ts';
 
 type Definition = MethodDefinition<unknown, unknown>;
 
@@ -15,43 +14,49 @@ interface Exchange {
   end(): void;
 }
 
+type Answer = (request: Uint8Array) => Buffer;
+
+const methods: readonly DescMethod[] = [ServerReflection, ServerReflectionAlpha].map(
+  ({ method }) => method.serverReflectionInfo,
+);
+
 /**
  * Adds server reflection (`grpc.reflection.v1` and `v1alpha`) over the descriptors of these services, with the answers of the library for
  * grpc-js. Returns the paths of its methods.
  */
 export function addReflection(router: ConnectRouter, services: readonly DescService[]): string[] {
-  const paths: string[] = [];
-  reflectionOf(services).addToServer({
-    addService(definition, implementation) {
-      for (const [name, method] of Object.entries(definition) as [string, Definition][]) {
-        const described = describe(method.path);
-        const { input, output } = described;
-        const answer = answering(method, implementation[name] as unknown as Serve);
-        const stream = async function* (requests: AsyncIterable<Message>): AsyncGenerator<Message, void> {
-          for await (const request of requests) yield fromBinary(output, answer(toBinary(input, request)));
-        };
-        router.rpc(described, stream as MethodImpl<DescMethod>);
-        paths.push(method.path);
-      }
-    },
+  let answers: Promise<ReadonlyMap<string, Answer>> | undefined;
+  return methods.map((described) => {
+    const path = `/${methodName(described)}`;
+    const { input, output } = described;
+    const stream = async function* (requests: AsyncIterable<Message>): AsyncGenerator<Message, void> {
+      answers ??= answersOf(services);
+      const answer = (await answers).get(path);
+      if (answer === undefined) throw new Error(`the library does not answer ${path}`);
+      for await (const request of requests) yield fromBinary(output, answer(toBinary(input, request)));
+    };
+    router.rpc(described, stream as MethodImpl<DescMethod>);
+    return path;
   });
-  return paths;
 }
 
-function describe(path: string): DescMethod {
-  const methods = [ServerReflection, ServerReflectionAlpha].map(({ method }) => method.serverReflectionInfo);
-  const found = methods.find((method) => `/${methodName(method)}` === path);
-  if (found === undefined) throw new Error(`there is no description of ${path}`);
-  return found;
+/** By the path of the method. Loads the library, with protobufjs, which nothing else of this host needs. */
+async function answersOf(services: readonly DescService[]): Promise<ReadonlyMap<string, Answer>> {
+  const { reflectionOf } = await import('../reflection.ts');
+  const answers = new Map<string, Answer>();
+  reflectionOf(services).addToServer({
+    addService(definition, implementation) {
+      for (const [name, method] of Object.entries(definition) as [string, Definition][])
+        answers.set(method.path, answering(method, implementation[name] as unknown as Serve));
+    },
+  });
+  return answers;
 }
 
 type Serve = (stream: Exchange) => void;
 
 /** The library answers each message of a stream at once. */
-function answering(
-  { requestDeserialize, responseSerialize }: Definition,
-  serve: Serve,
-): (request: Uint8Array) => Buffer {
+function answering({ requestDeserialize, responseSerialize }: Definition, serve: Serve): Answer {
   return (request) => {
     let answer: unknown;
     serve({

@@ -10,7 +10,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
-import { within } from '@tessera/kit';
+import { within, withoutSchemas } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
 import { fastify, type FastifyReply, type FastifyRequest } from 'fastify';
 import { lookup } from 'node:dns/promises';
@@ -144,7 +144,7 @@ function createApp(
   const described = routes.map(({ service }) => service).filter(({ methods }) => methods.length > 0);
   const toDescription = accessToDescription(routes);
   for (const path of addReflection(router, described)) access.set(path, toDescription);
-  const app = fastify({ forceCloseConnections: false });
+  const app = fastify({ forceCloseConnections: false, schemaController: withoutSchemas });
   app.removeAllContentTypeParsers();
   // Connect reads the body.
   app.addContentTypeParser('*', (_request, _body, done) => done(null));

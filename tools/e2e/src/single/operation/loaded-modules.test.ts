@@ -1,0 +1,104 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { freePort } from '@tessera/test-kit/provision';
+import { newKeys, planSystem, ServerProcess, type Environment } from '@tessera/test-client';
+import { declaredState } from '../../harness/declared-state.ts';
+
+/** Libraries that a start loads only if its deployment uses them, and what uses them. */
+const unused = [
+  ['yaml', 'a declared state'],
+  ['@bufbuild/protovalidate', 'a call of the administration API'],
+  ['@bufbuild/cel', 'a call of the administration API'],
+  ['@connectrpc/connect-node', 'the listener of the administration API'],
+  ['@grpc/grpc-js', 'calls over gRPC and the listener of the administration API'],
+  ['protobufjs', 'the listener of introspection and reflection'],
+  ['@electric-sql/pglite', 'embedded stores'],
+  ['pino-pretty', 'a log for people'],
+  ['ajv', 'routes with schemas'],
+  ['fast-json-stringify/index.js', 'routes with schemas'],
+  ['nodemailer', 'a mail'],
+  ['@simplewebauthn/server', 'a passkey'],
+  ['@opentelemetry/sdk-trace-node', 'traces'],
+] as const;
+
+/** A start with Postgres and Redis and without any other setting. A new feature may need more: raise it then, knowingly. */
+const most = 1_450;
+
+/** Before the entry: writes the URL of each module that is loaded, those of Node too, a line each. */
+const recorder = (file: string): string =>
+  `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from 'node:module';
+    import { appendFileSync } from 'node:fs';
+    const known = new Set();
+    registerHooks({
+      resolve(specifier, context, next) {
+        const found = next(specifier, context);
+        if (!known.has(found.url)) appendFileSync(${JSON.stringify(file)}, found.url + '\\n');
+        known.add(found.url);
+        return found;
+      },
+    });
+  `)}`;
+
+describe('a start of the compact process', () => {
+  let directory: string;
+  beforeAll(async () => void (directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'))));
+  afterAll(async () => rm(directory, { recursive: true, force: true }));
+
+  /** What was loaded when the process was ready. */
+  async function loadedBy(name: string, environment: Environment = {}): Promise<string[]> {
+    const file = join(directory, `${name}.loaded`);
+    const [plan] = await planSystem('compact', {
+      DATABASE_URL: await newDatabaseUrl(),
+      REDIS_URL: redisUrl(),
+      TESSERA_REDIS_KEY_PREFIX: `${name}-${await freePort()}:`,
+      TESSERA_DATA_DIR: join(directory, name),
+      TESSERA_HTTP_HOST: '127.0.0.1',
+      TESSERA_HTTP_PORT: String(await freePort()),
+      ...newKeys(),
+      ...environment,
+    });
+    if (plan === undefined) throw new Error('no process was planned');
+    const server = new ServerProcess(plan.name, plan.entry, { nodeOptions: ['--import', recorder(file)] });
+    server.start(plan.environment);
+    try {
+      await server.ready(plan.readyUrl);
+      return (await readFile(file, 'utf8')).trim().split('\n');
+    } finally {
+      await server.stop();
+    }
+  }
+
+  const isOf = (library: string) => (url: string) => url.includes(`/node_modules/${library}`);
+
+  describe('with nothing declared', () => {
+    let loaded: readonly string[];
+    beforeAll(async () => void (loaded = await loadedBy('bare')));
+
+    it.each(unused)('does not load %s, which is for %s', (library) => {
+      expect(loaded.filter(isOf(library))).toEqual([]);
+    });
+
+    it('loads no more modules than it may', () => {
+      expect(loaded.length).toBeLessThanOrEqual(most);
+    });
+
+    it.each(['fastify', 'pg', 'ioredis', 'zod'])('is seen to load %s', (library) => {
+      expect(loaded.some(isOf(library))).toBe(true);
+    });
+  });
+
+  it('is seen to load what a declared state needs, if there is one', async () => {
+    const file = join(directory, 'state.yaml');
+    await writeFile(file, declaredState());
+    const loaded = await loadedBy('declared', {
+      TESSERA_APPLY_FILE: file,
+      TESSERA_APPLY_ALLOW: 'administration',
+      TESSERA_OPERATOR_TENANT: 'acme',
+    });
+    expect(loaded.some(isOf('yaml'))).toBe(true);
+  });
+});
