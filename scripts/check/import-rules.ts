@@ -132,7 +132,15 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: ['apps/cli'],
-    may: [...services, 'directory/apply-file', 'people', ...processes, 'rpc/remote', 'oauth'],
+    may: [
+      ...services,
+      'directory/apply-file',
+      'people',
+      ...processes,
+      'telemetry/for-people',
+      'rpc/remote',
+      'oauth',
+    ],
     message: 'The command imports the services that it operates, and the plumbing.',
   },
   seesFromOutside('e2e', ['test-client', 'test-client/*', 'introspection-client', ...processes]),

@@ -9,6 +9,12 @@ export const allowAdministrationOption = [
   false,
 ] as const;
 
+/** Of every command that changes one record. */
+export const writerOption = [
+  '--owner <name>',
+  'as whom to write the record; default: api, or whom the login may write for',
+] as const;
+
 /** Reads the value of a required option. Throws InvalidArgumentError when it is empty. */
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');

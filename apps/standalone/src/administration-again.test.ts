@@ -21,7 +21,7 @@ const state = `tenants:
     resources: [{ audience: '${audience}', name: People, scopes: [people.read, admin.users.write] }]
     users: [{ username: gus, roles: [tessera.administrator] }]
     applications:
-      - { clientId: globex-robot, name: Robot, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [${[...resources, ...applications].join(', ')}] }
+      - { clientId: globex-robot, name: Robot, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [${[...resources, ...applications].join(', ')}], owners: ['*'] }
       - { clientId: ${clientId}, name: Desk, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [admin.users.write] }
 `;
 

@@ -24,7 +24,8 @@ const state = `tenants:
 `;
 
 /** What the stores are asked by themselves, whether somebody signs in or not: feeds are read, and audit rows are written together. */
-const besides = /feed|change|audit|purge|clock|revocation|session_end|due|signing_key|heartbeat/;
+const besides =
+  /feed|change|audit|purge|clock|revocation|session_end|due|signing_key|heartbeat|logout_notices/;
 
 const stores = {
   database: counting(await testDatabase(...allMigrations)),

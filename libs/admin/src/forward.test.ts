@@ -18,6 +18,7 @@ async function answers(failure: OAuthError): Promise<string[]> {
   const { handlers } = forwarding(UsersService, owner as unknown as Client<typeof UsersService>, {
     bearer: fail,
     attributesInClaims: fail,
+    assignableScopes: fail,
   });
   const ask = async (name: string): Promise<string> => {
     const handler = handlers[name] as (request: object, call: CallContext) => Promise<unknown>;
@@ -52,6 +53,7 @@ it('what is for no single tenant is refused to the administrator of one, by what
   const { handlers } = forwarding(TenantsService, owner as unknown as Client<typeof TenantsService>, {
     bearer: unused,
     attributesInClaims: unused,
+    assignableScopes: unused,
   });
   const principal = { kind: 'user', id: 'usr_gus', tenantId: 'globex' };
   const list = handlers['list'] as (request: object, call: CallContext) => Promise<unknown>;

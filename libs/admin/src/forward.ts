@@ -22,7 +22,10 @@ type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
 type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
-interface Forwarding<S extends DescService> extends Pick<Guarded, 'attributesInClaims' | 'describePlan'> {
+interface Forwarding<S extends DescService> extends Pick<
+  Guarded,
+  'attributesInClaims' | 'assignableScopes' | 'describePlan'
+> {
   readonly bearer: AuthenticateBearer;
   /** Reads a record before a change, for the rules about who may change it; the owner of the records if absent. */
   readonly reader?: Client<S>;

@@ -3,11 +3,12 @@ import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { declaredDocuments, type DocumentDeps } from './calls/declared-documents.ts';
 import { DeclaredStateError } from './declared/declared-state-error.ts';
+import { apiOwner } from './fields/owner.ts';
 import { statusName } from './fields/status.ts';
 import { notFound } from './ground/refusals.ts';
 import { secretMessage } from './messages.ts';
 import { called } from './records/change-records.ts';
-import { requireOwner } from './records/status-alone.ts';
+import { requireOwner } from './records/writers.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 /** All calls but the one that makes the first administrator, which is not of this room. */
@@ -22,7 +23,7 @@ export function directoryAdminHandlers(
     const name = called(target.kind);
     const remedy = 'take it over by a command line of this version (enable --take-over)';
     const result = await deps.store.setStatus(target, event, (present) =>
-      requireOwner(name, present, { takeOver: false, status: target.status, remedy }),
+      requireOwner(name, present, { writer: apiOwner, takeOver: false, status: target.status, remedy }),
     );
     if (result === 'unknown') throw notFound(name);
     deps.onChange();

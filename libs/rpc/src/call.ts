@@ -35,6 +35,8 @@ export interface Principal {
   readonly everyTenant?: boolean;
   /** What the access token grants. */
   readonly scopes?: readonly string[];
+  /** Whose records it may write: owners, and beginnings of owners that end in `*`; absent: nobody's. */
+  readonly owners?: readonly string[];
 }
 
 /** Whom the caller `admin` makes a call for, for the audit trail. */

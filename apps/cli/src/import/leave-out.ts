@@ -29,6 +29,7 @@ const restricting = new Set([
   'allowedRoles',
   'authenticatedStart',
   'authenticationPolicy',
+  'owners',
   'pkce',
   'status',
   'thirdParty',

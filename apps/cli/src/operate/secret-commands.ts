@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { moment, nonEmpty } from '../options.ts';
+import { moment, nonEmpty, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 
 /** Commands for the secrets of applications. */
@@ -21,7 +21,8 @@ export function addSecrets(secret: Command, context: CommandContext): void {
     command
       .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
       .requiredOption('--client-id <id>', 'the application', nonEmpty)
-      .option('--take-over', 'also if the application belongs to another owner', false);
+      .option('--take-over', 'also if the application belongs to another owner', false)
+      .option(...writerOption);
   ofApplication(secret.command('create'))
     .description('add a secret to a confidential application, and print it this once')
     .option('--expires <time>', 'in ISO 8601, such as 2027-01-31T12:00:00Z; default: never', moment)
@@ -29,16 +30,32 @@ export function addSecrets(secret: Command, context: CommandContext): void {
       'after',
       '\nAn application has at most two: move its clients to the new one, then delete the other.',
     )
-    .action(async (options: { tenant: string; clientId: string; takeOver: boolean; expires?: Date }) => {
-      const { createSecret } = await import('./records/change-secrets.ts');
-      await createSecret(options, context);
-    });
+    .action(
+      async (options: {
+        tenant: string;
+        clientId: string;
+        takeOver: boolean;
+        owner?: string;
+        expires?: Date;
+      }) => {
+        const { createSecret } = await import('./records/change-secrets.ts');
+        await createSecret(options, context);
+      },
+    );
   ofApplication(secret.command('delete'))
     .description('end a secret of an application')
     // Some begin with a dash.
     .requiredOption('--secret-id <id>', 'as tessera secret list names it: --secret-id=<id>', nonEmpty)
-    .action(async (options: { tenant: string; clientId: string; takeOver: boolean; secretId: string }) => {
-      const { deleteSecret } = await import('./records/change-secrets.ts');
-      await deleteSecret(options, context);
-    });
+    .action(
+      async (options: {
+        tenant: string;
+        clientId: string;
+        takeOver: boolean;
+        owner?: string;
+        secretId: string;
+      }) => {
+        const { deleteSecret } = await import('./records/change-secrets.ts');
+        await deleteSecret(options, context);
+      },
+    );
 }

@@ -284,7 +284,16 @@ describe('the commands for records', () => {
         'signInMethods',
       ],
       role: [],
-      resource: ['name', 'shared', 'scopes', 'tokenType', 'scopeFormat', 'signingAlgorithm', 'roles'],
+      resource: [
+        'name',
+        'shared',
+        'scopes',
+        'tokenType',
+        'scopeFormat',
+        'signingAlgorithm',
+        'roles',
+        'assignableBy',
+      ],
     });
   });
 });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nonEmpty, wholeNumber } from '../options.ts';
+import { nonEmpty, writerOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
 import { outputOption } from '../print-records.ts';
@@ -47,6 +47,7 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
       .option('--etag <etag>', 'only if the record is still this version', '')
       .option('--take-over', 'also if the record belongs to another owner', false);
   }
+  if (verb === 'create' || verb === 'update' || verb === 'delete') command.option(...writerOption);
   if (verb !== 'list' && verb !== 'get')
     command.option('--validate-only', 'check everything, and change nothing', false);
   if (answersImpact(noun, verb))

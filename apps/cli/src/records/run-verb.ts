@@ -24,6 +24,7 @@ interface Options {
   readonly newPerson?: boolean;
   readonly etag?: string;
   readonly takeOver?: boolean;
+  readonly owner?: string;
   readonly validateOnly?: boolean;
   readonly impact?: boolean;
   readonly output?: Format;
@@ -108,10 +109,10 @@ async function answerOf(question: Question, clientOf: ClientOf, callOptions: Cal
   const call = callOf(noun, deed, clientOf, callOptions);
   const json = (message: Message) => toJson(recordOf(noun), message) as JsonObject;
   if (verb === 'list') return { records: (await listed(noun, deed, options, call)).map(json) };
-  const { tenant: tenantId, validateOnly, takeOver, etag, newPerson, impact } = options;
+  const { tenant: tenantId, validateOnly, takeOver, owner, etag, newPerson, impact } = options;
   if (verb === 'create') {
     const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
-    const made = { tenantId, validateOnly, requestId, newPerson, ...withRecord(noun, verb, created) };
+    const made = { tenantId, validateOnly, requestId, owner, newPerson, ...withRecord(noun, verb, created) };
     return changed(json(await call(made)));
   }
   const id = noun.name === 'user' ? await userIdOf(question, clientOf, callOptions) : keyIn(noun, options);
@@ -122,7 +123,7 @@ async function answerOf(question: Question, clientOf: ClientOf, callOptions: Cal
   const found = call({
     tenantId,
     [noun.key]: id,
-    ...(verb !== 'get' && { validateOnly, takeOver, impact }),
+    ...(verb !== 'get' && { validateOnly, takeOver, owner, impact }),
     ...(verb === 'delete' && { etag }),
     ...(verb === 'update' && {
       ...withRecord(noun, verb, { ...record, [noun.key]: id, ...(etag && { etag }) }),

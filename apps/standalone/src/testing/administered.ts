@@ -26,8 +26,8 @@ const sharedIssuer = 'https://id.example';
 const secret = 'a secret of every client in this test';
 const everyScope = [...adminScopes.keys()];
 
-const robot = (clientId: string, scopes: readonly string[]) =>
-  `      - { clientId: ${clientId}, name: Robot, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [${scopes.join(', ')}] }`;
+const robot = (clientId: string, scopes: readonly string[], owners: readonly string[] = ['*']) =>
+  `      - { clientId: ${clientId}, name: Robot, type: confidential, secrets: [{ value: ${secret} }], grantTypes: [client_credentials], scopes: [${scopes.join(', ')}], owners: ${JSON.stringify(owners)} }`;
 const console = (clientId: string) =>
   `      - { clientId: ${clientId}, name: Console, type: public, grantTypes: [device_code, refresh_token], scopes: [openid, offline_access, ${everyScope.join(', ')}] }`;
 
@@ -58,6 +58,8 @@ ${robot('acme-robot', everyScope)}
     users: [{ username: gus, roles: [tessera.administrator] }]
     applications:
 ${robot('globex-robot', everyScope)}
+${robot('globex-team-orders', everyScope, ['orders', 'orders/*'])}
+${robot('globex-team-billing', everyScope, ['billing', 'billing/*'])}
 ${console('globex-console')}
 `;
 
@@ -165,14 +167,14 @@ export async function administered() {
     url,
     serve: async (built: BuiltService) => urlOf(await serve(built)),
 
-    /** An access token of the client `<tenant>-robot`. */
+    /** An access token of the client `<tenant>-robot`, which writes records of everybody, or of another one. */
     async tokenOfClient(
       tenantId: string,
       scopes: readonly string[] = everyScope,
-      grantType = 'client_credentials',
+      { grantType = 'client_credentials', clientId = `${tenantId}-robot` } = {},
     ): Promise<string> {
       const credentials = {
-        clientId: `${tenantId}-robot`,
+        clientId,
         clientSecret: secret,
         method: ClientAuthenticationMethod.CLIENT_SECRET_BASIC,
       };

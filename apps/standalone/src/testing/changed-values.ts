@@ -55,6 +55,7 @@ export const changedValues: {
     ],
     claims: [{ claims: { groups: { roles: true, targets: ['idToken'] } } }, {}],
     idTokenClaims: [{ idTokenClaims: ['profile'] }, {}],
+    owners: [{}, { owners: ['orders'] }],
     thirdParty: [{}, { thirdParty: true }],
     authenticationPolicy: [{}, { authenticationPolicy: 'phishing-resistant' }],
     secrets: [{}, { secrets: [{ value: 'another secret of the application, which is long' }] }],
@@ -77,6 +78,7 @@ export const changedValues: {
   resource: {
     name: [{ name: 'Orders' }, { name: 'All orders' }],
     shared: [{ shared: true }, {}],
+    assignableBy: [{}, { assignableBy: 'tenant' }],
     scopes: [{}, { scopes: ['orders.read'] }],
     tokenType: [{}, { tokenType: 'JWT' }],
     scopeFormat: [{}, { scopeFormat: 'string' }],

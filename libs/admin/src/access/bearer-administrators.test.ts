@@ -1,4 +1,4 @@
-import { adminAudience } from '@tessera/oauth';
+import { adminAudience, adminScopes } from '@tessera/oauth';
 import {
   ApplicationSchema,
   GetApplicationResponseSchema,
@@ -14,10 +14,19 @@ import { administratorAuthentication } from './bearer-administrators.ts';
 
 const changedAt = 1_000;
 
+interface Asked {
+  readonly age?: number;
+  readonly owners?: readonly string[];
+  readonly scope?: string;
+}
+
 /** What is believed of a token of `clientId` for `sub`, issued `age` seconds after application and person were changed. */
-async function believed(clientId: string, sub: string, age = 0) {
+async function believed(
+  clientId: string,
+  sub: string,
+  { age = 0, owners = [], scope = 'admin.users.read' }: Asked = {},
+) {
   const token = { sub, clientId, tenantId: 'ops', iss: 'https://id.example', aud: adminAudience };
-  const scope = 'admin.users.read';
   const active = { status: Status.ACTIVE, validFrom: BigInt(changedAt) };
   const authenticate = administratorAuthentication({
     introspection: {
@@ -36,7 +45,8 @@ async function believed(clientId: string, sub: string, age = 0) {
           application: create(ApplicationSchema, {
             ...active,
             clientId,
-            scopes: [{ name: scope, audience: adminAudience }],
+            scopes: scope.split(' ').map((name) => ({ name, audience: adminAudience })),
+            owners: [...owners],
           }),
           tenant: create(TenantSchema, { tenantId: 'ops', status: Status.ACTIVE }),
         }),
@@ -64,6 +74,22 @@ it('a client whose ID looks like that of a person is no client, and nobody if th
 });
 
 it('a token from before the last change of its application or person ends with it, even in the same second', async () => {
-  await expect(believed('robot', 'robot', -1)).rejects.toMatchObject(refused);
-  await expect(believed('console', 'usr_root', -1)).rejects.toMatchObject(refused);
+  await expect(believed('robot', 'robot', { age: -1 })).rejects.toMatchObject(refused);
+  await expect(believed('console', 'usr_root', { age: -1 })).rejects.toMatchObject(refused);
+});
+
+it('a client writes the records of the owners of its application, and a person those of everybody', async () => {
+  const ownersOf = async (...asked: Parameters<typeof believed>) => (await believed(...asked)).owners;
+  expect(await ownersOf('robot', 'robot', { owners: ['orders', 'k8s:shop/*'] })).toEqual([
+    'orders',
+    'k8s:shop/*',
+  ]);
+  expect(await ownersOf('robot', 'robot')).toEqual(['api']);
+  expect(await ownersOf('console', 'usr_root')).toEqual(['*']);
+});
+
+it('a client without owners that holds everything in every tenant writes the records of everybody', async () => {
+  const scope = [...adminScopes.keys()].join(' ');
+  expect((await believed('robot', 'robot', { scope })).owners).toEqual(['*']);
+  expect((await believed('robot', 'robot', { scope, owners: ['orders'] })).owners).toEqual(['orders']);
 });

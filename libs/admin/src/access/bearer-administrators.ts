@@ -9,8 +9,17 @@ import {
 } from '@tessera/oauth';
 import type { Application, DirectoryService, Tenant } from '@tessera/proto-gen/directory';
 import { TokenKind, type IntrospectionService, type IntrospectResponse } from '@tessera/proto-gen/token';
-import { Code, ConnectError, type AuthenticateBearer, type CallOptions, type Client } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  type AuthenticateBearer,
+  type CallOptions,
+  type Client,
+  type Principal,
+} from '@tessera/rpc';
 import type { AdminConfig } from '../config.ts';
+import { holdsEveryScope } from './gifts.ts';
+import { apiOwner } from './owners.ts';
 
 export interface AdministratorsDeps {
   readonly introspection: Pick<Client<typeof IntrospectionService>, 'introspect'>;
@@ -47,18 +56,30 @@ export function administratorAuthentication({
       tenantId === config.TESSERA_OPERATOR_TENANT ? { tenantId, everyTenant: true } : { tenantId };
     const identity = { id: token.sub, expiresAt: Number(token.exp), ...reach };
     if (token.sub === application.clientId && !token.sub.startsWith(idsOfPeople)) {
-      const principal = { kind: 'client', ...identity, scopes: granted } as const;
+      const owners = ownersOf(application, { ...reach, scopes: granted });
+      const principal = { kind: 'client', ...identity, scopes: granted, owners } as const;
       return { caller: 'admin', principal, scopes: granted, remedy: () => `${remedyOf(application)}.` };
     }
     const roles = await presentRoles(directory, token, application, call);
     const scopes = granted.filter((name) => roles.some((role) => adminRoles.get(role)?.has(name) === true));
     return {
       caller: 'admin',
-      principal: { kind: 'user', ...identity, scopes },
+      principal: { kind: 'user', ...identity, scopes, owners: everybodys },
       scopes,
       remedy: (lacking) => remedyOfPerson(lacking, application, tenant),
     };
   };
+}
+
+const everybodys = ['*'];
+
+/** Who holds everything could bind itself to anybody. */
+function ownersOf(
+  { owners }: Application,
+  held: Pick<Principal, 'everyTenant' | 'scopes'>,
+): readonly string[] {
+  if (owners.length > 0) return owners;
+  return holdsEveryScope(held) ? everybodys : [apiOwner];
 }
 
 function remedyOf({ clientId }: Application): string {

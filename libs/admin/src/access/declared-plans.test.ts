@@ -23,6 +23,15 @@ const holding = (scopes: readonly string[], everyTenant = false): Principal => (
   tenantId: 'acme',
   everyTenant,
   scopes,
+  owners: ['*'],
+});
+/** As an application with these scopes and `owners`. */
+const bound = (
+  owners: readonly string[],
+  scopes: readonly string[] = [...adminScopes.keys()],
+): Principal => ({
+  ...holding(scopes),
+  owners,
 });
 const refused = { code: Code.PermissionDenied };
 
@@ -30,6 +39,7 @@ const refused = { code: Code.PermissionDenied };
 function part(plan: {
   readonly kinds?: string[];
   readonly etag?: string;
+  readonly owner?: string;
   readonly powers?: { kind: string; name: string; powers: string[] }[];
   readonly changes?: { name: string; before?: object; after?: object }[];
 }): DescribePlanResponse {
@@ -42,7 +52,7 @@ function part(plan: {
     ...(before && { before: planned(before) as never }),
     ...(after && { after: planned(after) as never }),
   }));
-  return create(DescribePlanResponseSchema, { etag: 'v1', ...plan, changes });
+  return create(DescribePlanResponseSchema, { etag: 'v1', owner: 'orders', ...plan, changes });
 }
 
 /** Carries out requests with a document that is described like this, and keeps what is asked and sent. */
@@ -62,6 +72,7 @@ function carriedOut(
     },
     read: undefined,
     attributesInClaims: async () => new Set(['pay']),
+    assignableScopes: async () => (scope, owner) => scope === 'stock.read' && owner === 'orders',
     async *describePlan(request) {
       asked.push(request);
       yield* parts;
@@ -256,6 +267,80 @@ describe('what a plan gives', () => {
     const { ask, sent } = carriedOut(apply, [part({ changes: [{ name: 'ada', before, after }] })]);
     await ask(holding(['admin.users.write']));
     expect(sent).toHaveLength(1);
+  });
+});
+
+describe('who is bound to owners', () => {
+  const owned = (owner: string) => application({ owner });
+
+  it.each([
+    ['of another one', part({ owner: 'billing' }), 'billing'],
+    ['without a change, of another one', part({ owner: 'billing', changes: [] }), 'billing'],
+    [
+      'that takes a record from another one',
+      part({ changes: [{ name: 'desk', before: owned('billing'), after: owned('orders') }] }),
+      'billing',
+    ],
+    [
+      'that deletes a record of another one',
+      part({ changes: [{ name: 'desk', before: owned('billing') }] }),
+      'billing',
+    ],
+    [
+      'that takes a provider from another one',
+      part({
+        changes: [
+          {
+            name: 'corp',
+            before: { provider: { name: 'corp', owner: 'billing' } },
+            after: { provider: { name: 'corp', owner: 'orders' } },
+          },
+        ],
+      }),
+      'billing',
+    ],
+  ])('neither applies nor compares a document %s', async (_what, plan, owner) => {
+    for (const method of [apply, diff]) {
+      const { ask, sent } = carriedOut(method, [plan]);
+      await expect(ask(bound(['orders']))).rejects.toMatchObject({
+        ...refused,
+        rawMessage: expect.stringContaining(`the owner "${owner}"`) as string,
+      });
+      expect(sent).toEqual([]);
+      await ask(bound(['orders', owner]));
+      expect(sent).toHaveLength(1);
+    }
+  });
+
+  it('changes its own, and what its changes do to others', async () => {
+    const judged = { name: 'ada', before: person({ owner: 'api' }), after: person({ owner: 'api' }) };
+    const own = { name: 'desk', before: owned('orders'), after: owned('orders') };
+    const { ask, sent } = carriedOut(apply, [part({ changes: [own, judged] })]);
+    await ask(bound(['orders']));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('applies nothing whose owner is not known', async () => {
+    const { ask, sent } = carriedOut(apply, [part({ owner: '' })]);
+    await expect(ask(bound(['orders']))).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(sent).toEqual([]);
+  });
+
+  it('gives scopes that their APIs let its owner assign', async () => {
+    const applications = ['admin.applications.write'];
+    const reading = (owner: string) =>
+      part({ owner, changes: [{ name: 'desk', after: application({ owner, scopes: ['stock.read'] }) }] });
+    const given = carriedOut(apply, [reading('orders')]);
+    await given.ask(bound(['orders'], applications));
+    expect(given.sent).toHaveLength(1);
+    await expect(
+      carriedOut(apply, [reading('billing')]).ask(bound(['billing'], applications)),
+    ).rejects.toMatchObject(refused);
+  });
+
+  it('gives nobody powers by another way in', async () => {
+    const plan = part({ powers: [{ kind: 'user', name: 'ada', powers: ['tessera.helpdesk'] }] });
+    await expect(carriedOut(apply, [plan]).ask(bound(['orders']))).rejects.toMatchObject(refused);
   });
 });
 

@@ -3,6 +3,7 @@ import type { DescribePlanResponse, PlannedChange, PlannedPowers } from '@tesser
 import { Code, ConnectError, notUnderstood } from '@tessera/rpc';
 import type { Carry, DescribePlan, RefuseUnheld, Send } from './carry.ts';
 import { declaredKinds, refuseKinds, writableKinds } from './declared-kinds.ts';
+import { requireOwners, writesAsAnybody } from './owners.ts';
 import {
   givenBy,
   holdsEverything,
@@ -27,9 +28,13 @@ export function carryingDocument({ send, describePlan, refuse }: Guarding): Carr
     if (holdsEverything(principal)) return send(request, call());
     const { tenantId, document, owner, takeOver, fileName, etag: asked = '' } = request;
     const about = { tenantId, document, owner, takeOver, fileName, kinds: writableKinds(principal) };
-    const { kinds, changes, powers, etag } = await described(describePlan(about, call()));
+    const { kinds, changes, powers, owner: writer, etag } = await described(describePlan(about, call()));
     const planned = changes.map(plannedChange);
     refuseKinds([...kinds, ...planned.map(({ kind }) => kind)], 'write', principal);
+    if (!writesAsAnybody(principal)) {
+      if (writer === '') throw notUnderstood('a plan without an owner');
+      requireOwners([writer, ...planned.flatMap(ownerLeft)], principal);
+    }
     for (const { kind, after } of planned)
       if (kind === 'tenant')
         refuseToEndAdministration(ruleOf(kind), 'update', { tenantId, record: after }, principal);
@@ -51,17 +56,19 @@ function otherPlan(): ConnectError {
 
 async function described(
   parts: AsyncIterable<DescribePlanResponse>,
-): Promise<Pick<DescribePlanResponse, 'kinds' | 'changes' | 'powers' | 'etag'>> {
+): Promise<Pick<DescribePlanResponse, 'kinds' | 'changes' | 'powers' | 'owner' | 'etag'>> {
   const plan = {
     kinds: [] as string[],
     changes: [] as PlannedChange[],
     powers: [] as PlannedPowers[],
+    owner: '',
     etag: '',
   };
-  for await (const { kinds, changes, powers, etag } of parts) {
+  for await (const { kinds, changes, powers, owner, etag } of parts) {
     plan.kinds.push(...kinds);
     plan.changes.push(...changes);
     plan.powers.push(...powers);
+    plan.owner ||= owner;
     plan.etag ||= etag;
   }
   return plan;
@@ -81,6 +88,15 @@ function plannedChange({ name, before, after }: PlannedChange): Planned {
   return { kind, name, before: before?.record.value, after: after?.record.value };
 }
 
+/** Whose record changes hands, or is deleted. */
+function ownerLeft({ before, after }: Planned): string[] {
+  return before === undefined || ownerOf(before) === ownerOf(after) ? [] : [ownerOf(before)];
+}
+
+function ownerOf(record: unknown): string {
+  return (record as { readonly owner?: string } | undefined)?.owner ?? '';
+}
+
 function ruleOf(kind: string) {
   const rule = declaredKinds.get(kind)?.rule;
   if (rule === undefined) throw notUnderstood(`the kind of record ${kind}`);
@@ -95,6 +111,7 @@ function giftsOf({ kind, name, before, after }: Planned): NamedGift[] {
   return givenBy(had, of(after), (gift) => isKept && isAttribute(gift)).map((gift) => ({
     gift,
     of: `${kind} ${name}: `,
+    owner: ownerOf(after ?? before),
   }));
 }
 
@@ -104,5 +121,6 @@ function giftOfPowers({ kind, name, powers }: PlannedPowers): NamedGift {
     ...(adminRoles.get(power) ?? (adminScopes.has(power) ? [power] : adminScopes.keys())),
   ]);
   const field = kind === 'user' ? 'roles' : 'scopes';
-  return { gift: { field, what: powers.join(', '), scopes: [...new Set(scopes)] }, of: `${kind} ${name}: ` };
+  const gift = { field, what: powers.join(', '), scopes: [...new Set(scopes)], owner: '*' };
+  return { gift, of: `${kind} ${name}: `, owner: '' };
 }

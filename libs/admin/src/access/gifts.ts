@@ -1,11 +1,14 @@
 import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type Principal } from '@tessera/rpc';
+import { mayWriteAs, writesAsAnybody } from './owners.ts';
 import type { Gift, ServiceRule } from './what-is-given.ts';
 
 /** A gift, with the beginning of its name in messages. */
 export interface NamedGift {
   readonly gift: Gift;
   readonly of: string;
+  /** Of the record that gives it. */
+  readonly owner: string;
 }
 
 /** A record as it is says of each field that is empty that there is none. */
@@ -41,28 +44,44 @@ export function givenBy(
   ];
 }
 
-/** Whether somebody can give nothing that they do not hold. */
-export function holdsEverything({ scopes = [], everyTenant = false }: Principal): boolean {
+/** Whether an access token grants everything in every tenant. */
+export function holdsEveryScope({
+  scopes = [],
+  everyTenant = false,
+}: Pick<Principal, 'scopes' | 'everyTenant'>): boolean {
   return everyTenant && [...adminScopes.keys()].every((scope) => scopes.includes(scope));
 }
 
-export function holds({ scopes = [], everyTenant = false }: Principal, gift: Gift): boolean {
-  return gift.scopes.every((scope) => scopes.includes(scope)) && (gift.everyTenant !== true || everyTenant);
+/** Whether somebody can give nothing that they do not hold. */
+export function holdsEverything(principal: Principal): boolean {
+  return holdsEveryScope(principal) && writesAsAnybody(principal);
+}
+
+export function holds(principal: Principal, { scopes, everyTenant, owner }: Gift): boolean {
+  const { scopes: held = [], everyTenant: reaches = false } = principal;
+  return (
+    scopes.every((scope) => held.includes(scope)) &&
+    (everyTenant !== true || reaches) &&
+    (owner === undefined || mayWriteAs(principal, owner))
+  );
 }
 
 /** Throws PermissionDenied for gifts that somebody does not hold. */
-export function refuseUnheld(
-  unheld: readonly NamedGift[],
-  { scopes = [], everyTenant = false }: Principal,
-): void {
+export function refuseUnheld(unheld: readonly NamedGift[], principal: Principal): void {
   if (unheld.length === 0) return;
-  const reasons = unheld.map(({ of, gift }) => {
+  const { scopes = [], everyTenant = false } = principal;
+  const reasons = unheld.map(({ of, gift, owner }) => {
     const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));
     const needs = [
       ...(lacking.length > 0 ? [`an access token with ${lacking.join(', ')}`] : []),
       ...(gift.everyTenant === true && !everyTenant ? ['an access token of the operator tenant'] : []),
+      ...(gift.owner === undefined || mayWriteAs(principal, gift.owner)
+        ? []
+        : [`an application whose \`owners\` have ${gift.owner}`]),
     ];
-    return `${of}${gift.field}: ${gift.what} needs ${needs.join(' and ')}`;
+    const unless =
+      gift.assigns === true ? `, or that its API lets the owner ${JSON.stringify(owner)} assign it` : '';
+    return `${of}${gift.field}: ${gift.what} needs ${needs.join(' and ')}${unless}`;
   });
   const sentence = 'Nobody gives what they do not hold, or changes who holds more';
   throw new ConnectError(`${sentence}. ${reasons.join('; ')}.`, Code.PermissionDenied);

@@ -12,6 +12,7 @@ import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import type { DescService } from '@tessera/rpc';
+import { apiOwner } from './owners.ts';
 
 /** Something that a record gives to whom it is about, to who controls it, or to others. */
 export interface Gift {
@@ -22,6 +23,10 @@ export interface Gift {
   readonly scopes: readonly string[];
   /** and reach every tenant. */
   readonly everyTenant?: boolean;
+  /** and write records of this owner; `*`: of everybody. */
+  readonly owner?: string;
+  /** A scope of an API, which may say itself who else gives it. */
+  readonly assigns?: true;
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;
   /** Only a record that was there gives it: a new one has nobody to give it to. */
@@ -151,7 +156,15 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         ...roles.map((what) => {
           const scopes = adminRoles.get(what);
           if (scopes === undefined) return { field: 'roles', what, scopes: ['admin.roles.write'] };
-          return { field: 'roles', what, scopes: [...scopes], administers: true };
+          // People are bound to nobody.
+          const writes = [...scopes].some((scope) => scope.endsWith('.write'));
+          return {
+            field: 'roles',
+            what,
+            scopes: [...scopes],
+            administers: true,
+            ...(writes && { owner: '*' }),
+          };
         }),
         // As a role: what an application makes of it may be a right there.
         ...Object.entries(attributes).map(([what, attribute]) => ({
@@ -241,14 +254,17 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
 
 function giftsOfApplication(application: Application): readonly Gift[] {
   const { scopes, introspectAudiences, claims, ciba } = application;
+  const administers = scopes.some((name) => adminScopes.has(name));
+  const owners = administers && application.owners.length === 0 ? [apiOwner] : application.owners;
   const ofApis = scopes.filter((name) => !builtInScopes.has(name));
   const webhook = ciba?.url ?? '';
   return [
     ...ofApis.map((what) =>
       adminScopes.has(what)
         ? { field: 'scopes', what, scopes: [what], administers: true }
-        : { field: 'scopes', what, scopes: ['admin.resources.write'] },
+        : { field: 'scopes', what, scopes: ['admin.resources.write'], assigns: true },
     ),
+    ...owners.map((what) => ({ field: 'owners', what, scopes: [], administers: true, owner: what })),
     ...introspectAudiences.map((what) => ({
       field: 'introspectAudiences',
       what,

@@ -106,6 +106,7 @@ it('lets a person in with the scopes of the token, and asks for the records that
     everyTenant: true,
     expiresAt: 1_900,
     scopes: [read],
+    owners: ['*'],
   });
   expect(remedy?.(['admin.users.write'])).toBe(
     'The application console must have it, and the token be asked for with it; ' +
@@ -132,6 +133,7 @@ it('lets a client in with its own scopes, and reaches every tenant from the oper
     tenantId: 'acme',
     expiresAt: 1_900,
     scopes: [read],
+    owners: ['api'],
   });
   expect(remedy?.([write])).toBe('The application console must have it, and the token be asked for with it.');
 });

@@ -14,6 +14,15 @@ const holding = (scopes: readonly string[], everyTenant = false): Principal => (
   tenantId: 'acme',
   everyTenant,
   scopes,
+  owners: ['*'],
+});
+/** As an application with these scopes and `owners`. */
+const bound = (
+  owners: readonly string[],
+  scopes: readonly string[] = [...adminScopes.keys()],
+): Principal => ({
+  ...holding(scopes),
+  owners,
 });
 const everything = holding([...adminScopes.keys()], true);
 
@@ -24,6 +33,7 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
   const sent: Fields[] = [];
   const read: Fields[] = [];
   const asked: string[] = [];
+  const assigned: string[] = [];
   const carry = carrying(method, {
     async send(request) {
       sent.push(request);
@@ -34,17 +44,22 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
     },
     async read(request) {
       read.push(request);
-      return { ...present, etag: `v${read.length}` };
+      return { ...present, owner: (present as { owner?: string }).owner || 'api', etag: `v${read.length}` };
     },
     attributesInClaims: async (tenantId) => {
       asked.push(tenantId);
       return new Set(tenantId === 'acme' ? ['pay'] : []);
+    },
+    async assignableScopes(tenantId) {
+      assigned.push(tenantId);
+      return (scope, owner) => tenantId === 'acme' && scope === 'stock.read' && owner === 'orders';
     },
   });
   return {
     sent,
     read,
     asked,
+    assigned,
     ask: async (request: Fields, who: Principal) => carry(request, who, () => ({})),
   };
 }
@@ -341,7 +356,7 @@ describe('who or what administers', () => {
     const changes = carriedOut(updateUser, person([]));
     const ada = create(UserSchema, { userId: 'usr_1', name: 'Ada' });
     await changes.ask({ tenantId: 'acme', user: ada }, helper);
-    expect(changes.sent).toEqual([{ tenantId: 'acme', user: { ...ada, etag: 'v1' } }]);
+    expect(changes.sent).toEqual([{ tenantId: 'acme', owner: 'api', user: { ...ada, etag: 'v1' } }]);
   });
 
   it('is brought back as it was judged', async () => {
@@ -455,6 +470,7 @@ describe('a request', () => {
         send: () => Promise.reject(failure),
         read: async () => ({ ...person([]), etag: `v${(asked += 1)}` }),
         attributesInClaims: async () => new Set(),
+        assignableScopes: async () => () => false,
       });
       await expect(carry({ userId: 'usr_1' }, everything, () => ({}))).rejects.toBe(failure);
       expect(asked).toBe(1);
@@ -463,7 +479,9 @@ describe('a request', () => {
 
   it('changes nothing of a service that cannot read what it changes', () => {
     const send = async () => ({});
-    const guarded = { send, read: undefined, attributesInClaims: async () => new Set<string>() };
+    const attributesInClaims = async () => new Set<string>();
+    const assignableScopes = async () => () => false;
+    const guarded = { send, read: undefined, attributesInClaims, assignableScopes };
     expect(() => carrying(deleteUser, guarded)).toThrow(
       'UsersService has no method that reads what Delete changes',
     );
@@ -561,5 +579,173 @@ describe('the operator tenant', () => {
     const { ask, sent } = carriedOut(update, active);
     await ask(disabling, holding(['admin.tenants.write']));
     expect(sent).toHaveLength(1);
+  });
+});
+
+describe('who is bound to owners', () => {
+  const { update, delete: deleteApplication, undelete } = ApplicationsService.method;
+  const desk = (owner: string, fields: Fields = {}) => ({ ...application(fields), owner });
+
+  it('writes as the only one of them, unless it names one', async () => {
+    const { ask, sent } = carriedOut(ApplicationsService.method.create);
+    await ask({ application: application({}) }, bound(['orders']));
+    await ask({ application: application({}) }, bound(['orders', 'api']));
+    await ask({ application: application({}), owner: 'orders' }, bound(['orders', 'api']));
+    await ask({ application: application({}), owner: 'k8s:shop/web' }, bound(['k8s:shop/*']));
+    await ask({ application: application({}) }, everything);
+    expect(sent.map(({ owner }) => owner)).toEqual(['orders', 'api', 'orders', 'k8s:shop/web', 'api']);
+  });
+
+  it.each([[['orders', 'stock']], [['k8s:shop/*']], [[]]])(
+    'names one if it is bound to %j',
+    async (owners) => {
+      const { ask, sent } = carriedOut(ApplicationsService.method.create);
+      await expect(ask({ application: application({}) }, bound(owners))).rejects.toMatchObject({
+        code: Code.InvalidArgument,
+      });
+      expect(sent).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['another one', 'billing', ['orders']],
+    ['the usual one', 'api', ['orders']],
+    ['one beyond the beginning', 'k8s:shopping/web', ['k8s:shop/*']],
+    ['one, bound to nobody', 'orders', []],
+  ])('does not write as %s', async (_what, owner, owners) => {
+    for (const method of [ApplicationsService.method.create, update, deleteApplication]) {
+      const { ask, sent } = carriedOut(method, desk(owner));
+      await expect(ask({ application: application({}), owner }, bound(owners))).rejects.toMatchObject({
+        ...refused,
+        rawMessage: expect.stringContaining(`the owner "${owner}"`) as string,
+      });
+      expect(sent).toEqual([]);
+    }
+  });
+
+  it.each([update, deleteApplication, ApplicationsService.method.createSecret])(
+    'does not call $name for the record of another one, even to take it over or to disable it',
+    async (method) => {
+      const { ask, sent } = carriedOut(method, desk('billing'));
+      const disabled = {
+        application: application({ status: 'disabled' }),
+        updateMask: { paths: ['status'] },
+      };
+      for (const request of [{}, { takeOver: true }, disabled])
+        await expect(ask({ clientId: 'desk', ...request }, bound(['orders']))).rejects.toMatchObject({
+          ...refused,
+          rawMessage: expect.stringContaining('the owner "billing"') as string,
+        });
+      expect(sent).toEqual([]);
+      await ask({ clientId: 'desk', takeOver: true }, bound(['orders', 'billing', 'api']));
+      expect(sent).toMatchObject([{ takeOver: true, owner: 'api' }]);
+    },
+  );
+
+  it('brings back no record of another one', async () => {
+    const { ask, sent } = carriedOut(undelete, desk('billing'));
+    await expect(ask({ clientId: 'desk' }, bound(['orders']))).rejects.toMatchObject(refused);
+    expect(sent.filter(({ validateOnly }) => validateOnly !== true)).toEqual([]);
+    await ask({ clientId: 'desk' }, bound(['billing']));
+    expect(sent.filter(({ validateOnly }) => validateOnly !== true)).toHaveLength(1);
+  });
+
+  it.each([
+    ['other owners', { owners: ['orders', 'billing'] }, 'billing'],
+    ['everybody', { owners: ['*'] }, '*'],
+    ['those that it would have without `owners`', { scopes: ['admin.users.read'] }, 'api'],
+  ])('gives no application %s', async (_what, fields, owner) => {
+    const { ask, sent } = carriedOut(ApplicationsService.method.create);
+    const asked = { application: application(fields) };
+    await expect(ask(asked, bound(['orders']))).rejects.toMatchObject({
+      ...refused,
+      rawMessage: expect.stringContaining(`owners: ${owner} needs`) as string,
+    });
+    expect(sent).toEqual([]);
+    await ask(asked, bound(['*']));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('changes no application that is bound to others', async () => {
+    const { ask, sent } = carriedOut(update, desk('orders', { owners: ['billing'] }));
+    const asked = { application: application({ name: 'Desk' }) };
+    await expect(ask(asked, bound(['orders']))).rejects.toMatchObject(refused);
+    await ask({ ...asked, owner: 'orders' }, bound(['orders', 'billing']));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('makes nobody an administrator who writes, as people are bound to nobody', async () => {
+    const { ask, sent } = carriedOut(createUser);
+    await expect(ask({ user: person(['tessera.helpdesk']) }, bound(['orders']))).rejects.toMatchObject(
+      refused,
+    );
+    await ask({ user: person(['tessera.auditor']) }, bound(['orders']));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('does not apply files of several tenants', async () => {
+    const { ask, sent } = carriedOut(DirectoryAdminService.method.apply);
+    await expect(ask({}, { ...everything, owners: ['orders'] })).rejects.toMatchObject({
+      ...refused,
+      rawMessage: expect.stringContaining('every owner') as string,
+    });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('a scope of an API that says who assigns it', () => {
+  const applications = ['admin.applications.write'];
+  const { create: createApplication, update, undelete } = ApplicationsService.method;
+  const reading = application({ scopes: ['openid', 'stock.read'] });
+
+  it('is given by those who write applications as whom it lets, and by nobody else', async () => {
+    const { ask, sent } = carriedOut(createApplication);
+    const asked = { tenantId: 'acme', application: reading };
+    for (const owner of ['billing', 'api'])
+      await expect(
+        ask({ ...asked, owner }, bound(['orders', 'billing', 'api'], applications)),
+      ).rejects.toMatchObject({
+        ...refused,
+        rawMessage: expect.stringContaining(
+          `stock.read needs an access token with admin.resources.write, or that its API lets the owner "${owner}" assign it`,
+        ) as string,
+      });
+    const other = { ...asked, application: application({ scopes: ['stock.read', 'orders.read'] }) };
+    await expect(ask(other, bound(['orders'], applications))).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+    await ask(asked, bound(['orders'], applications));
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is given to an application that is there, or comes back, as by its owner', async () => {
+    const changed = carriedOut(update, application({ scopes: ['openid'] }));
+    await changed
+      .ask({ tenantId: 'acme', application: reading, takeOver: true }, bound(['orders', 'api'], applications))
+      .then(
+        () => expect.unreachable('it wrote as api'),
+        (error: unknown) => expect(error).toMatchObject(refused),
+      );
+    await changed.ask(
+      { tenantId: 'acme', application: reading, owner: 'orders', takeOver: true },
+      bound(['orders', 'api'], applications),
+    );
+    expect(changed.sent).toHaveLength(1);
+    for (const [owner, times] of [
+      ['orders', 2],
+      ['billing', 1],
+    ] as const) {
+      const restored = carriedOut(undelete, { ...reading, owner });
+      await restored
+        .ask({ tenantId: 'acme', clientId: 'desk' }, bound(['orders', 'billing'], applications))
+        .catch((error: unknown) => expect(error).toMatchObject(refused));
+      expect(restored.sent).toHaveLength(times);
+    }
+  });
+
+  it('is looked up only where somebody needs it', async () => {
+    const { ask, assigned } = carriedOut(createApplication);
+    await ask({ tenantId: 'acme', application: application({}) }, bound(['orders'], applications));
+    await ask({ tenantId: 'acme', application: reading }, everything);
+    expect(assigned).toEqual([]);
   });
 });

@@ -3,8 +3,10 @@ import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
 import { carryingDocument } from './declared-plans.ts';
 import { askedKinds, refuseKinds } from './declared-kinds.ts';
+import type { IsAssignable } from './assignable-scopes.ts';
 import type { Carry, DescribePlan, Fields, RefuseUnheld, Send } from './carry.ts';
 import { givenBy, holds, isAttribute, refuseToEndAdministration, refuseUnheld, said } from './gifts.ts';
+import { requireOwners, writerFor } from './owners.ts';
 import { serviceRules, type Effect, type Gift, type ServiceRule } from './what-is-given.ts';
 
 /** A method whose requests may give something. */
@@ -15,6 +17,8 @@ export interface Guarded {
   readonly read: Send | undefined;
   /** Reads which attributes of people the applications of a tenant are told of as claims. Throws ConnectError. */
   readonly attributesInClaims: (tenantId: string, call: CallOptions) => Promise<ReadonlySet<string>>;
+  /** Reads who assigns which scopes of the APIs of a tenant. Throws ConnectError. */
+  readonly assignableScopes: (tenantId: string, call: CallOptions) => Promise<IsAssignable>;
   /** Tells what a document would do; absent for a service that takes none. */
   readonly describePlan?: DescribePlan | undefined;
 }
@@ -26,31 +30,21 @@ const attempts = 5;
  * compared is what the request adds to the record as it is; the change then names that version, so that nothing slips in between.
  * @throws Error for a method with side effects that the table does not have
  */
-export function carrying(
-  method: DescMethod,
-  { send, read, attributesInClaims, describePlan }: Guarded,
-): Carry {
+export function carrying(method: DescMethod, { send, read, describePlan, ...looks }: Guarded): Carry {
   const { rule, effect } = ruleOf(method);
-  const refuse: RefuseUnheld = async (gifts, tenantId, principal, call) => {
-    const unheld = gifts.filter(({ gift }) => !holds(principal, gift));
-    // Most administrators hold it, and most requests are about no attribute.
-    const inClaims = unheld.some(({ gift }) => isAttribute(gift))
-      ? await attributesInClaims(String(tenantId), call())
-      : new Set<string>();
-    refuseUnheld(
-      unheld.filter(({ gift }) => !isAttribute(gift) || inClaims.has(gift.what)),
-      principal,
-    );
-  };
+  const hasWriter = method.input.fields.some(({ localName }) => localName === 'owner');
+  const asWriter = (request: Fields, principal: Principal): Fields =>
+    hasWriter ? { ...request, owner: writerFor(ownerOf(request), principal) } : request;
+  const refuse = refusing(looks);
   const refuseOf = async (
     gifts: readonly Gift[],
-    { tenantId }: Fields,
+    request: Fields,
     principal: Principal,
     call: () => CallOptions,
   ) =>
     refuse(
-      gifts.map((gift) => ({ gift, of: `${rule.record}.` })),
-      tenantId,
+      gifts.map((gift) => ({ gift, of: `${rule.record}.`, owner: ownerOf(request) })),
+      request['tenantId'],
       principal,
       call,
     );
@@ -75,7 +69,8 @@ export function carrying(
   if (effect === 'reads' || effect === 'acts')
     return async (request, _principal, call) => send(request, call());
   if (effect === 'gives') {
-    return async (request, principal, call) => {
+    return async (asked, principal, call) => {
+      const request = asWriter(asked, principal);
       await refuseOf(
         givenBy(undefined, giftsIn(rule, request), () => false),
         request,
@@ -89,7 +84,9 @@ export function carrying(
     return judgedAgain(rule, async (request, principal, call) => {
       // Nobody reads what was deleted one by one: the check of the request answers with all that it would give.
       const restored = await send({ ...request, validateOnly: true }, call());
-      await refuseOf(rule.gifts(restored as never, said), request, principal, call);
+      const owner = ownerOf(restored);
+      requireOwners([owner], principal);
+      await refuseOf(rule.gifts(restored as never, said), { ...request, owner }, principal, call);
       // Directories of version 0.1 do not say which version it is (compatibility until 0.3).
       const { etag = '' } = restored as { readonly etag?: string };
       return send(etag === '' ? request : { ...request, etag }, call());
@@ -98,15 +95,41 @@ export function carrying(
   if (read === undefined)
     throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
-  return judgedAgain(rule, async (request, principal, call) => {
+  return judgedAgain(rule, async (asked, principal, call) => {
+    const request = asWriter(asked, principal);
     const { tenantId, [rule.record]: record } = request;
     refuseToEndAdministration(rule, method.localName, { tenantId, record }, principal);
     const present = await read(keyOf(rule, request), call());
+    if (hasWriter && ownerOf(present) !== request['owner']) requireOwners([ownerOf(present)], principal);
     const isTaken = (gift: Gift) => isWritten(rule, request, gift);
     const given = givenBy(rule.gifts(present as never, said), giftsIn(rule, request), isTaken);
     await refuseOf(given, request, principal, call);
     return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
   });
+}
+
+/** Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and scopes that their APIs let them assign. */
+function refusing({
+  attributesInClaims,
+  assignableScopes,
+}: Pick<Guarded, 'attributesInClaims' | 'assignableScopes'>): RefuseUnheld {
+  return async (gifts, tenantId, principal, call) => {
+    const unheld = gifts.filter(({ gift }) => !holds(principal, gift));
+    // Most administrators hold it, and most requests are about no attribute.
+    const inClaims = unheld.some(({ gift }) => isAttribute(gift))
+      ? await attributesInClaims(String(tenantId), call())
+      : new Set<string>();
+    const isAssignable: IsAssignable = unheld.some(({ gift }) => gift.assigns === true)
+      ? await assignableScopes(String(tenantId), call())
+      : () => false;
+    refuseUnheld(
+      unheld.filter(({ gift, owner }) => {
+        if (isAttribute(gift)) return inClaims.has(gift.what);
+        return gift.assigns !== true || !isAssignable(gift.what, owner);
+      }),
+      principal,
+    );
+  };
 }
 
 /** Judges a request again if what it is about has changed meanwhile, unless it names the version itself. */
@@ -140,7 +163,9 @@ function ruleOf(method: DescMethod): { readonly rule: ServiceRule; readonly effe
   return { rule, effect };
 }
 
-function refuseLessThanAll(effect: 'reads all' | 'changes all', { scopes = [] }: Principal): void {
+function refuseLessThanAll(effect: 'reads all' | 'changes all', principal: Principal): void {
+  const { scopes = [] } = principal;
+  if (effect === 'changes all') requireOwners(['*'], principal);
   const all = [...adminScopes.keys()].filter((scope) => effect === 'changes all' || scope.endsWith('.read'));
   const lacking = all.filter((scope) => !scopes.includes(scope));
   if (lacking.length === 0) return;
@@ -148,6 +173,12 @@ function refuseLessThanAll(effect: 'reads all' | 'changes all', { scopes = [] }:
     `This is about records of every kind: it needs an access token with ${lacking.join(', ')} too. A person with fewer roles changes one record at a time.`,
     Code.PermissionDenied,
   );
+}
+
+/** Whose a record is, or as whom a request writes. */
+function ownerOf(of: Fields): string {
+  const { owner = '' } = of as { readonly owner?: string };
+  return owner;
 }
 
 /** The gifts of the record in a request, whatever its mask says: fields that it does not change may be left out. */

@@ -49,8 +49,9 @@ export function checkSecrets({ type, secrets }: DeclaredApplication, report: Rep
 }
 
 function checkGrants(application: Checked, report: Report): void {
-  const { grantTypes, redirectUris, logoutRedirectUris, ciba, authenticationPolicy } = application;
+  const { grantTypes, redirectUris, logoutRedirectUris, ciba, authenticationPolicy, owners } = application;
   refuseRepeated(grantTypes, (index) => report(['grantTypes', index], 'is listed twice'));
+  refuseRepeated(owners, (index) => report(['owners', index], 'is listed twice'));
   refuseRepeated(redirectUris, (index) => report(['redirectUris', index], 'is listed twice'));
   refuseRepeated(logoutRedirectUris, (index) => report(['logoutRedirectUris', index], 'is listed twice'));
   if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {

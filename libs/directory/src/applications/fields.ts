@@ -11,6 +11,7 @@ import { ApplicationType } from '@tessera/proto-gen/directory';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
+import { ownersOrAll } from '../fields/owner.ts';
 import { statusSent } from '../fields/status.ts';
 import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
 import { claims, claimsSent } from './mapped-claims.ts';
@@ -208,6 +209,13 @@ export const applicationFields = {
       'of `profile`, `email`, `phone`, `address`, each among the `scopes`: if it is granted, its claims are in the ID token too, as ' +
       'at `/userinfo` (OIDC Core §5.4). For clients that read nothing else, such as Dex; ID tokens grow and are logged and stored in ' +
       'more places, so the default is none',
+  }),
+  owners: field({
+    schema: z.array(ownersOrAll).max(100).default([]),
+    stored: 'text[]',
+    reference:
+      '[owners](#owners) whose records its own access tokens may write by the administration API: names, ' +
+      'beginnings such as `k8s:shop/*`, or `*` for every one (default `api`)',
   }),
   thirdParty: field({
     schema: z.boolean().default(false),

@@ -119,7 +119,7 @@ export async function readApplicable(
   if (problems.length > 0) throw new DeclaredStateError(problems);
   const planned = read.state.tenants.flatMap((declared, index): DeclaredPlan[] => {
     const plan = plans[index];
-    return plan === undefined ? [] : [{ declared, plan }];
+    return plan === undefined ? [] : [{ declared, plan, owner }];
   });
   requireKinds(
     planned.flatMap(touchedBy).map(({ kind }) => kind),

@@ -125,7 +125,7 @@ export async function planDeclaredState(
   const asDeclared = (plans: readonly TenantPlan[]) =>
     tenants.flatMap((declared, index): DeclaredPlan[] => {
       const plan = plans[index];
-      return plan === undefined ? [] : [{ declared, plan }];
+      return plan === undefined ? [] : [{ declared, plan, owner: applicable.by.owner }];
     });
   if (withoutPasswords) return asDeclared(applicable.plans);
   const plans: TenantPlan[] = [];
@@ -164,7 +164,7 @@ async function applyTenant(
       // Again: others may have changed the tenant since the whole file was looked at.
       if (plan !== undefined) {
         refuseUnlessAllowed([plan], allowed, earlier);
-        judge?.({ declared: tenant, plan });
+        judge?.({ declared: tenant, plan, owner: applicable.by.owner });
       }
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });

@@ -8,6 +8,8 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 export interface DeclaredPlan {
   readonly declared: DeclaredTenant;
   readonly plan: TenantPlan;
+  /** Who declares it. */
+  readonly owner: string;
 }
 
 /** A record as it is, unless it is created, and as it would be, unless it is deleted. */

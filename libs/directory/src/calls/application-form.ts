@@ -1,5 +1,4 @@
 import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
-import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordForm, type Entry } from '../records/record-form.ts';
@@ -31,6 +30,7 @@ export function entryOfApplication(record: ApplicationRecord): Entry {
 /** The application that an entry asks for, with the secrets that it has. Throws InvalidArgument for broken rules. */
 export async function applicationOf(
   entry: Entry,
+  owner: string,
   present: ApplicationRecord | undefined,
   around: RecordTransaction,
 ): Promise<ApplicationRecord> {
@@ -45,7 +45,7 @@ export async function applicationOf(
     if (declared.type === 'public' && secrets.length > 0)
       report(['type'], 'a public application has no secret');
   });
-  return { ...desiredOf(applicationFields, declared, present), owner: apiOwner, secrets };
+  return { ...desiredOf(applicationFields, declared, present), owner, secrets };
 }
 
 /** Never with the digests of secrets. */

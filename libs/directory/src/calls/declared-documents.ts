@@ -1,16 +1,16 @@
 import type { KeyObject } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
-import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { administrationOf, AdministrationNotAllowedError } from '../apply/administration-guard.ts';
 import type { ApplyDeps, DeclaredDocument } from '../apply/applicable.ts';
 import { DeletionsNotAllowedError } from '../apply/deletion-guard.ts';
 import { namesakesOf } from '../apply/namesakes.ts';
 import { OwnerConflictError } from '../apply/owner-conflicts.ts';
 import { differencesOf } from '../apply/plan-differences.ts';
-import { owner as ownerSchema } from '../fields/owner.ts';
 import { impactOf } from '../plans/impact.ts';
 import { warningsOf } from '../plans/roles-without-effect.ts';
 import { withoutWayIn } from '../plans/without-way-in.ts';
+import { ownerOf } from '../records/writers.ts';
 import type { PepperCheck } from '../secrets/pepper-check.ts';
 import { etagOf } from './described-plan.ts';
 
@@ -119,15 +119,6 @@ export function documentOf({
     owner: ownerOf(owner),
     takeOver,
   };
-}
-
-/** The owner that a request names; undefined if it names none. Throws InvalidArgument. */
-export function ownerOf(name: string): string | undefined {
-  if (name === '') return undefined;
-  const parsed = ownerSchema.safeParse(name);
-  if (parsed.success) return parsed.data;
-  const [description = ''] = parsed.error.issues.map(({ message }) => message);
-  throw invalidFields([{ field: 'owner', description }]);
 }
 
 /** What a caller can mend by an option, or by another owner. */

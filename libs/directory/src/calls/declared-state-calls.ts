@@ -5,11 +5,11 @@ import { OtherKindsError } from '../apply/other-kinds-error.ts';
 import { DeclaredStateError } from '../declared/declared-state-error.ts';
 import { kindsOf } from '../declared/schema.ts';
 import { notFound } from '../ground/refusals.ts';
+import { ownerOf } from '../records/writers.ts';
 import {
   applying,
   declaredDocuments,
   documentOf,
-  ownerOf,
   refuseConflict,
   type DocumentDeps,
 } from './declared-documents.ts';
@@ -60,7 +60,8 @@ export function planCalls(deps: DocumentDeps): Handlers<typeof PlanService> {
       }
       for (const planned of plans) {
         const { changes, powers } = describedPlan(planned);
-        const about = { kinds: kindsOf([planned.declared]), powers, etag: etagOf(planned, deps.pepper) };
+        const { declared, owner } = planned;
+        const about = { kinds: kindsOf([declared]), owner, powers, etag: etagOf(planned, deps.pepper) };
         yield { ...about, changes: changes.slice(0, mostChanges) };
         for (let next = mostChanges; next < changes.length; next += mostChanges)
           yield { changes: changes.slice(next, next + mostChanges) };

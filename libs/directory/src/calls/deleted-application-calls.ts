@@ -34,10 +34,7 @@ export function deletedApplicationCalls({
           async draft({ record }, around) {
             const kept = await withoutWhatIsGone(record, around);
             // Parsed again: an earlier version kept fewer fields.
-            return {
-              ...(await applicationOf(entryOfApplication(kept), kept, around)),
-              owner: record.owner,
-            };
+            return applicationOf(entryOfApplication(kept), record.owner, kept, around);
           },
         },
         context,

@@ -19,8 +19,9 @@ const messages = {
   tenant: (record) => messageOfTenant({ record }),
   resource: (record) => messageOfResource({ record }),
   role: (record) => messageOfRole({ record }),
-  provider: ({ name, roleMappings, attributeMappings }) => ({
+  provider: ({ name, owner, roleMappings, attributeMappings }) => ({
     name,
+    owner,
     roles: roleMappings.map(({ role }) => role),
     attributes: attributeMappings,
   }),

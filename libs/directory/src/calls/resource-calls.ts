@@ -1,6 +1,5 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { ResourceSchema, type ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import type { Outcome } from '../records/change-requests.ts';
@@ -23,9 +22,9 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
       form,
       entryOf: (record) => entryOf(resourceFields, record),
       messageOf: messageOfResource,
-      async desired(entry, present, around) {
+      async desired(entry, owner, present, around) {
         const declared = form.parse(resource, entry);
-        const after = { ...desiredOf(resourceFields, declared, present), owner: apiOwner };
+        const after = { ...desiredOf(resourceFields, declared, present), owner };
         const others = (await readResources(around.tx, around.tenantId)).filter(
           ({ audience }) => audience !== after.audience,
         );

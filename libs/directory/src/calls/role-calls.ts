@@ -1,7 +1,6 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { RoleSchema, type RolesService } from '@tessera/proto-gen/admin-roles';
 import { z } from 'zod';
-import { apiOwner } from '../fields/owner.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
@@ -19,7 +18,7 @@ export function roleCalls(deps: RecordCallsDeps): Handlers<typeof RolesService> 
       form,
       entryOf: ({ name }) => ({ name }),
       messageOf: messageOfRole,
-      desired: async (entry) => ({ ...form.parse(named, entry), owner: apiOwner }),
+      desired: async (entry, owner) => ({ ...form.parse(named, entry), owner }),
     },
     deps,
   );

@@ -4,11 +4,11 @@ import type { ApplicationsService } from '@tessera/proto-gen/admin-applications'
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import type { PepperCheck } from '../secrets/pepper-check.ts';
 import { sentence } from '../fields/sentences.ts';
-import { apiOwner } from '../fields/owner.ts';
 import { notFound } from '../ground/refusals.ts';
 import { seconds } from '../ground/seconds.ts';
 import type { RecordChanges } from '../records/change-requests.ts';
 import { otherRequest } from '../records/repeated-creates.ts';
+import { digested, writerOf } from '../records/writers.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { ListedSecret } from '../secrets/found-secrets.ts';
 import { mostSecrets, secret, secretIdOf } from '../secrets/declared-secrets.ts';
@@ -40,8 +40,9 @@ export function secretCalls({
       return { secrets: found.map(messageOf) };
     },
 
-    async createSecret({ clientId, value: given, expireTime, requestId, ...request }, context) {
+    async createSecret({ clientId, value: given, expireTime, requestId, owner: named, ...request }, context) {
       await pepperCheck.require();
+      const writer = writerOf(named);
       const value = given === '' ? newSecret() : given;
       const expiresAt = expireTime && timeOf(expireTime);
       const declared = parse({ value, expiresAt });
@@ -55,10 +56,11 @@ export function secretCalls({
         'application',
         {
           ...request,
+          writer,
           id: clientId,
           claim: {
             requestId,
-            content: { ...request, clientId, value: given, expireTime },
+            content: { ...request, ...digested(writer), clientId, value: given, expireTime },
             created,
             repeated(id) {
               if (given !== '' && id !== created.id) throw otherRequest();
@@ -73,7 +75,7 @@ export function secretCalls({
             if (present.secrets.length >= mostSecrets)
               throw refused(`The application has ${mostSecrets} secrets. Delete one of them first.`);
             const added = { digest, expiresAt: declared.expiresAt };
-            return { ...present, owner: apiOwner, secrets: [...present.secrets, added] };
+            return { ...present, owner: writer, secrets: [...present.secrets, added] };
           },
         },
         context,
@@ -81,16 +83,18 @@ export function secretCalls({
       return { ...answered, etag };
     },
 
-    async deleteSecret({ clientId, secretId, ...request }, context) {
+    async deleteSecret({ clientId, secretId, owner: named, ...request }, context) {
+      const writer = writerOf(named);
       const { etag = '' } = await records.update(
         'application',
         {
           ...request,
+          writer,
           id: clientId,
           async draft(present) {
             const left = present.secrets.filter(({ digest }) => secretIdOf(digest) !== secretId);
             if (left.length === present.secrets.length) throw notFound('The secret');
-            return { ...present, owner: apiOwner, secrets: left };
+            return { ...present, owner: writer, secrets: left };
           },
         },
         context,

@@ -1,7 +1,6 @@
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { TenantSchema, type Tenant, type TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { z } from 'zod';
-import { apiOwner } from '../fields/owner.ts';
 import { desiredOf, entryOf, shapeOf, valuesOf } from '../fields/field.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import type { Outcome } from '../records/change-requests.ts';
@@ -26,11 +25,11 @@ export function tenantCalls(
       status: tenantFields.status.schema,
       entryOf: (record) => ({ tenantId: record.tenantId, ...entryOf(tenantFields, record) }),
       messageOf: messageOfTenant,
-      async desired(entry, present) {
+      async desired(entry, owner, present) {
         const { tenantId: id, ...declared } = form.parse(declaredTenant, entry);
         if (declared.issuer !== '' && declared.issuer === deps.sharedIssuer)
           form.check((report) => report(['issuer'], 'is the shared issuer'));
-        return { tenantId: id, owner: apiOwner, ...desiredOf(tenantFields, declared, present) };
+        return { tenantId: id, owner, ...desiredOf(tenantFields, declared, present) };
       },
     },
     deps,

@@ -1,6 +1,5 @@
 import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
-import { apiOwner } from '../fields/owner.ts';
 import { passwordProblem } from '../ground/password-policy.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
@@ -9,6 +8,7 @@ import { notFound } from '../ground/refusals.ts';
 import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { statusAlone } from '../records/status-alone.ts';
+import { digested, refuseOtherOwner, writerOf } from '../records/writers.ts';
 import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
@@ -69,8 +69,10 @@ export function userCalls({
       return { users: found.map(messageOfUser), nextPageToken };
     },
 
-    async create({ user: given, newPerson, mailable, ...request }, context) {
+    async create({ user: given, newPerson, mailable, owner: named, ...request }, context) {
       const entry = userForm.entryOf(given);
+      const owner = writerOf(named);
+      refuseOtherOwner('user', userForm.ownerIn(given), [owner]);
       const declared = userForm.parse(user, entry);
       if (mailable) requireMail(declared.email ?? '');
       const hashed = await hashOf(entry, request, context.signal);
@@ -80,14 +82,14 @@ export function userCalls({
         {
           ...request,
           id,
-          content: { ...request, newPerson, record: entry },
+          content: { ...request, ...digested(owner), newPerson, record: entry },
           isRepeat: ({ username }) =>
             normalizeIdentifier(username) === normalizeIdentifier(declared.username),
           async draft(around) {
             await checkAmongOthers(declared, id, around);
             if (!newPerson) await refuseNamesake(declared.username, around);
             const passwordHash = hashed ?? declared.passwordHash;
-            return desiredUser(declared, undefined, { owner: apiOwner, passwordHash, newUserId: () => id });
+            return desiredUser(declared, undefined, { owner, passwordHash, newUserId: () => id });
           },
         },
         context,
@@ -95,16 +97,18 @@ export function userCalls({
       return messageOfUser(created);
     },
 
-    async update({ user: given, updateMask, ...request }, context) {
+    async update({ user: given, updateMask, owner: named, ...request }, context) {
       const entry = userForm.entryOf(given);
+      const owner = writerOf(named);
       const paths = userForm.pathsOf(updateMask, entry);
-      const changed = updatedEntry({}, entry, paths);
-      const hashed = await hashOf(changed, request, context.signal);
+      const hashed = await hashOf(updatedEntry({}, entry, paths), request, context.signal);
       const { userId: id = '', etag = '' } = given ?? {};
       const updated = await records.update(
         'user',
         {
           ...request,
+          writer: owner,
+          saidOwner: userForm.ownerIn(given),
           id,
           etag,
           status: statusAlone(userForm, user.shape.status, entry, paths),
@@ -112,7 +116,7 @@ export function userCalls({
             const declared = userForm.parse(user, updatedUser(present, entry, paths));
             await checkAmongOthers(declared, id, around, present);
             const passwordHash = hashed ?? declared.passwordHash;
-            return desiredUser(declared, present, { owner: apiOwner, passwordHash, newUserId });
+            return desiredUser(declared, present, { owner, passwordHash, newUserId });
           },
         },
         context,
@@ -120,8 +124,8 @@ export function userCalls({
       return messageOfUser(updated);
     },
 
-    async delete({ userId: id, ...request }, context) {
-      const impact = await records.delete('user', { ...request, id }, context);
+    async delete({ userId: id, owner, ...request }, context) {
+      const impact = await records.delete('user', { ...request, writer: writerOf(owner), id }, context);
       return impact === undefined ? {} : { impact };
     },
 

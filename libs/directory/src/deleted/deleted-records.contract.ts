@@ -221,7 +221,7 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
       await make(empty);
       await records.delete(
         'tenant',
-        { tenantId, validateOnly: false, id: tenantId, etag: '', takeOver: true },
+        { tenantId, validateOnly: false, id: tenantId, etag: '', writer: 'api', takeOver: true },
         call(),
       );
       await make(empty);

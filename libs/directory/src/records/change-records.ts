@@ -18,7 +18,8 @@ import { planRecord } from '../plans/plan-record.ts';
 import type { Change, Outcome, RecordChanges, Update } from './change-requests.ts';
 import { checkRequestId, claimed, otherRequest } from './repeated-creates.ts';
 import { requestDigest } from './request-digest.ts';
-import { requireOwner, withStatus } from './status-alone.ts';
+import { withStatus } from './status-alone.ts';
+import { refuseOtherOwner, requireOwner } from './writers.ts';
 
 /** What errors call a record. */
 export const called = (kind: RecordKind): string => `The ${kind}`;
@@ -81,7 +82,7 @@ export function createRecordChanges({
         const after =
           status === undefined
             ? await draft(present.record, records)
-            : withStatus(present.record, status, expected.takeOver);
+            : withStatus(present.record, status, expected);
         const change = { before: present.record, after, id, validateOnly, impact, operatorTenant };
         return carriedOut(records, kind, change, context);
       });
@@ -147,12 +148,18 @@ async function changeable<K extends RecordKind>(
   records: RecordTransaction,
   kind: K,
   id: string,
-  { etag, takeOver, status }: Pick<Change, 'etag' | 'takeOver'> & Pick<Update<K>, 'status'>,
+  {
+    etag,
+    status,
+    saidOwner = '',
+    ...by
+  }: Pick<Change, 'etag' | 'takeOver' | 'writer'> & Pick<Update<K>, 'status' | 'saidOwner'>,
 ): Promise<StoredRecord<RecordOf[K]>> {
   const present = await records.find(kind, id);
   if (present === undefined) throw notFound(called(kind));
   refuseOtherVersion(called(kind), etag, present.etag);
-  requireOwner(called(kind), present.record, { takeOver, status });
+  requireOwner(called(kind), present.record, { ...by, status });
+  refuseOtherOwner(kind, saidOwner, [present.record.owner, ...(by.takeOver ? [by.writer] : [])]);
   return present;
 }
 

@@ -37,6 +37,8 @@ export interface Change extends Request {
   readonly id: string;
   /** Of the version that the record must have; empty for any. */
   readonly etag: string;
+  /** As whom the caller writes. */
+  readonly writer: string;
   readonly takeOver: boolean;
   /** Whether a change that is only validated returns what it would end. */
   readonly impact?: boolean;
@@ -52,6 +54,8 @@ export interface Update<K extends RecordKind> extends Change {
     /** Called with what an earlier request created; the record then stays as it is. */
     repeated(id: string): void;
   };
+  /** What the record in the request says; empty if nothing. */
+  readonly saidOwner?: string;
   /** If nothing else changes; then no draft is asked for. */
   readonly status?: StatusName | undefined;
   draft(present: RecordOf[K], records: RecordTransaction): Promise<RecordOf[K]>;

@@ -12,6 +12,7 @@ import { called } from './change-records.ts';
 import type { Outcome, RecordChanges } from './change-requests.ts';
 import { updatedEntry, type Entry, type RecordForm } from './record-form.ts';
 import { statusAlone } from './status-alone.ts';
+import { digested, refuseOtherOwner, writerOf } from './writers.ts';
 
 export interface RecordCallsDeps {
   /** For the functions in the read files of the kinds. */
@@ -28,12 +29,19 @@ interface Noun<K extends RecordKind, D extends DescMessage> {
   /** The entry that asks for a record. */
   entryOf(record: RecordOf[K]): Entry;
   messageOf(outcome: Outcome<RecordOf[K]>): MessageShape<D>;
-  /** The record that an entry asks for. Throws ConnectError for broken rules. */
-  desired(entry: Entry, present: RecordOf[K] | undefined, around: RecordTransaction): Promise<RecordOf[K]>;
+  /** The record of this owner that an entry asks for. Throws ConnectError for broken rules. */
+  desired(
+    entry: Entry,
+    owner: string,
+    present: RecordOf[K] | undefined,
+    around: RecordTransaction,
+  ): Promise<RecordOf[K]>;
 }
 
 interface Intent {
   readonly tenantId: string;
+  /** As whom the caller writes; empty: `api`. */
+  readonly owner: string;
   readonly validateOnly: boolean;
 }
 
@@ -66,14 +74,17 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
       request: Intent & { readonly id: string; readonly requestId: string },
       context: CallContext,
     ) {
+      const { owner: named, ...content } = request;
       const entry = form.entryOf(given);
+      const writer = writerOf(named);
+      refuseOtherOwner(kind, form.ownerIn(given), [writer]);
       const created = await records.create(
         kind,
         {
-          ...request,
-          content: { ...request, record: entry },
+          ...content,
+          content: { ...content, ...digested(writer), record: entry },
           isRepeat: (_, id) => id === request.id,
-          draft: async (around) => desired(entry, undefined, around),
+          draft: async (around) => desired(entry, writer, undefined, around),
         },
         context,
       );
@@ -84,19 +95,23 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
       given: MessageShape<D> | undefined,
       {
         updateMask,
+        owner,
         ...request
       }: ChangeIntent & { readonly updateMask?: { readonly paths: string[] } | undefined },
       context: CallContext,
     ) {
       const entry = form.entryOf(given);
       const paths = form.pathsOf(updateMask, entry);
+      const writer = writerOf(owner);
       const updated = await records.update(
         kind,
         {
           ...request,
+          writer,
+          saidOwner: form.ownerIn(given),
           status: status && statusAlone(form, status, entry, paths),
           draft: async (present, around) =>
-            desired(updatedEntry(entryOf(present), entry, paths), present, around),
+            desired(updatedEntry(entryOf(present), entry, paths), writer, present, around),
         },
         context,
       );
@@ -105,13 +120,16 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
 
     /** Resolves with what it would end, if that was asked. */
     async delete(
-      request: ChangeIntent & {
+      {
+        owner,
+        ...request
+      }: ChangeIntent & {
         /** Throws ConnectError if the record must stay. */
         readonly allow?: (present: RecordOf[K], around: RecordTransaction) => Promise<void>;
       },
       context: CallContext,
     ) {
-      return records.delete(kind, request, context);
+      return records.delete(kind, { ...request, writer: writerOf(owner) }, context);
     },
   };
 }

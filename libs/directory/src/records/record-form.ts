@@ -23,6 +23,8 @@ type FieldPath = readonly string[];
 export interface RecordForm<D extends DescMessage> {
   /** What a request says of a record. Throws InvalidArgument if it says nothing, or what JSON cannot. */
   entryOf(message: MessageShape<D> | undefined): Entry;
+  /** Whose a request says that a record is; empty if it does not say it. */
+  ownerIn(message: MessageShape<D> | undefined): string;
   /** The message of a record whose entry is given. */
   messageOf(entry: Entry, stored: Outcome<Owned>): MessageShape<D>;
   /** The fields that an update changes (AIP-134). Throws InvalidArgument for an unknown one. */
@@ -67,6 +69,8 @@ export function recordForm<D extends DescMessage>(
       if (message === undefined) throw invalidFields([{ field: noun, description: 'is required' }]);
       return encode({ ...message });
     },
+
+    ownerIn: (message) => (message as Partial<Owned> | undefined)?.owner ?? '',
 
     messageOf(entry, { record, etag = '', createdAt, updatedAt, deletedAt, impact }) {
       const times = {

@@ -296,10 +296,67 @@ tenants:
     it('have what the server sets ignored in requests, whatever it says', async () => {
       const { api, tenantId } = await tenant();
       const createTime = { $typeName: 'google.protobuf.Timestamp', seconds: 10n ** 15n, nanos: 0 } as const;
-      const user = { username: 'eve', userId: 'usr_mine', etag: 'mine', owner: 'mine', createTime };
+      const user = { username: 'eve', userId: 'usr_mine', etag: 'mine', createTime };
       const created = await api.users.create({ tenantId, user }, call());
       expect(created).toMatchObject({ username: 'eve', owner: 'api' });
       expect(created.createTime?.seconds).toBeLessThan(createTime.seconds);
+    });
+
+    it('belong to whom the request names, who alone changes them unless they are taken over', async () => {
+      const { api, tenantId } = await tenant();
+      const eve = { username: 'eve' };
+      const created = await api.users.create(
+        { tenantId, user: eve, owner: 'desk', requestId: 'one' },
+        call(),
+      );
+      expect(created.owner).toBe('desk');
+      const again = { tenantId, user: eve, requestId: 'one' };
+      expect(await api.users.create({ ...again, owner: 'desk' }, call())).toMatchObject({ username: 'eve' });
+      expect(await refusal(api.users.create({ ...again, owner: 'other' }, call()))).toEqual([
+        'AlreadyExists',
+        'requestId',
+      ]);
+      const { userId } = created;
+      const named = async (name: string, fields: object) =>
+        api.users.update({ tenantId, user: { userId, name }, ...fields }, call());
+      for (const owner of ['', 'api', 'other'])
+        expect(await refusal(named('Eve', { owner }))).toEqual(['FailedPrecondition']);
+      expect(await refusal(api.users.delete({ tenantId, userId, owner: 'other' }, call()))).toEqual([
+        'FailedPrecondition',
+      ]);
+      expect(await named('Eve', { owner: 'desk' })).toMatchObject({ name: 'Eve', owner: 'desk' });
+      expect(await named('E', { owner: 'other', takeOver: true })).toMatchObject({
+        name: 'E',
+        owner: 'other',
+      });
+      await api.users.delete({ tenantId, userId, owner: 'other' }, call());
+    });
+
+    it('are refused if a request says that they belong to somebody whom it does not write as', async () => {
+      const { api, tenantId } = await tenant();
+      const said = ['InvalidArgument', 'user.owner'];
+      const eve = { username: 'eve', owner: 'desk' };
+      expect(await refusal(api.users.create({ tenantId, user: eve }, call()))).toEqual(said);
+      const { userId } = await api.users.create({ tenantId, user: eve, owner: 'desk' }, call());
+      const update = async (owner: string, fields: object = {}) =>
+        api.users.update(
+          {
+            tenantId,
+            user: { userId, owner, name: 'Eve' },
+            updateMask: { paths: ['name'] },
+            owner: 'desk',
+            ...fields,
+          },
+          call(),
+        );
+      expect(await refusal(update('other'))).toEqual(said);
+      expect(await update('desk')).toMatchObject({ owner: 'desk' });
+      expect(await update('other', { owner: 'other', takeOver: true })).toMatchObject({ owner: 'other' });
+      for (const owner of ['Desk', '*', 'a b'])
+        expect(await refusal(api.users.delete({ tenantId, userId, owner }, call()))).toEqual([
+          'InvalidArgument',
+          'owner',
+        ]);
     });
 
     it('are only checked if that is asked for', async () => {
@@ -490,9 +547,9 @@ tenants:
 
     it('ignore what requests say of fields that only the server sets', async () => {
       const { api, tenantId } = await tenant();
-      const user = create(UserSchema, { username: 'eve', userId: 'usr_mine', owner: 'file' });
+      const user = create(UserSchema, { username: 'eve', userId: 'usr_mine', etag: 'mine' });
       const created = await api.users.create({ tenantId, user }, call());
-      expect(created.owner).toBe('api');
+      expect(created.etag).not.toBe('mine');
       expect(created.userId).not.toBe('usr_mine');
     });
   });

@@ -2,6 +2,7 @@ import { adminAudience, defaultSigningAlgorithm, isScopeToken, signingAlgorithmN
 import { z } from 'zod';
 import { columnsOf, snakeCase } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
+import { owners } from '../fields/owner.ts';
 import { line } from '../fields/values.ts';
 
 const scopeName = z
@@ -72,6 +73,16 @@ export const resourceFields = {
     },
     written: (scopes) => scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
     reference: 'names, or `{name, description}`; each belongs to one resource of the tenant',
+  }),
+  assignableBy: field({
+    schema: z
+      .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(owners).max(100))
+      .default([]),
+    stored: 'text[]',
+    written: (by) => (by.length === 1 ? by[0] : by),
+    reference:
+      'who may give its scopes to applications without the right to change it (`admin.resources.write`): `tenant`, everybody who changes ' +
+      'applications; `owner`, for applications of its own [owner](#owners); or a list of owners, for applications of these. Default: nobody',
   }),
   ...tokenFields,
 };

@@ -138,6 +138,7 @@ describe('writers of the directory', () => {
     audience,
     name: 'API',
     shared: false,
+    assignableBy: [],
     scopes: [],
     tokenType,
     scopeFormat: 'array' as const,

@@ -78,6 +78,7 @@ export function testApplication(
     thirdParty: true,
     loopbackPorts: 'any',
     roles: ['clerk'],
+    owners: ['api', 'orders', 'k8s:shop/*'],
     authenticationPolicy: 'phishing-resistant',
     claims: {
       groups: { roles: true, targets: ['idToken'] },
@@ -93,6 +94,7 @@ const defaults = {
   tokenType: 'at+jwt',
   scopeFormat: 'array',
   signingAlgorithm: 'RS256',
+  assignableBy: new Array<string>(),
   roles: new Array<string>(),
 } as const;
 
@@ -122,6 +124,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
         owner: 'file',
         name: 'API',
         shared: true,
+        assignableBy: ['owner', 'k8s:shop/*'],
         scopes: [
           { name: 'read', description: 'See' },
           { name: 'write', description: '' },
@@ -338,6 +341,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             owner: 'file',
             name: 'New',
             shared: true,
+            assignableBy: ['tenant'],
             scopes: [{ name: 'read', description: 'Look' }],
             tokenType: 'at+jwt',
             scopeFormat: 'array',

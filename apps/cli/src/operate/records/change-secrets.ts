@@ -9,11 +9,12 @@ interface OfApplication {
   readonly tenant: string;
   readonly clientId: string;
   readonly takeOver: boolean;
+  readonly owner?: string | undefined;
 }
 
 /** Adds a secret, which the server makes, and prints it, this once. Throws CommandError, also if the application has two. */
 export async function createSecret(
-  { tenant: tenantId, clientId, takeOver, expires }: OfApplication & { readonly expires?: Date },
+  { tenant: tenantId, clientId, takeOver, owner = '', expires }: OfApplication & { readonly expires?: Date },
   terminal: Terminal,
 ): Promise<void> {
   const requestId = uuid();
@@ -23,7 +24,10 @@ export async function createSecret(
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(ApplicationsService)
-        .createSecret({ tenantId, clientId, takeOver, requestId, ...(expireTime && { expireTime }) }, call)
+        .createSecret(
+          { tenantId, clientId, takeOver, owner, requestId, ...(expireTime && { expireTime }) },
+          call,
+        )
         .catch(orNotFound(unknown(tenantId, clientId))),
   });
   // The repeat of a call whose answer was lost does not bring the value again.
@@ -38,7 +42,13 @@ export async function createSecret(
 
 /** Ends a secret within a second. Throws CommandError. */
 export async function deleteSecret(
-  { tenant: tenantId, clientId, takeOver, secretId }: OfApplication & { readonly secretId: string },
+  {
+    tenant: tenantId,
+    clientId,
+    takeOver,
+    owner = '',
+    secretId,
+  }: OfApplication & { readonly secretId: string },
   terminal: Terminal,
 ): Promise<void> {
   await withService('directory', terminal, {
@@ -46,7 +56,7 @@ export async function deleteSecret(
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(ApplicationsService)
-        .deleteSecret({ tenantId, clientId, secretId, takeOver }, call)
+        .deleteSecret({ tenantId, clientId, secretId, takeOver, owner }, call)
         .catch(orNotFound(`${unknown(tenantId, clientId)} Or it has no secret ${secretId}.`)),
   });
   terminal.say(`The secret ${secretId} of ${clientId} is deleted.\n`);

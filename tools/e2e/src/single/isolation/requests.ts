@@ -69,9 +69,9 @@ export const goodRequests: readonly GoodRequest[] = servedMethods
   .map(({ method }) => ({ method, name: nameOf(method) }))
   .filter(({ name }) => !(name in withoutCrossing))
   .flatMap(({ method, name }) =>
-    flowsFor(name).map(({ values = () => ({}), ...flow }) => ({
+    flowsFor(name).map(({ values, ...flow }) => ({
       ...flow,
       method: name,
-      request: async (tenant: Tenant) => requestOf(method, await values(tenant), tenant),
+      request: async (tenant: Tenant) => requestOf(method, (await values?.(tenant)) ?? {}, tenant),
     })),
   );
