@@ -7,6 +7,7 @@ import {
   port,
   profileSetting,
   requestsPerAddressSetting,
+  statementTimeoutSetting,
 } from '@tessera/process';
 import { coverInternet, isEverything, networks } from './http/caller-address.ts';
 
@@ -52,6 +53,8 @@ export const gatewayConfig = z
       .enum(['contract', 'complete'], { error: 'expected one of contract, complete' })
       .optional(),
     TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: requestsPerAddressSetting,
+    /** Requests wait for a service of other processes twice as long, for one of this process four times. */
+    TESSERA_DATABASE_STATEMENT_TIMEOUT: statementTimeoutSetting,
     /** How long clients may cache the key set; a key must be published longer than that before it signs. */
     TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d', wholeSeconds: true }),
     /** Which requests have a line in the log: all, or those with an error and those that may change something. */

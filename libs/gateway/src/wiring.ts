@@ -68,7 +68,7 @@ export function buildGateway(
     clock,
     log,
   });
-  const bounded = boundedPeers(peers);
+  const bounded = boundedPeers(peers, config.TESSERA_DATABASE_STATEMENT_TIMEOUT);
   const gateway: Gateway = {
     config,
     peers: { ...bounded, authorize: acceptEarlierAuthorize(bounded.authorize) },

@@ -18,6 +18,7 @@ export {
   databaseOptions,
   processConfig,
   redisOptions,
+  statementTimeoutSetting,
   type ProcessConfig,
 } from './config/settings-of-every-process.ts';
 export {

@@ -17,12 +17,12 @@ describe('the calls of a request', () => {
     const given: (CallOptions | undefined)[] = [];
     const method = (_request: unknown, options?: CallOptions) => void given.push(options);
     const client = { one: method, two: method };
-    const { keys, token } = boundedPeers({ keys: client, token: client } as unknown as GatewayPeers);
+    const { keys, token } = boundedPeers({ keys: client, token: client } as unknown as GatewayPeers, 1.5);
     for (const bounded of [keys, token] as unknown as (typeof client)[]) {
       bounded.one({});
       bounded.two({}, { timeoutMs: 15_000, headers: { a: 'b' } });
     }
-    const [without, own] = [{ timeoutMs: 2_000 }, { timeoutMs: 15_000, headers: { a: 'b' } }];
+    const [without, own] = [{ timeoutMs: 3_000 }, { timeoutMs: 15_000, headers: { a: 'b' } }];
     expect(given).toEqual([without, own, without, own]);
   });
 

@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLocal, type CallOptions } from '@tessera/rpc';
 import type { GatewayPeers } from '../gateway.ts';
 
-/** How long a request waits for a service of other processes: one that is lost is not waited for longer. */
-const remoteTimeoutMs = 2_000;
+/** A request waits for a service of other processes as long as for this many statements: one that is lost is not waited for longer. */
+const remoteStatements = 2;
 /** In this process no packet is lost, so that only work takes time: more than the queue of hashes makes it wait. */
-const localTimeoutMs = 4_000;
+const localStatements = 4;
 
 /** Aborted when the client of the present request leaves. */
 const leaving = new AsyncLocalStorage<AbortSignal>();
@@ -30,16 +30,20 @@ export function cancelCalls(request: FastifyRequest): void {
 /**
  * The services as requests call them: every call has a deadline, and the signal of the client that waits. Work that several
  * requests share calls the services themselves.
+ * @param statementSeconds how long a statement may take: whoever allows more has slower stores, and waits for what they do
  */
-export function boundedPeers(peers: GatewayPeers): GatewayPeers {
-  const bounded = Object.entries(peers).map(([name, client]) => [name, boundedClient(client as object)]);
+export function boundedPeers(peers: GatewayPeers, statementSeconds: number): GatewayPeers {
+  const bounded = Object.entries(peers).map(([name, client]) => [
+    name,
+    boundedClient(client as object, statementSeconds),
+  ]);
   return Object.fromEntries(bounded) as GatewayPeers;
 }
 
 type Method = (request: unknown, options?: CallOptions) => unknown;
 
-function boundedClient(client: object): object {
-  const timeoutMs = isLocal(client) ? localTimeoutMs : remoteTimeoutMs;
+function boundedClient(client: object, statementSeconds: number): object {
+  const timeoutMs = (isLocal(client) ? localStatements : remoteStatements) * statementSeconds * 1_000;
   const methods = Object.entries(client as Readonly<Record<string, Method>>).map(([name, method]) => {
     const call: Method = (request, options) => {
       const signal = options?.signal ?? leaving.getStore();

@@ -460,7 +460,10 @@ describe('on a real connection', () => {
       [get('Expect: teapot\r\nConnection: close\r\n'), 417],
       ['GET /login HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ] as const) {
-      const answer = (await raw(url, bytes)).toLowerCase();
+      let answer = (await raw(url, bytes)).toLowerCase();
+      // A request that is late in a process that is busy otherwise gets 503, as it may have been the process that was late.
+      for (let again = 0; answer.startsWith('http/1.1 503') && again < 20; again += 1)
+        answer = (await raw(url, bytes)).toLowerCase();
       expect(answer.slice(0, 12), bytes.slice(0, 60)).toBe(`http/1.1 ${status}`);
       for (const header of ['cache-control: no-store', 'x-content-type-options: nosniff', 'content-type: '])
         expect(answer, String(status)).toContain(`\r\n${header}`);

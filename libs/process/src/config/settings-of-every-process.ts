@@ -15,6 +15,9 @@ import { tracingConfig } from './tracing-settings.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** How long a statement may take; what waits for statements waits for a multiple of it. */
+export const statementTimeoutSetting = duration('1s', { min: '10ms', max: '60s' });
+
 /** What every process reads. Durations are in seconds. */
 export const processConfig = z.object({
   NODE_ENV: z.string().optional(),
@@ -33,7 +36,7 @@ export const processConfig = z.object({
   TESSERA_DATA_DIR: z.string().prefault('./.tessera'),
   TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
   /** Of a statement, and of the wait for a connection; a command of Redis has a quarter of it. */
-  TESSERA_DATABASE_STATEMENT_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
+  TESSERA_DATABASE_STATEMENT_TIMEOUT: statementTimeoutSetting,
   /** `wait`: another process applies the migrations, with credentials of its own. */
   TESSERA_MIGRATIONS: choice(['apply', 'wait'], 'apply'),
   TESSERA_REDIS_KEY_PREFIX: z.string().prefault('tessera:'),
