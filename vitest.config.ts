@@ -9,7 +9,10 @@ const everything = process.env['TESSERA_TEST_ALL'] !== undefined;
 /** Files that only `npm run test:all` runs. */
 const outside = ['**/node_modules/**', ...(everything ? [] : ['**/*.thorough.test.ts'])];
 
-/** Files whose modules must be evaluated anew: they count what the process has counted, or set what a library reads once. */
+/**
+ * Files whose modules must be evaluated anew: they count what the process has counted, or set what a library reads
+ * once.
+ */
 const needsItsOwn = '**/*.isolated.test.ts';
 
 /** Files that load a system as much as it takes. */
@@ -20,7 +23,10 @@ const others = [...outside, needsTheMachine];
 /** More than there are cores: tests wait for stores, processes and time-outs more than they compute. */
 const workers = availableParallelism() + 2;
 
-/** Milliseconds after which something hangs, however busy the machine is. What must be fast is measured where it matters. */
+/**
+ * Milliseconds after which something hangs, however busy the machine is. What must be fast is measured where it
+ * matters.
+ */
 const hangs = 300_000;
 
 /** End-to-end tests start whole processes and wait for them most of the time. They come after the unit tests. */
@@ -62,7 +68,8 @@ export default defineConfig({
           testTimeout: hangs,
           hookTimeout: hangs,
           maxWorkers: workers,
-          // A module is evaluated once per worker instead of once per file, which takes two thirds off the CPU of these tests.
+          // A module is evaluated once per worker instead of once per file, which takes two thirds off the CPU of these
+          // tests.
           isolate: false,
         },
       },

@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run test:deploy`: apart from `npm test`, as it assembles the image and needs tools that not every machine has. */
+/**
+ * `npm run test:deploy`: apart from `npm test`, as it assembles the image and needs tools that not every machine has.
+ */
 /** Left out where `npm run test:deploy` could not provide its tools, which it says. */
 const has = (...tools: readonly string[]) => tools.every((name) => process.env[`TESSERA_TEST_${name}`]);
 const exclude = [

@@ -1,9 +1,9 @@
 /**
- * `npm run test:examples [-- <example> ...]`: what `tessera client-config` prints for each stack, for confidential and public
- * applications, without an API resource, for each of two and with the choice left to the command. Each configuration is run as
- * it is, against a Tessera of their own and with a real browser, or must be refused with the reason that the stack has.
- * Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own; `upstream-*` have providers of other makes sign people
- * in to Tessera.
+ * `npm run test:examples [-- <example> ...]`: what `tessera client-config` prints for each stack, for confidential and
+ * public applications, without an API resource, for each of two and with the choice left to the command. Each
+ * configuration is run as it is, against a Tessera of their own and with a real browser, or must be refused with the
+ * reason that the stack has. Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own;
+ * `upstream-*` have providers of other makes sign people in to Tessera.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';

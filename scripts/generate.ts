@@ -1,6 +1,7 @@
 /**
- * `npm run generate`: writes the TypeScript of libs/proto-gen and of the trial of rpc from the protos, the list of all settings, the import rules, the
- * reference of the administration API, and the tables of the declared state's reference.
+ * `npm run generate`: writes the TypeScript of libs/proto-gen and of the trial of rpc from the protos, the list of all
+ * settings, the import rules, the reference of the administration API, and the tables of the declared state's
+ * reference.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

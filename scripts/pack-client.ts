@@ -1,6 +1,7 @@
 /**
- * `npm run pack:introspection-client -- <folder>`, `npm run pack:admin-client -- <folder>`: writes a client as others install it, with compiled
- * code, types, and the messages inside, as a folder that `npm pack` and `npm publish` take. npm brings the compiler.
+ * `npm run pack:introspection-client -- <folder>`, `npm run pack:admin-client -- <folder>`: writes a client as others
+ * install it, with compiled code, types, and the messages inside, as a folder that `npm pack` and `npm publish` take.
+ * npm brings the compiler.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * `npm run release -- --registry <host>`: builds the image for amd64 and arm64, attaches its bill of materials, packages the
- * chart with the digest of that image, and then pushes what it built. Nothing runs for another platform than this machine's,
- * so nothing is emulated. Needs buildah, Helm and oras, which take credentials from where `docker login` puts them.
+ * `npm run release -- --registry <host>`: builds the image for amd64 and arm64, attaches its bill of materials,
+ * packages the chart with the digest of that image, and then pushes what it built. Nothing runs for another platform
+ * than this machine's, so nothing is emulated. Needs buildah, Helm and oras, which take credentials from where `docker
+ * login` puts them.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

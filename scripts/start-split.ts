@@ -1,7 +1,7 @@
 /**
- * `npm run start:split`: the seven processes of the split topology on this machine, over gRPC on loopback, with a shared
- * token made for this run. Settings come from the environment; DATABASE_URL, REDIS_URL and the three secrets of the
- * README are required, as the processes share their stores.
+ * `npm run start:split`: the seven processes of the split topology on this machine, over gRPC on loopback, with a
+ * shared token made for this run. Settings come from the environment; DATABASE_URL, REDIS_URL and the three secrets of
+ * the README are required, as the processes share their stores.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * `npm run test:cluster`: installs the image by Helm in the cluster that KUBECONFIG names, compact and split, and upgrades,
- * evicts, kills, rotates, restores and so on under load. CONTRIBUTING.md#cluster-tests says what it needs.
+ * `npm run test:cluster`: installs the image by Helm in the cluster that KUBECONFIG names, compact and split, and
+ * upgrades, evicts, kills, rotates, restores and so on under load. CONTRIBUTING.md#cluster-tests says what it needs.
  */
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

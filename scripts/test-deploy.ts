@@ -1,7 +1,8 @@
 /**
- * `npm run test:deploy`: the image's tree is assembled and run, and the compose files and the chart are held against what
- * they configure. Arguments go to vitest. Helm, oras, kubeconform and promtool are taken from the PATH or built with Go, buildah and a
- * registry from the PATH or by apt; where they are not to be had, the tests that need them are left out with a word, and in CI that is a failure.
+ * `npm run test:deploy`: the image's tree is assembled and run, and the compose files and the chart are held against
+ * what they configure. Arguments go to vitest. Helm, oras, kubeconform and promtool are taken from the PATH or built
+ * with Go, buildah and a registry from the PATH or by apt; where they are not to be had, the tests that need them are
+ * left out with a word, and in CI that is a failure.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * `npm run test:mutation`: changes the code in one place at a time and runs the tests that should notice. A change that no
- * test notices shows a missing test. Once a month, not part of `npm test`: a whole run takes hours.
+ * `npm run test:mutation`: changes the code in one place at a time and runs the tests that should notice. A change that
+ * no test notices shows a missing test. Once a month, not part of `npm test`: a whole run takes hours.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -74,7 +74,10 @@ const findAll = (): Mutant[] =>
     ),
   );
 
-/** In the order of a hash with the seed, so that a mutant stays in the sample when others come and go; each area in turn. */
+/**
+ * In the order of a hash with the seed, so that a mutant stays in the sample when others come and go; each area in
+ * turn.
+ */
 function takeSample(mutants: readonly Mutant[], { sample, seed }: Options): Mutant[] {
   if (sample === undefined) return [...mutants];
   const rank = (mutant: Mutant) =>

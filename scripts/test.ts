@@ -1,6 +1,7 @@
 /**
  * `npm test`: every test on real Postgres and real Redis. Arguments go to vitest, for example `npm test -- libs/oauth`.
- * A package's own `test` script, which `nx test <package>` runs, calls it with `.`: the tests below the working directory.
+ * A package's own `test` script, which `nx test <package>` runs, calls it with `.`: the tests below the working
+ * directory.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -27,7 +27,10 @@ interface Schema extends ObjectSchema {
 /** Groups of values that are left out where they are `null`. */
 const optionalGroups = new Set(['resources']);
 
-/** values.schema.json with the settings of the server as it is and those it ignores, and every group of values.yaml as required: `null` is refused by name. */
+/**
+ * values.schema.json with the settings of the server as it is and those it ignores, and every group of values.yaml as
+ * required: `null` is refused by name.
+ */
 export function schema(): string {
   const document = JSON.parse(read('values.schema.json')) as Schema;
   requireGroups(document, parse(read('values.yaml')) as Group);

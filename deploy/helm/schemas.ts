@@ -37,9 +37,9 @@ interface CustomResource {
 }
 
 /**
- * One JSON schema for each kind, `<kind>-<first label of the group>-<version>.json`, as kubeconform looks for them: those
- * of a Kubernetes from its OpenAPI document, those of custom resources from their definitions. What a schema does not
- * name is refused, which the API server itself would drop with a warning.
+ * One JSON schema for each kind, `<kind>-<first label of the group>-<version>.json`, as kubeconform looks for them:
+ * those of a Kubernetes from its OpenAPI document, those of custom resources from their definitions. What a schema does
+ * not name is refused, which the API server itself would drop with a warning.
  */
 export function writeSchemas(directory: string, openapi: Source, crds: readonly Source[]): void {
   const stamp = join(directory, 'made-from.txt');

@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { provideExecutable } from '../../libs/test-kit/src/provision/executable.ts';
 import { writeSchemas } from './schemas.ts';
 
-/** Pinned, so that the same chart is accepted everywhere alike. Templates are tested with Helm 3, clusters with Helm 4. */
+/**
+ * Pinned, so that the same chart is accepted everywhere alike. Templates are tested with Helm 3, clusters with Helm 4.
+ */
 const tools = {
   helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
   'helm-4': 'helm.sh/helm/v4/cmd/helm@v4.3.1',
@@ -29,7 +31,10 @@ const customResources = {
 const cache = join(dirname(dirname(import.meta.dirname)), 'node_modules', '.cache', 'tessera-deploy');
 
 export interface ProvidedTools {
-  /** Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_PROMTOOL`, `TESSERA_TEST_SCHEMAS` and so on. */
+  /**
+   * Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_PROMTOOL`,
+   * `TESSERA_TEST_SCHEMAS` and so on.
+   */
   readonly environment: Readonly<Record<string, string>>;
   /** What tests will be left out for. */
   readonly missing: readonly string[];
@@ -38,8 +43,8 @@ export interface ProvidedTools {
 }
 
 /**
- * Helm, oras, kubeconform, promtool and the schemas it is to hold manifests against: from the PATH, from an earlier run, or by Go.
- * buildah and a registry: from the PATH or by apt.
+ * Helm, oras, kubeconform, promtool and the schemas it is to hold manifests against: from the PATH, from an earlier
+ * run, or by Go. buildah and a registry: from the PATH or by apt.
  */
 export function provideTools(environment: Readonly<Record<string, string | undefined>>): ProvidedTools {
   const provided: Record<string, string> = {};
@@ -70,7 +75,10 @@ export function provideTools(environment: Readonly<Record<string, string | undef
   return { environment: provided, missing, notes };
 }
 
-/** Helm 4, which applies on the server side: from the PATH, where it may be another version, from an earlier run, or by Go. */
+/**
+ * Helm 4, which applies on the server side: from the PATH, where it may be another version, from an earlier run, or by
+ * Go.
+ */
 export function provideHelm(environment: Readonly<Record<string, string | undefined>>): string {
   return executable('helm-4', environment['PATH'] ?? '');
 }

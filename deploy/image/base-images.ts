@@ -19,8 +19,8 @@ export const loaderOf = (architecture: Architecture) => architectures[architectu
 const programs = ['sh', 'bash', 'env', 'mkdir', 'chmod', 'ln', 'cp', 'sed', 'ldd', 'install'];
 
 /**
- * Root directories as the official image of Node has them, from the files of this machine: for its own architecture one that
- * can build, for the other one that nothing can run in. Each is a build context for `FROM scratch`.
+ * Root directories as the official image of Node has them, from the files of this machine: for its own architecture one
+ * that can build, for the other one that nothing can run in. Each is a build context for `FROM scratch`.
  */
 export function makeBases(directory: string): Record<Architecture, string> {
   const bases = { amd64: join(directory, 'amd64'), arm64: join(directory, 'arm64') };

@@ -1,6 +1,6 @@
 /**
- * `make-secrets.ts <directory>`: one file for each secret of a deployment that is there to be tried. Files that exist stay
- * as they are. Not for production, where secrets come from a secret store.
+ * `make-secrets.ts <directory>`: one file for each secret of a deployment that is there to be tried. Files that exist
+ * stay as they are. Not for production, where secrets come from a secret store.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

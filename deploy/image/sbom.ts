@@ -1,7 +1,7 @@
 /**
- * `npm run sbom`: the software bill of materials of the image, CycloneDX as JSON, on the standard output. It is read from
- * the assembled tree, not from the lock file, so it lists what ships and nothing else. The same sources give the same
- * document: the serial number and the time that npm adds are left out.
+ * `npm run sbom`: the software bill of materials of the image, CycloneDX as JSON, on the standard output. It is read
+ * from the assembled tree, not from the lock file, so it lists what ships and nothing else. The same sources give the
+ * same document: the serial number and the time that npm adds are left out.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

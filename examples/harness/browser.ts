@@ -9,8 +9,8 @@ export async function launch(): Promise<Browser> {
 }
 
 /**
- * Opens an address and does what a person does until the client answers: starts the sign-in, enters the password, approves.
- * Resolves with the text of the client's page and whether a password was asked for.
+ * Opens an address and does what a person does until the client answers: starts the sign-in, enters the password,
+ * approves. Resolves with the text of the client's page and whether a password was asked for.
  */
 export async function walk(page: Page, address: string, issuer: string) {
   await page.goto(address, { waitUntil: 'load' });

@@ -17,7 +17,10 @@ export interface Example {
   readonly withoutPkce?: true;
   /** It is an API, or a proxy in front of one: an address that takes access tokens. */
   readonly api?: string;
-  /** The proxy tells the API in `X-Auth-*` headers who calls. `aliases`: it forwards names such as `X_Auth_Roles` as they are. */
+  /**
+   * The proxy tells the API in `X-Auth-*` headers who calls. `aliases`: it forwards names such as `X_Auth_Roles` as
+   * they are.
+   */
   readonly identity?: 'dashes' | 'aliases';
   /** Opened by the browser: signs in and shows the claims. Absent: the program prints what to open, then the claims. */
   readonly signIn?: string;

@@ -16,7 +16,9 @@ const headings: Readonly<Record<Api, string>> = {
   two: 'two APIs, no choice',
 };
 
-/** Outcomes as a table for people: a line for each example and type of application, and the details below it, numbered. */
+/**
+ * Outcomes as a table for people: a line for each example and type of application, and the details below it, numbered.
+ */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const details = [...new Set(outcomes.map(({ detail }) => detail))];
   const rows = [['configuration', 'application', ...apis.map((api) => headings[api])]];

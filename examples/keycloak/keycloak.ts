@@ -14,7 +14,10 @@ const patience = 900_000;
 
 /** The administration of a running Keycloak. */
 export interface Administration {
-  /** Sends JSON to a path below `/admin/realms`, and resolves with what is answered, if anything is. Throws unless it is accepted. */
+  /**
+   * Sends JSON to a path below `/admin/realms`, and resolves with what is answered, if anything is. Throws unless it is
+   * accepted.
+   */
   send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Has a Keycloak make and export a realm, imports what it exported, and signs its people in with their old passwords. The part of the
- * export that an import reads stays as `realm.json` below `test-output`: a copy here is what the end-to-end tests import.
+ * Has a Keycloak make and export a realm, imports what it exported, and signs its people in with their old passwords.
+ * The part of the export that an import reads stays as `realm.json` below `test-output`: a copy here is what the
+ * end-to-end tests import.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -28,7 +29,9 @@ const read = [
   'identityProviders',
 ];
 
-/** Throws unless everybody signs in at the Tessera that has this issuer and data directory. Resolves with what happened. */
+/**
+ * Throws unless everybody signs in at the Tessera that has this issuer and data directory. Resolves with what happened.
+ */
 export async function importKeycloak(issuer: string, dataDirectory: string): Promise<string> {
   const whole = await exportOf(realm, makeHarbour);
   const file = join(folder, 'whole.json');

@@ -11,7 +11,10 @@ export function connect(issuer: string, clientId: string, clientSecret: string) 
   });
 }
 
-/** Where to send the browser, and what to keep in its session until it is back. `stepUp` is what `callApi` says, if an API asked for more. */
+/**
+ * Where to send the browser, and what to keep in its session until it is back. `stepUp` is what `callApi` says, if an
+ * API asked for more.
+ */
 export async function beginSignIn(
   config: openid.Configuration,
   redirectUri: string,
@@ -41,7 +44,9 @@ export function finishSignIn(config: openid.Configuration, callback: URL, kept: 
   return openid.authorizationCodeGrant(config, callback, { ...kept, idTokenExpected: true });
 }
 
-/** The answer of an API; or, if the sign-in is too weak or too old for it, what the next one must ask for (RFC 9470 §4). */
+/**
+ * The answer of an API; or, if the sign-in is too weak or too old for it, what the next one must ask for (RFC 9470 §4).
+ */
 export async function callApi(config: openid.Configuration, accessToken: string, url: URL) {
   try {
     return { response: await openid.fetchProtectedResource(config, accessToken, url, 'GET') };

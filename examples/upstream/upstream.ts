@@ -1,6 +1,8 @@
 import type { Page } from 'playwright-core';
 
-/** What the walk needs of a provider that is running, with the people `ada`, who is in the group `finance`, and `bob`. */
+/**
+ * What the walk needs of a provider that is running, with the people `ada`, who is in the group `finance`, and `bob`.
+ */
 export interface Upstream {
   readonly issuer: string;
   readonly preset: 'keycloak' | 'none';

@@ -25,9 +25,9 @@ export interface Walk {
 }
 
 /**
- * Declares the provider, and walks: a first sign-in, which makes the account; a second one; with `prompt=login`; after the signing key there
- * has changed; after the person has left the group that has the role; somebody else; and with a password while the provider is unavailable.
- * Throws unless each does what it must. Resolves with what was done.
+ * Declares the provider, and walks: a first sign-in, which makes the account; a second one; with `prompt=login`; after
+ * the signing key there has changed; after the person has left the group that has the role; somebody else; and with a
+ * password while the provider is unavailable. Throws unless each does what it must. Resolves with what was done.
  */
 export async function walkUpstream({
   tenantId,

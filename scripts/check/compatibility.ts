@@ -1,6 +1,6 @@
 /**
- * Code for an earlier version says when it goes: "Compatibility until 0.3". Names the pieces that are due at the version of
- * package.json, and comments about the previous version that say no end. `--list` prints all pieces.
+ * Code for an earlier version says when it goes: "Compatibility until 0.3". Names the pieces that are due at the
+ * version of package.json, and comments about the previous version that say no end. `--list` prints all pieces.
  */
 import { filesMatching, readText } from './files.ts';
 import { report } from './report.ts';

@@ -1,4 +1,6 @@
-/** The tables of keys in the reference of the declared state: `npm run generate` writes them from the tables of fields. */
+/**
+ * The tables of keys in the reference of the declared state: `npm run generate` writes them from the tables of fields.
+ */
 import { format, resolveConfig } from 'prettier';
 import { reference } from '../../libs/directory/src/declared/reference.ts';
 import { readText } from './files.ts';

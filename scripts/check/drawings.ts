@@ -1,12 +1,15 @@
 /**
- * How a file is found: the drawing on top of each library's index.ts exists and names folders and files that do, and no two rooms
- * have a file of the same name. Whom the system calls: docs/architecture.md draws each way out that a service opens, and no other.
+ * How a file is found: the drawing on top of each library's index.ts exists and names folders and files that do, and no
+ * two rooms have a file of the same name. Whom the system calls: docs/architecture.md draws each way out that a service
+ * opens, and no other.
  */
 import { basename, dirname } from 'node:path';
 import { filesMatching, readText } from './files.ts';
 import { report } from './report.ts';
 
-/** Names that mean the same in every service, and in every kind of record of the directory; with those of their tests. */
+/**
+ * Names that mean the same in every service, and in every kind of record of the directory; with those of their tests.
+ */
 const agreed = new RegExp(
   `^(?:${[
     'index|main|config|wiring|service|store|audit|messages',

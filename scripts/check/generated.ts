@@ -1,4 +1,7 @@
-/** The committed code is what the protos say, and import rules and references are those of their tables: generates again and compares. */
+/**
+ * The committed code is what the protos say, and import rules and references are those of their tables: generates again
+ * and compares.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -43,6 +43,12 @@ const rules: readonly Rule[] = [
       /(?:oxlint|eslint|tslint)-(?:disable|enable)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore/,
     files: sources,
   },
+  {
+    // Drawings are as wide as they are, and so is a word that nothing breaks.
+    problem: 'a comment that is wider than 120 columns',
+    pattern: /^(?=.{121})[ \t]*(?:\/\/|\/?\*\*?) (?!  )\S+ .*$/mu,
+    files: /\.ts$/,
+  },
   { problem: 'work put off', pattern: /\b(?:TODO|FIXME|XXX)\b/, files: sources },
   {
     problem: 'the table of policies repeated (libs/oauth ranks them)',

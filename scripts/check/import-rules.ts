@@ -1,6 +1,6 @@
 /**
- * Which package may import which of ours: one row for a folder. `npm run generate` writes them as rules of oxlint, and the
- * canaries plant a forbidden import for each row.
+ * Which package may import which of ours: one row for a folder. `npm run generate` writes them as rules of oxlint, and
+ * the canaries plant a forbidden import for each row.
  */
 import { filesMatching } from './files.ts';
 import { format, resolveConfig } from 'prettier';

@@ -1,7 +1,10 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a run covers, by the names in its table. The statements are in the files of the other areas and in those of `SQL`. */
+/**
+ * What a run covers, by the names in its table. The statements are in the files of the other areas and in those of
+ * `SQL`.
+ */
 export const areas = {
   grants: ['libs/token/src/grants/*.ts', 'libs/token/src/usable.ts', 'libs/authorize/src/codes/codes.ts'],
   'request pipeline': ['libs/token/src/pipeline/*.ts'],

@@ -27,7 +27,10 @@ export function applyEdit(source: string, { start, end, replacement }: Edit): st
   return source.slice(0, start) + replacement + source.slice(end);
 }
 
-/** The mutant that an edit of `source` makes; `shown` is the part that the change is described with, by default the edit's own. */
+/**
+ * The mutant that an edit of `source` makes; `shown` is the part that the change is described with, by default the
+ * edit's own.
+ */
 export function describeMutant(
   path: string,
   source: string,

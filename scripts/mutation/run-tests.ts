@@ -46,7 +46,10 @@ export interface TestPlan extends Omit<TestTask, 'result'> {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** Runs tests on a mutant, until the first failure, or all of them on the unchanged sources. Throws if vitest does not run. */
+/**
+ * Runs tests on a mutant, until the first failure, or all of them on the unchanged sources. Throws if vitest does not
+ * run.
+ */
 export async function runTests(plan: TestPlan, interrupted: AbortSignal): Promise<TestRun> {
   const folder = await mkdtemp(join(tmpdir(), 'mutant-'));
   try {

@@ -1,7 +1,7 @@
 /**
- * Changes to SQL statements and Redis scripts, which are strings in the source. A changed statement is still valid and has
- * the same parameters: a mutant that Postgres refuses would count as killed and prove nothing. So a condition is not
- * removed but made true (`(c OR true)`), or false where it is one of several alternatives.
+ * Changes to SQL statements and Redis scripts, which are strings in the source. A changed statement is still valid and
+ * has the same parameters: a mutant that Postgres refuses would count as killed and prove nothing. So a condition is
+ * not removed but made true (`(c OR true)`), or false where it is one of several alternatives.
  */
 import type { Edit } from './mutant.ts';
 

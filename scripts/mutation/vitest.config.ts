@@ -1,5 +1,6 @@
 /**
- * The tests on one mutant: modules load as always, except the changed one. Files are not written, so several runs can share a tree.
+ * The tests on one mutant: modules load as always, except the changed one. Files are not written, so several runs can
+ * share a tree.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -28,7 +29,10 @@ const changeModule: Plugin = {
   },
 };
 
-/** Puts the tests that most probably fail first: those that noticed other changes of the file, then the nearest and the shortest. */
+/**
+ * Puts the tests that most probably fail first: those that noticed other changes of the file, then the nearest and the
+ * shortest.
+ */
 class NearestFirst implements TestSequencer {
   readonly #context: Vitest;
 

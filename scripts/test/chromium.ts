@@ -6,7 +6,10 @@ import {
   provideWholeChromium,
 } from '../../libs/test-kit/src/provision/provide-chromium.ts';
 
-/** Before the first test: a Chromium, when browser tests are going to run, and a whole one for those that see its windows. */
+/**
+ * Before the first test: a Chromium, when browser tests are going to run, and a whole one for those that see its
+ * windows.
+ */
 export default function setup(project: TestProject): void {
   const browserTests = project.vitest.state
     .getPaths()

@@ -1,5 +1,6 @@
 /**
- * The admin process of split. It holds nothing. Without it nobody administers by token, and tokens are issued as before.
+ * The admin process of split. It holds nothing. Without it nobody administers by token, and tokens are issued as
+ * before.
  *
  *     curl, browsers ══Connect══> admin ─┬══gRPC══> token, directory   whose token it is, and what counts now
  *                                        └══gRPC══> every service      the records, on behalf of the administrator

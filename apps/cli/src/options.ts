@@ -43,8 +43,8 @@ export function wholeNumber(value: string): number {
 }
 
 /**
- * The value of an option with an environment variable as its fallback: the command line first, then the variable, then the
- * file that `<variable>_FILE` names. Throws CommandError when that file cannot be read.
+ * The value of an option with an environment variable as its fallback: the command line first, then the variable, then
+ * the file that `<variable>_FILE` names. Throws CommandError when that file cannot be read.
  */
 export function orEnvironment(
   given: string | undefined,

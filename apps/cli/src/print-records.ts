@@ -38,7 +38,10 @@ function heading(name: string): string {
   return name.replaceAll(/(?=[A-Z])/g, ' ').toUpperCase();
 }
 
-/** Of an object its name, of a list its items. Names may have any characters: none of them starts a line or acts on the terminal. */
+/**
+ * Of an object its name, of a list its items. Names may have any characters: none of them starts a line or acts on the
+ * terminal.
+ */
 function cell(value: JsonValue | undefined): string {
   if (value === undefined || value === null || value === '') return '-';
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ');

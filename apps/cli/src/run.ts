@@ -1,7 +1,7 @@
 /**
- * The `tessera` command. Flows talk to a deployment as any client does, over HTTP and
- * by its metadata; operator commands (`operate/`) use the settings and the code of its processes. Results and help that was
- * asked for go to standard output, messages for people to standard error.
+ * The `tessera` command. Flows talk to a deployment as any client does, over HTTP and by its metadata; operator
+ * commands (`operate/`) use the settings and the code of its processes. Results and help that was asked for go to
+ * standard output, messages for people to standard error.
  */
 import completion from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';

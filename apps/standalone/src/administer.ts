@@ -11,8 +11,8 @@ interface Surroundings extends Pick<Runtime, 'log'> {
 }
 
 /**
- * Serves the administration API. With embedded stores it does so without a setting, at a free port of the loopback address, because no
- * other process can open them: `tessera` finds port and token in the data directory.
+ * Serves the administration API. With embedded stores it does so without a setting, at a free port of the loopback
+ * address, because no other process can open them: `tessera` finds port and token in the data directory.
  * @param besides services whose methods for `operator` are served too
  */
 export async function administer(

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { Secret } from '@tessera/kit';
 
 /**
- * A random secret, generated once and kept beside the embedded database (base64url, file mode 0600). For compact without
- * configuration; a deployment with its own database sets its secrets.
+ * A random secret, generated once and kept beside the embedded database (base64url, file mode 0600). For compact
+ * without configuration; a deployment with its own database sets its secrets.
  */
 export async function developmentSecret(dataDirectory: string, name: string, bytes = 32): Promise<Secret> {
   if (!/^[a-z][a-z0-9-]*$/.test(name)) throw new Error(`${name} is no name for a secret.`);

@@ -13,7 +13,9 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   name: ['active', 'disabled', 'locked'],
 };
 
-/** String literals of the form `word.word`, except names of statements, tables, columns, locks, failpoints and limits. */
+/**
+ * String literals of the form `word.word`, except names of statements, tables, columns, locks, failpoints and limits.
+ */
 const names =
   /(?<!name: |failpoint\(|ValidFrom\(|isAdministered\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`((?!keys\.)[a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
 const makesEvents =

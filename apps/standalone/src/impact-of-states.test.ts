@@ -154,7 +154,10 @@ describe('what the impact of a change says', () => {
   });
 });
 
-/** The rows of the table of endings that end something, said once more: a row that is changed there must be changed here. */
+/**
+ * The rows of the table of endings that end something, said once more: a row that is changed there must be changed
+ * here.
+ */
 const endingRows = new Set([
   'tenant.status',
   'tenant.issuer',

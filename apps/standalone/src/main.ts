@@ -89,7 +89,9 @@ await runProcess({
   },
 });
 
-/** The banner is for a server that answers. Otherwise, such as after a lost key-encryption key, the reason is printed. */
+/**
+ * The banner is for a server that answers. Otherwise, such as after a lost key-encryption key, the reason is printed.
+ */
 async function welcome(
   issuer: string,
   services: readonly BuiltService[],

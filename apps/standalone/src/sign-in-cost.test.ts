@@ -23,7 +23,10 @@ const state = `tenants:
       - { clientId: ${client.clientId}, name: Web, type: public, grantTypes: [authorization_code], redirectUris: ['${client.redirectUri}'], scopes: [openid] }
 `;
 
-/** What the stores are asked by themselves, whether somebody signs in or not: feeds are read, and audit rows are written together. */
+/**
+ * What the stores are asked by themselves, whether somebody signs in or not: feeds are read, and audit rows are written
+ * together.
+ */
 const besides =
   /feed|change|audit|purge|clock|revocation|session_end|due|signing_key|heartbeat|logout_notices/;
 
@@ -112,7 +115,9 @@ async function signIn(browser: Browser): Promise<void> {
   expect((await ask(new Map(), 'POST', '/token', exchange)).statusCode).toBe(200);
 }
 
-/** What a sign-in asks of the stores once the records are cached: names of statements, scripts and commands, in order. */
+/**
+ * What a sign-in asks of the stores once the records are cached: names of statements, scripts and commands, in order.
+ */
 async function cost(browser: Browser) {
   for (const store of Object.values(stores)) store.reset();
   await signIn(browser);

@@ -1,7 +1,10 @@
 import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
 
-/** A link with which the first administrator sets a password, in place of an earlier one; undefined if there is an administrator. */
+/**
+ * A link with which the first administrator sets a password, in place of an earlier one; undefined if there is an
+ * administrator.
+ */
 export async function firstAdministratorLink(
   operator: Pick<Client<typeof DirectoryAdminService>, 'createFirstAdministrator'>,
   issuer: string,

@@ -42,8 +42,9 @@ const services = {
 export type AdminClient = { readonly [Noun in keyof typeof services]: Client<(typeof services)[Noun]> };
 
 /**
- * Calls the administration API over the Connect protocol. Failures are ConnectErrors; `fieldErrors` reads what they say about fields. A
- * create whose answer was lost may be repeated with the same `requestId`. It keeps connections that do not hold the process up.
+ * Calls the administration API over the Connect protocol. Failures are ConnectErrors; `fieldErrors` reads what they say
+ * about fields. A create whose answer was lost may be repeated with the same `requestId`. It keeps connections that do
+ * not hold the process up.
  */
 export function createAdminClient({
   baseUrl,

@@ -11,7 +11,10 @@ interface Countable extends Counts {
   readonly ends?: Ends | undefined;
 }
 
-/** A client whose answers with an impact also have what the directory cannot count: sessions, refresh families and waiting approvals. */
+/**
+ * A client whose answers with an impact also have what the directory cannot count: sessions, refresh families and
+ * waiting approvals.
+ */
 export function completingImpact<S extends DescService>(
   service: S,
   owner: Client<S>,

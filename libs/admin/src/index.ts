@@ -1,6 +1,7 @@
 /**
- * The administration API. It authenticates administrators by access tokens, decides what these reach and what may be given by whom, and
- * calls the service that owns the record. It holds no data and no rule of the records; without it, tokens are issued as before.
+ * The administration API. It authenticates administrators by access tokens, decides what these reach and what may be
+ * given by whom, and calls the service that owns the record. It holds no data and no rule of the records; without it,
+ * tokens are issued as before.
  *
  *     curl, browsers, tessera ══> serve-administration ─┬─> access/ bearer-administrators ──> token, directory
  *                                                       └─> forward ─> access/ who-may-give ──> directory, on behalf of the administrator

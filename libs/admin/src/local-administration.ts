@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * How the command line reaches the process that has the embedded stores open, as nobody else can open them: a file beside the
- * stores, which their user alone can read.
+ * How the command line reaches the process that has the embedded stores open, as nobody else can open them: a file
+ * beside the stores, which their user alone can read.
  */
 const contents = z.strictObject({
   /** `host:port` of the administration listener. */
@@ -44,8 +44,9 @@ export async function announceAdministration(
 }
 
 /**
- * What a running process wrote; undefined without one. Anybody may have made the folder that a command runs in: throws Error, with what to
- * change, for a file that is not the user's own and for nobody else to read, that names another machine, or that no process wrote.
+ * What a running process wrote; undefined without one. Anybody may have made the folder that a command runs in: throws
+ * Error, with what to change, for a file that is not the user's own and for nobody else to read, that names another
+ * machine, or that no process wrote.
  */
 export async function findAdministration(dataDirectory: string): Promise<LocalAdministration | undefined> {
   const path = pathIn(dataDirectory);

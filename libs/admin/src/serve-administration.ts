@@ -44,7 +44,10 @@ export async function serveAdministration(
   return server;
 }
 
-/** Without any, access tokens alone open the API: names that callers claim are worth nothing where pages in browsers can call. */
+/**
+ * Without any, access tokens alone open the API: names that callers claim are worth nothing where pages in browsers can
+ * call.
+ */
 function operatorCredentials(config: RpcConfig): RpcServerCredentials {
   const { TESSERA_RPC_AUTH: auth, TESSERA_RPC_TOKEN: token } = config;
   return auth === 'none' || (auth === 'token' && token === undefined)

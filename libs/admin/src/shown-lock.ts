@@ -4,7 +4,9 @@ import { Code, ConnectError, timestampFromMs, type CallOptions, type Client } fr
 
 type Users = Client<typeof UsersService>;
 
-/** The people of the directory. Who reads one also learns of the lock after too many guesses, which `authorize` counts. */
+/**
+ * The people of the directory. Who reads one also learns of the lock after too many guesses, which `authorize` counts.
+ */
 export function showingLock(
   users: Users,
   authorize: Pick<Client<typeof AuthorizeService>, 'getLock'>,

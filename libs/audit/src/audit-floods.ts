@@ -17,8 +17,8 @@ interface Window {
 
 /**
  * Keeps refusals that cost their sender nothing from filling the audit trail: after the first hundred of one kind from
- * one address in a minute, the rest is one row that says how many there were. Each tenant has its own, so that a flood in
- * one hides nothing from another. What succeeded is never left out.
+ * one address in a minute, the rest is one row that says how many there were. Each tenant has its own, so that a flood
+ * in one hides nothing from another. What succeeded is never left out.
  */
 export class AuditFloods {
   readonly #clock: Clock;

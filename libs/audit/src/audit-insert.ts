@@ -1,8 +1,8 @@
 import type { AuditRow } from './audit-row.ts';
 
 /**
- * The `INSERT` of audit rows, also for a `WITH`. `records` is a query with one column, the record as `jsonb`; the columns
- * repeat what SQL filters by. `OFFSET 0` computes each record once, not once for each column.
+ * The `INSERT` of audit rows, also for a `WITH`. `records` is a query with one column, the record as `jsonb`; the
+ * columns repeat what SQL filters by. `OFFSET 0` computes each record once, not once for each column.
  */
 export function auditInsert(schema: string, records: string): string {
   return `

@@ -12,8 +12,8 @@ export interface AuditPurgeDeps {
 }
 
 /**
- * Removes audit rows that are older than the retention, by the clock of the database. Identifiers begin with the time of
- * their process, so the table needs no index for this.
+ * Removes audit rows that are older than the retention, by the clock of the database. Identifiers begin with the time
+ * of their process, so the table needs no index for this.
  */
 export function startAuditPurge(deps: AuditPurgeDeps): Purge {
   const { schema, log } = deps;

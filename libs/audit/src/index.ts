@@ -1,5 +1,6 @@
 /**
- * The audit trail: rows, batches of refusals, flood limits and retention. It owns the shape of a row; each service owns its events.
+ * The audit trail: rows, batches of refusals, flood limits and retention. It owns the shape of a row; each service owns
+ * its events.
  *
  *     state change ─> auditRow ──> auditInsert, in the statement of the change itself
  *     refusal ─> audit-batch ─> audit-floods counts what is alike ─> one auditInsert every 250 ms ──> <schema>.audit_event

@@ -2,8 +2,8 @@ import type { Refusal } from '@tessera/oauth';
 import type { AuditEvent } from './audit-row.ts';
 
 /**
- * The `details` of a refused request, for its row: the given ones, the value that was refused and what may be changed. Without any of
- * them there are no details.
+ * The `details` of a refused request, for its row: the given ones, the value that was refused and what may be changed.
+ * Without any of them there are no details.
  */
 export function refusalDetails(
   { received = '', hint = '' }: Pick<Refusal, 'received' | 'hint'> = {},

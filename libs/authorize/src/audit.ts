@@ -32,8 +32,8 @@ export interface FailedSignIn {
 }
 
 /**
- * The audit events of this service; those of a step alone are in its folder. Events of a change in Postgres are rows for the same
- * commit; all others go to the batch.
+ * The audit events of this service; those of a step alone are in its folder. Events of a change in Postgres are rows
+ * for the same commit; all others go to the batch.
  */
 export interface AuthorizeAudit {
   requestRejected(from: BrowserCall, refusal: Refusal): void;

@@ -1,8 +1,8 @@
 /**
- * Interactive sign-in. Owns the Redis keys `authorize:*` (visits, codes) and the Postgres schema
- * `authorize` (sessions and their ends, known browsers). Checks authorization requests, signs people in, issues and takes codes, signs
- * people out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone
- * decide that a session lives or that a code is unused.
+ * Interactive sign-in. Owns the Redis keys `authorize:*` (visits, codes) and the Postgres schema `authorize` (sessions
+ * and their ends, known browsers). Checks authorization requests, signs people in, issues and takes codes, signs people
+ * out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone decide
+ * that a session lives or that a code is unused.
  *
  *     gateway ─┐            ┌─> interaction/  what comes next in a visit ─┬─> request/ checks requests, codes/ issues codes
  *     token ───┴─> service ─┤                                             ├─> methods/ steps: password, factors ──> directory

@@ -6,13 +6,13 @@ export const leaseSeconds = 15;
 /** Concurrent deliveries of one process. */
 const mostAtOnce = 200;
 /**
- * Concurrent deliveries of one application, so that a receiver that does not answer cannot delay the deliveries of others.
- * The same number bounds one claim, so an application never has twice as many.
+ * Concurrent deliveries of one application, so that a receiver that does not answer cannot delay the deliveries of
+ * others. The same number bounds one claim, so an application never has twice as many.
  */
 const mostOfOne = 20;
 /**
- * How often pending deliveries are read without a wake-up: those of other processes, of processes that died, and retries.
- * It is one statement on an index that is empty while nothing is pending.
+ * How often pending deliveries are read without a wake-up: those of other processes, of processes that died, and
+ * retries. It is one statement on an index that is empty while nothing is pending.
  */
 const pollMs = 1_000;
 

@@ -29,8 +29,8 @@ export const deviceConfig = z.object({
   /** Backchannel requests per login hint in ten minutes. */
   TESSERA_CIBA_REQUESTS_PER_USER: integer(20, { min: 1 }),
   /**
-   * Authenticates device codes and auth_req_ids, which distinguishes a request that Redis lost from one that never existed.
-   * Set it only once every process runs a version that supports it.
+   * Authenticates device codes and auth_req_ids, which distinguishes a request that Redis lost from one that never
+   * existed. Set it only once every process runs a version that supports it.
    */
   TESSERA_DEVICE_HMAC_KEY: secret(32).optional(),
   /**

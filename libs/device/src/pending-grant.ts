@@ -24,7 +24,10 @@ export interface GrantRequest {
   readonly delivery?: RequestedDelivery | undefined;
 }
 
-/** The delivery that the client of a backchannel request gets (CIBA Core §5). Redis stores these fields under these names. */
+/**
+ * The delivery that the client of a backchannel request gets (CIBA Core §5). Redis stores these fields under these
+ * names.
+ */
 export interface RequestedDelivery {
   readonly mode: 'ping';
   /** The auth_req_id and the client_notification_token, encrypted for the request. */

@@ -3,8 +3,8 @@ import type { ApplicationRecord, RequestedIssuer } from './directory-client-type
 
 /**
  * Whether an application and its tenant, a user, or a tenant are active: neither disabled nor locked. With `signedInAt`
- * (seconds since the Unix epoch), also whether that sign-in is still valid: disabling a record and enabling it again, or
- * changing a password, invalidates earlier sign-ins.
+ * (seconds since the Unix epoch), also whether that sign-in is still valid: disabling a record and enabling it again,
+ * or changing a password, invalidates earlier sign-ins.
  */
 export function isActive(
   record: ApplicationRecord | Application | Tenant | User,
@@ -21,8 +21,9 @@ export function isServedAt({ issuer }: Pick<Tenant, 'issuer'>, requested: Reques
 }
 
 /**
- * The access policy of an application: whether a person of its tenant has one of its allowed roles, or it allows everyone.
- * Check it wherever the application is about to get something for a person (CVE-2024-38371). It does not check `isActive`.
+ * The access policy of an application: whether a person of its tenant has one of its allowed roles, or it allows
+ * everyone. Check it wherever the application is about to get something for a person (CVE-2024-38371). It does not
+ * check `isActive`.
  */
 export function mayUse(
   { allowedRoles }: Pick<Application, 'allowedRoles'>,

@@ -9,8 +9,8 @@ const longestPauseMs = 2_000;
 const failuresUntilWarning = 3;
 
 /**
- * The directory sends its position twice a second while it can read its changes. Silence means that changes may be missed.
- * A directory in this process ends the stream instead, and its silence only means that the process is busy.
+ * The directory sends its position twice a second while it can read its changes. Silence means that changes may be
+ * missed. A directory in this process ends the stream instead, and its silence only means that the process is busy.
  */
 const silenceMs = 3_000;
 

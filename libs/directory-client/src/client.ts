@@ -8,8 +8,8 @@ import { VerifiedSecrets } from './client-authentication/verified-secrets.ts';
 import { ChangeWatch } from './change-watch.ts';
 
 /**
- * Maximum ages in the cache. While the watch is connected it drops changed records; the age only bounds a change that was
- * missed. Short ages cost: with ten thousand clients a minute lets every fourth request read a record again.
+ * Maximum ages in the cache. While the watch is connected it drops changed records; the age only bounds a change that
+ * was missed. Short ages cost: with ten thousand clients a minute lets every fourth request read a record again.
  */
 const watchedMs = 600_000;
 const unwatchedMs = 1_000;

@@ -65,14 +65,14 @@ export interface DirectoryClient {
   application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined>;
 
   /**
-   * Whether the application is cached, as it is after every look-up of one that exists. For logs, which name known clients only: what was
-   * sent as an identifier may be a secret.
+   * Whether the application is cached, as it is after every look-up of one that exists. For logs, which name known
+   * clients only: what was sent as an identifier may be a secret.
    */
   hasCached(clientId: string): boolean;
 
   /**
-   * Whether a tenant exists, whatever its status. Ask before text of a request becomes part of a limit's key. Cached like
-   * applications.
+   * Whether a tenant exists, whatever its status. Ask before text of a request becomes part of a limit's key. Cached
+   * like applications.
    */
   hasTenant(tenantId: string, call: CallOptions): Promise<boolean>;
 
@@ -80,8 +80,8 @@ export interface DirectoryClient {
   tenant(tenantId: string, call: CallOptions): Promise<Tenant | undefined>;
 
   /**
-   * Whether a tenant is served at an issuer: with an issuer of its own, only there. Cached like applications; at the issuer of a tenant
-   * it needs no look-up.
+   * Whether a tenant is served at an issuer: with an issuer of its own, only there. Cached like applications; at the
+   * issuer of a tenant it needs no look-up.
    */
   isTenantServedAt(tenantId: string, at: RequestedIssuer, call: CallOptions): Promise<boolean>;
 
@@ -94,10 +94,10 @@ export interface DirectoryClient {
   /**
    * Client authentication (RFC 6749 §2.3 and §3.2.1). Resolves with the active application and its active tenant.
    *
-   * Throws `invalid_client`, always with the same message, for an unknown client, a wrong secret, a secret sent by a public
-   * client, a client that `accepts` excludes, and a disabled application or tenant; the cause is a `ClientRefusal`. Throws
-   * `rate_limited` with `retryAfterSeconds` after too many wrong secrets, and `temporarily_unavailable` if the directory is
-   * unavailable.
+   * Throws `invalid_client`, always with the same message, for an unknown client, a wrong secret, a secret sent by a
+   * public client, a client that `accepts` excludes, and a disabled application or tenant; the cause is a
+   * `ClientRefusal`. Throws `rate_limited` with `retryAfterSeconds` after too many wrong secrets, and
+   * `temporarily_unavailable` if the directory is unavailable.
    */
   authenticateClient(
     credentials: ClientCredentials,

@@ -18,8 +18,8 @@ export class SingleFlight<V> {
   readonly #inProgress = new Map<string, FlightWithResult<V>>();
 
   /**
-   * Runs `work`, or joins the call in progress for the same key. The call belongs to no caller: one that gives up or times
-   * out fails alone.
+   * Runs `work`, or joins the call in progress for the same key. The call belongs to no caller: one that gives up or
+   * times out fails alone.
    * @param work makes its calls with the options it is given
    */
   run(key: string, call: CallOptions, work: Work<V>): Promise<V> {

@@ -9,7 +9,10 @@ import { ChangeWatch } from './change-watch.ts';
 /** Tenants by their own issuers. */
 export type TenantIssuers = ReadonlyMap<string, string>;
 
-/** The signing algorithms besides RS256 that resources declare, by the tenant whose issuer it is, or '' for the shared one. */
+/**
+ * The signing algorithms besides RS256 that resources declare, by the tenant whose issuer it is, or '' for the shared
+ * one.
+ */
 export type DeclaredAlgorithms = ReadonlyMap<string, readonly string[]>;
 
 interface Listed {
@@ -22,8 +25,8 @@ const loadTimeoutMs = 2_000;
 const pauseMs = 1_000;
 
 /**
- * The complete list of issuers that tenants have of their own, so that an unknown issuer costs neither a call nor memory. The last list
- * is used while the directory is unavailable.
+ * The complete list of issuers that tenants have of their own, so that an unknown issuer costs neither a call nor
+ * memory. The last list is used while the directory is unavailable.
  */
 export class IssuerList {
   readonly #directory: Client<typeof DirectoryService>;
@@ -42,7 +45,10 @@ export class IssuerList {
     readonly clock: Clock;
     /** The current maximum age of the list, in milliseconds. */
     readonly maxAge: () => number;
-    /** Called with the issuers whose resources declare more than in the list before: their tenants, or '' for the shared one. */
+    /**
+     * Called with the issuers whose resources declare more than in the list before: their tenants, or '' for the shared
+     * one.
+     */
     readonly onDeclared?: ((tenantIds: readonly string[]) => void) | undefined;
   }) {
     this.#onDeclared = deps.onDeclared ?? (() => undefined);
@@ -58,7 +64,10 @@ export class IssuerList {
     return this.#current.issuers;
   }
 
-  /** The list without a call; undefined until the first one arrived. One that may be out of date is read again in the background. */
+  /**
+   * The list without a call; undefined until the first one arrived. One that may be out of date is read again in the
+   * background.
+   */
   current(): TenantIssuers | undefined {
     if (!this.#isFresh()) void this.#load();
     return this.#current?.issuers;
@@ -134,8 +143,8 @@ function declaringMore(before: DeclaredAlgorithms, now: DeclaredAlgorithms): str
 }
 
 /**
- * The list with a watch of its own, for a service that needs nothing else of the directory's records. It is read as soon as the
- * directory is reached.
+ * The list with a watch of its own, for a service that needs nothing else of the directory's records. It is read as
+ * soon as the directory is reached.
  */
 export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current' | 'reload' | 'declaredBy'> {
   close(): Promise<void>;

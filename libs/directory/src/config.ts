@@ -47,7 +47,9 @@ export function pepperOf({
   return createSecretKey(bytes);
 }
 
-/** How many passwords may be hashed at once, on a machine with that many cores: one thread stays free for signatures. */
+/**
+ * How many passwords may be hashed at once, on a machine with that many cores: one thread stays free for signatures.
+ */
 export function hashConcurrency(
   { UV_THREADPOOL_SIZE }: Pick<DirectoryConfig, 'UV_THREADPOOL_SIZE'>,
   cores: number,

@@ -5,9 +5,9 @@ import { createAdminStore } from './store/admin-store.postgres.ts';
 import type { Epoch } from './store/store.ts';
 
 /**
- * Invalidates every refresh family, session, code and decision issued so far, in one tenant or in all. For a database that
- * lost commits, as after a restore, so that it is unknown which of them had ended. Processes notice within a second. Empty
- * if there is no such tenant.
+ * Invalidates every refresh family, session, code and decision issued so far, in one tenant or in all. For a database
+ * that lost commits, as after a restore, so that it is unknown which of them had ended. Processes notice within a
+ * second. Empty if there is no such tenant.
  */
 export async function bumpEpoch(
   database: Database,

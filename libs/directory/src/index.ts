@@ -1,8 +1,8 @@
 /**
  * The directory owns the durable records: tenants, applications and their secrets, API resources, scopes, roles, users
- * and their password hashes. It reads them, compares secrets, applies declared state and publishes changes. What people can prove and
- * change is the room `people` of the same process and schema, which imports this one.
- * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
+ * and their password hashes. It reads them, compares secrets, applies declared state and publishes changes. What people
+ * can prove and change is the room `people` of the same process and schema, which imports this one. It never issues
+ * anything, never returns a hash, and never finds a record of one tenant by an id of another.
  *
  *     people: openDirectory ─> wiring ─┬─> service ─> reads of store/, secrets/ of applications
  *                                      ├─> admin-service ─> apply/ ─> declared/ reads YAML ─> plans/ ─┐

@@ -30,7 +30,10 @@ export const migrations: Migrations = {
   directory: new URL('../sql/', import.meta.url),
 };
 
-/** Memory of hashes that are dearer than ours, at once, in KiB: what the dearest that is accepted takes. Ours take 19 MiB each besides. */
+/**
+ * Memory of hashes that are dearer than ours, at once, in KiB: what the dearest that is accepted takes. Ours take 19
+ * MiB each besides.
+ */
 const dearHashKib = 128 * 1024;
 
 /** Sign-ins that may wait per running hash: about a second of hashing. */

@@ -1,7 +1,7 @@
 /**
- * The public HTTP surface: every endpoint of the contract in its two dialects, discovery and keys, the pages, cookies, error
- * shapes, trust in proxies and callers, limits at the edge. It holds nothing durable, decides no protocol rule and signs nothing:
- * it reads a request once, asks one service, and writes the answer in the dialect of the request.
+ * The public HTTP surface: every endpoint of the contract in its two dialects, discovery and keys, the pages, cookies,
+ * error shapes, trust in proxies and callers, limits at the edge. It holds nothing durable, decides no protocol rule
+ * and signs nothing: it reads a request once, asks one service, and writes the answer in the dialect of the request.
  *
  *     HTTP ─> server/ (hooks, load, body) ─> routes ─┬─> endpoints/ ──> token, device
  *                                                    └─> pages/{sign-in/, approve/, logout/, account/} ──> authorize, device

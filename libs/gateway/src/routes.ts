@@ -165,7 +165,10 @@ export const routes: readonly Route[] = [
   { ...page, path: otherPaths.afterProvider, handle: afterProvider },
 ];
 
-/** By path, the methods whose answers scripts of every origin may read, errors included, and `OPTIONS` for the preflight. */
+/**
+ * By path, the methods whose answers scripts of every origin may read, errors included, and `OPTIONS` for the
+ * preflight.
+ */
 export const crossOriginMethods: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries(
     Object.groupBy(

@@ -26,8 +26,8 @@ import { createServer, type ServerOptions } from './server/http-server.ts';
 export interface GatewayService extends BuiltService {
   readonly app: FastifyInstance;
   /**
-   * Reads the list of tenant issuers, then starts to accept connections; resolves with the URL it listens on. If the directory is
-   * unavailable, every request is answered with 503 until the list was read.
+   * Reads the list of tenant issuers, then starts to accept connections; resolves with the URL it listens on. If the
+   * directory is unavailable, every request is answered with 503 until the list was read.
    */
   listen(address: { readonly host: string; readonly port: number }): Promise<string>;
 }

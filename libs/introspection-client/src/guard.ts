@@ -31,8 +31,8 @@ export type Guard = (authorization: string | undefined) => Promise<GuardVerdict>
 const defaultRetrySeconds = 1;
 
 /**
- * Accepts a request with an active access token in the `Authorization` header (RFC 6750 §2.1), for an allowed audience and
- * with all required scopes. Adapters only translate the result.
+ * Accepts a request with an active access token in the `Authorization` header (RFC 6750 §2.1), for an allowed audience
+ * and with all required scopes. Adapters only translate the result.
  */
 export function createGuard(introspector: Introspector, requirement: Requirement): Guard {
   const audiences = [requirement.audience].flat();

@@ -1,7 +1,7 @@
 /**
- * Client for services that introspect tokens with Tessera: an introspector with cache, batching, retries and a watch for
- * revocations, and adapters that attach the result to a request. Depends on no package of the server but its generated
- * messages. An unavailable server is an error, never an inactive token.
+ * Client for services that introspect tokens with Tessera: an introspector with cache, batching, retries and a watch
+ * for revocations, and adapters that attach the result to a request. Depends on no package of the server but its
+ * generated messages. An unavailable server is an error, never an inactive token.
  *
  *     your service ─> adapters/ ─> guard ─> introspector ─┬─> answer-cache
  *                                                         ├─> local/ local-verifier ─> published-keys   verifies by itself

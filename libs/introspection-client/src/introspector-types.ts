@@ -17,10 +17,16 @@ export interface ActiveToken {
   readonly iat: number;
   /** Empty for a refresh token. */
   readonly jti: string;
-  /** When the person signed in, and in which class (RFC 9470 §6.2); 0 and empty without a person, or where it is not known. */
+  /**
+   * When the person signed in, and in which class (RFC 9470 §6.2); 0 and empty without a person, or where it is not
+   * known.
+   */
   readonly authTime: number;
   readonly acr: string;
-  /** The person's user name (RFC 7662 §2.2); empty without a person, after `local` verification, and where the server does not know it. */
+  /**
+   * The person's user name (RFC 7662 §2.2); empty without a person, after `local` verification, and where the server
+   * does not know it.
+   */
   readonly username: string;
 }
 
@@ -132,8 +138,8 @@ export interface Introspector {
   /** Whether the watch is connected; false while it reconnects, and without a watch. */
   readonly guarded: boolean;
   /**
-   * Calls the listener for every revocation, in order and without a gap while this process runs; returns a function that
-   * unsubscribes. Exceptions of the listener go to `metrics.onListenerError`.
+   * Calls the listener for every revocation, in order and without a gap while this process runs; returns a function
+   * that unsubscribes. Exceptions of the listener go to `metrics.onListenerError`.
    */
   onRevocation(listener: (revocation: Revocation) => void): () => void;
   close(): Promise<void>;

@@ -6,7 +6,9 @@ import { keyEncryptionKeyBytes } from './rings/key-wrapper.ts';
 /** Settings of the keys service. Durations are in seconds. */
 export const keysConfig = z
   .object({
-    /** Key-encryption key: 32 random bytes in base64. Anyone who has it and the database can decrypt the signing keys. */
+    /**
+     * Key-encryption key: 32 random bytes in base64. Anyone who has it and the database can decrypt the signing keys.
+     */
     TESSERA_KEYS_KEK: secret().refine(isKeyEncryptionKey, { error: 'expected 32 bytes in base64' }),
     /** How long a key signs before the next one takes over. */
     TESSERA_KEYS_ROTATION_PERIOD: duration('30d', { min: '1s' }),
@@ -23,8 +25,8 @@ export const keysConfig = z
 export type KeysConfig = z.infer<typeof keysConfig>;
 
 /**
- * How long a retired key stays published, in seconds: a week. At least twice the maximum lifetime of a token (a day), as a
- * process that cannot reload the keys continues to sign with its last one for half of this time.
+ * How long a retired key stays published, in seconds: a week. At least twice the maximum lifetime of a token (a day),
+ * as a process that cannot reload the keys continues to sign with its last one for half of this time.
  */
 export const retentionSeconds = 7 * 24 * 3600;
 

@@ -1,5 +1,6 @@
 /**
- * The signing keys. Owns the Postgres schema `keys`: key pairs, encrypted at rest, and their life cycle. Signs every token. It never returns a private key, never interprets what it signs, and calls no other service.
+ * The signing keys. Owns the Postgres schema `keys`: key pairs, encrypted at rest, and their life cycle. Signs every
+ * token. It never returns a private key, never interprets what it signs, and calls no other service.
  *
  *     token: sign ──────────────┐            ┌─> signer   crypto.sign on the thread pool
  *     gateway: getPublicKeys ───┼─> service ─┴─> key-rings ─> issuer-keys ─┬─> schedule   who signs now

@@ -22,7 +22,10 @@ function many<T>(count: number, work: () => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, work));
 }
 
-/** What every key store must do, races included. `open` gives a store and its database, migrated; it is emptied before each test. */
+/**
+ * What every key store must do, races included. `open` gives a store and its database, migrated; it is emptied before
+ * each test.
+ */
 export function keyStoreContract(
   name: string,
   open: () => Promise<{ readonly store: KeyStore; readonly database: Database }>,

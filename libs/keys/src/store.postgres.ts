@@ -39,7 +39,10 @@ interface Statement {
   readonly text: string;
 }
 
-/** The keys of several issuers, the tenants $1, from the table that has theirs for RS256 and the one for the other algorithms. */
+/**
+ * The keys of several issuers, the tenants $1, from the table that has theirs for RS256 and the one for the other
+ * algorithms.
+ */
 function loadFrom(table: 'signing_key' | 'tenant_signing_key'): Statement {
   const part = (
     from: Table,
@@ -59,7 +62,10 @@ function loadFrom(table: 'signing_key' | 'tenant_signing_key'): Statement {
   };
 }
 
-/** The statements on one table of keys. $1 is always the tenant, empty for the shared issuer, and $2 the algorithm of the ring. */
+/**
+ * The statements on one table of keys. $1 is always the tenant, empty for the shared issuer, and $2 the algorithm of
+ * the ring.
+ */
 function statementsOn(table: Table) {
   const statement = (name: string, text: string): Statement => ({ name: `keys.${table}.${name}`, text });
   const keys = `keys.${table}`;
@@ -71,8 +77,8 @@ function statementsOn(table: Table) {
        VALUES ($1, $2, $3, 'active', ${values}, $5, clock_timestamp(), clock_timestamp())
        ON CONFLICT DO NOTHING`,
     ),
-    // The condition sees the state at the start of the statement, the unique index that at its end. So no key is published too
-    // early if another process activates one meanwhile.
+    // The condition sees the state at the start of the statement, the unique index that at its end. So no key is
+    // published too early if another process activates one meanwhile.
     publish: statement(
       'publish',
       `INSERT INTO ${keys} (tenant_id, algorithm, kid, state, ${columns}, wrapped_private_key, published_at)

@@ -43,8 +43,8 @@ export interface Activation {
 export type Withdrawal = 'withdrawn' | 'in_use' | 'unknown';
 
 /**
- * The signing keys of an issuer at rest, a ring for each algorithm. Every step of the life cycle is committed together with its audit rows. A lost race is a
- * result, not an error. All times are those of the database.
+ * The signing keys of an issuer at rest, a ring for each algorithm. Every step of the life cycle is committed together
+ * with its audit rows. A lost race is a result, not an error. All times are those of the database.
  */
 export interface KeyStore {
   /** Of each ring the published and the active key, and the keys retired within the retention, newest first. */

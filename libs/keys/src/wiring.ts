@@ -25,8 +25,8 @@ const gatewayCopySeconds = 1;
 
 export interface KeysOptions {
   /**
-   * Whether the service reloads the keys periodically and rotates them on schedule. If not, `ready` loads them once and they are only
-   * rotated on request: for a command, whose settings may differ from those of the running processes.
+   * Whether the service reloads the keys periodically and rotates them on schedule. If not, `ready` loads them once and
+   * they are only rotated on request: for a command, whose settings may differ from those of the running processes.
    */
   readonly followsSchedule?: boolean;
 }
@@ -102,8 +102,8 @@ export function buildKeys(
 }
 
 /**
- * Reads the stored keys of the shared issuer as a process does, and stores nothing. Rejects if they were wrapped under another
- * key-encryption key; passes if there are none yet.
+ * Reads the stored keys of the shared issuer as a process does, and stores nothing. Rejects if they were wrapped under
+ * another key-encryption key; passes if there are none yet.
  */
 export async function requireKeyEncryptionKey(
   config: KeysConfig,

@@ -1,4 +1,6 @@
-/** Time as the process sees it, in milliseconds since the Unix epoch. Decisions about stored records use the database's. */
+/**
+ * Time as the process sees it, in milliseconds since the Unix epoch. Decisions about stored records use the database's.
+ */
 export interface Clock {
   now(): number;
 }

@@ -4,8 +4,9 @@ const domainShape = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9
 const longestDomain = 253;
 
 /**
- * The domain of an e-mail address in the one form in which domains are compared: lower-case ASCII, each international label in its A-label
- * (RFC 5890 §2.3.2.1), without a final dot. Undefined for whatever else stands there, such as an address literal: nobody owns it.
+ * The domain of an e-mail address in the one form in which domains are compared: lower-case ASCII, each international
+ * label in its A-label (RFC 5890 §2.3.2.1), without a final dot. Undefined for whatever else stands there, such as an
+ * address literal: nobody owns it.
  */
 export function domainOfEmail(email: string): string | undefined {
   const at = email.lastIndexOf('@');

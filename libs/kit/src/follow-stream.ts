@@ -5,8 +5,8 @@ export interface FollowOptions<M> {
   /** Opens the stream, where the follower wants to resume. */
   readonly open: (signal: AbortSignal) => AsyncIterable<M>;
   /**
-   * Takes a message; `isFirst` in its stream. Answers whether the follower has all that it missed: then the next pause is the
-   * shortest again.
+   * Takes a message; `isFirst` in its stream. Answers whether the follower has all that it missed: then the next pause
+   * is the shortest again.
    */
   readonly onMessage: (message: M, isFirst: boolean) => boolean;
   /** A stream has ended, the last of `failures` in a row. Not called when the follower is closed. */

@@ -11,7 +11,8 @@ export const systemRandom: Random = { bytes: randomBytes };
 
 /**
  * An opaque value: a prefix and `bytes` random bytes (32 by default) in base64url. Each kind has a prefix of the form
- * `t<letter>_` of its own, which its service declares, so that one kind is never taken for another; the log redacts the form.
+ * `t<letter>_` of its own, which its service declares, so that one kind is never taken for another; the log redacts the
+ * form.
  */
 export function opaqueValue(prefix: string, random: Random, bytes = 32): string {
   return prefix + random.bytes(bytes).toString('base64url');

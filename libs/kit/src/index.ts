@@ -1,5 +1,6 @@
 /**
- * What every package stands on: clock, ids, secrets, addresses, time limits a bounded cache and repeated work. It knows no service and does no I/O.
+ * What every package stands on: clock, ids, secrets, addresses, time limits a bounded cache and repeated work. It knows
+ * no service and does no I/O.
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too

@@ -2,7 +2,8 @@
 const slip = 3;
 
 /**
- * The known name that differs from `name` in the fewest characters, whatever their case; undefined if even that is more than a slip.
+ * The known name that differs from `name` in the fewest characters, whatever their case; undefined if even that is more
+ * than a slip.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;

@@ -67,7 +67,10 @@ export function repeat(
   };
 }
 
-/** A pause that doubles with each failure up to `longestMs`; half of it is random, so that many processes do not come at once. */
+/**
+ * A pause that doubles with each failure up to `longestMs`; half of it is random, so that many processes do not come at
+ * once.
+ */
 export function backOff(shortestMs: number, longestMs: number, failures: number): number {
   const longest = Math.min(longestMs, shortestMs * 2 ** Math.min(failures - 1, 10));
   return longest * (0.5 + Math.random() / 2);

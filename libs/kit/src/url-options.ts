@@ -1,5 +1,6 @@
 /**
- * An option of a URL in a sentence: by its name, unless it may be the end of a password with a slash or a question mark in it.
+ * An option of a URL in a sentence: by its name, unless it may be the end of a password with a slash or a question mark
+ * in it.
  * @param query all options, as they were given
  */
 export function shownOption(name: string, query: string): string {

@@ -1,6 +1,6 @@
 /**
- * For Fastify's `schemaController`: routes have no JSON schemas. Without it Fastify loads its compilers of them, with Ajv, at every start. A
- * route with a schema fails the start.
+ * For Fastify's `schemaController`: routes have no JSON schemas. Without it Fastify loads its compilers of them, with
+ * Ajv, at every start. A route with a schema fails the start.
  */
 export const withoutSchemas = { compilersFactory: { buildValidator: refuse, buildSerializer: refuse } };
 

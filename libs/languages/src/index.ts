@@ -1,5 +1,6 @@
 /**
- * Sentences in the languages of people, for pages and mail, and what browsers are called there. It reads the messages once, and knows neither.
+ * Sentences in the languages of people, for pages and mail, and what browsers are called there. It reads the messages
+ * once, and knows neither.
  *
  *     gateway, for pages ──┐
  *     directory, for mail ─┴─> languages ─> one JSON file per language (../messages), and one in each folder of a topic

@@ -7,8 +7,8 @@ import { IntlMessageFormat } from 'intl-messageformat';
 export type Values = Readonly<Record<string, string | number>>;
 
 /**
- * The sentences of pages in one language. A sentence is named by its English text, in ICU MessageFormat where it has values; one that is not
- * known is shown as it is.
+ * The sentences of pages in one language. A sentence is named by its English text, in ICU MessageFormat where it has
+ * values; one that is not known is shown as it is.
  */
 export interface Language {
   /** The BCP 47 tag, for `lang`. */
@@ -27,7 +27,10 @@ export interface Languages {
   readonly tags: readonly string[];
   /** The language of a tag; English for one that is not known. */
   of(tag: string): Language;
-  /** The first of these tags, separated by spaces, that is known; undefined if none is (`ui_locales`, OIDC Core §3.1.2.1). */
+  /**
+   * The first of these tags, separated by spaces, that is known; undefined if none is (`ui_locales`, OIDC Core
+   * §3.1.2.1).
+   */
   first(uiLocales: string): string | undefined;
 }
 
@@ -41,7 +44,8 @@ type Messages = Readonly<Record<string, string>>;
 
 /**
  * Reads the languages, once.
- * @param folder files of an operator, each named as its language: they add languages and replace sentences of those that are built in
+ * @param folder files of an operator, each named as its language: they add languages and replace sentences of those
+ * that are built in
  * @throws Error that names the file and the sentence that cannot be used
  */
 export function loadLanguages(folder?: string): Languages {
@@ -117,7 +121,8 @@ export function readMessages(folder: string, tag: string): Messages {
 }
 
 /**
- * Tries the texts of a language with values for each name that the English sentence has; those of sentences that nobody knows are never shown.
+ * Tries the texts of a language with values for each name that the English sentence has; those of sentences that nobody
+ * knows are never shown.
  * @throws Error that names the file and the sentence that cannot be used
  */
 export function checkMessages(tag: string, messages: Messages, known: Messages): void {

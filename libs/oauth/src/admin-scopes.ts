@@ -1,8 +1,8 @@
 import { serviceScopes } from './request/scopes.ts';
 
 /**
- * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, roles that
- * limit what people may do with tokens for it, and the command line as an application.
+ * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, roles
+ * that limit what people may do with tokens for it, and the command line as an application.
  */
 
 /** The audience of access tokens for the administration API. No tenant may declare it. */
@@ -50,8 +50,8 @@ export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /**
- * Whether the built-in roles and scopes have an effect in a tenant: it is the one that administers all, or has an issuer of its own. At the shared
- * one, nothing but the claims of a token tells tenants apart.
+ * Whether the built-in roles and scopes have an effect in a tenant: it is the one that administers all, or has an
+ * issuer of its own. At the shared one, nothing but the claims of a token tells tenants apart.
  * @param operatorTenant undefined if none administers the others
  */
 export function isAdministrable(
@@ -70,8 +70,8 @@ export function commandLineClientId(tenantId?: string): string {
 }
 
 /**
- * Whether a name is one of what every tenant has without a declaration and gives a power: what comes from elsewhere under such a name means
- * something else. Identity scopes are none of these, as OpenID Connect names them.
+ * Whether a name is one of what every tenant has without a declaration and gives a power: what comes from elsewhere
+ * under such a name means something else. Identity scopes are none of these, as OpenID Connect names them.
  */
 export const isBuiltIn: Readonly<Record<'role' | 'scope' | 'audience', (name: string) => boolean>> = {
   role: (name) => name.startsWith(builtInPrefix),

@@ -56,8 +56,8 @@ export function isErrorCode(value: string): value is ErrorCode {
 }
 
 /**
- * What the access log and the audit trail say of a refused request: texts of ours, the identifier of a known client, and of what the request
- * has only `received`.
+ * What the access log and the audit trail say of a refused request: texts of ours, the identifier of a known client,
+ * and of what the request has only `received`.
  */
 export interface Refusal {
   readonly clientId?: string | undefined;
@@ -124,7 +124,10 @@ export class OAuthError extends Error {
   }
 }
 
-/** The phase of a request that is refused because of a server of others: many may be, so that they are not logged one by one. */
+/**
+ * The phase of a request that is refused because of a server of others: many may be, so that they are not logged one by
+ * one.
+ */
 export const waitingPhase = 'waiting for others';
 
 /** The error for a failing store or service. It says nothing about the token or grant itself. */
@@ -135,7 +138,10 @@ export function temporarilyUnavailable(cause?: unknown, retryAfterSeconds = 1): 
   });
 }
 
-/** The error for a change that was on its way when a store or service failed. Any other 503 means that nothing was changed. */
+/**
+ * The error for a change that was on its way when a store or service failed. Any other 503 means that nothing was
+ * changed.
+ */
 export function outcomeUnknown(cause: unknown): OAuthError {
   const message = 'The service is temporarily unavailable. It is not known whether this was done.';
   return new OAuthError('temporarily_unavailable', message, { cause, retryAfterSeconds: 1 });

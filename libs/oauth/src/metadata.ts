@@ -49,7 +49,10 @@ const servedPaths: readonly string[] = [...Object.values(endpointPaths), ...Obje
 /** Most segments that the path of a tenant's issuer has. */
 export const mostIssuerSegments = 4;
 
-/** Whether a path is served, or lies above or, for files, below one that is: an issuer that has it would hide it or be hidden. */
+/**
+ * Whether a path is served, or lies above or, for files, below one that is: an issuer that has it would hide it or be
+ * hidden.
+ */
 export function collidesWithServedPath(path: string): boolean {
   return (
     servedPaths.some((served) => served === path || served.startsWith(`${path}/`)) ||
@@ -65,7 +68,8 @@ export function endpointUri(issuer: string, endpoint: Endpoint): string {
 }
 
 /**
- * Where a tenant's provider answers. Each has an address of its own, so that no answer is taken for that of another (RFC 9700 §4.4.2.2).
+ * Where a tenant's provider answers. Each has an address of its own, so that no answer is taken for that of another
+ * (RFC 9700 §4.4.2.2).
  */
 export function providerAnswerUri(issuer: string, tenantId: string, provider: string): string {
   return `${issuer.replace(/\/$/, '')}${providerPath}/${tenantId}/${provider}`;
@@ -113,8 +117,8 @@ export interface ServedFacts {
 }
 
 /**
- * The discovery document at `/.well-known/openid-configuration` (OIDC Discovery §3): the contract's fields first, then every other
- * registered field. The device, backchannel and logout endpoints are left out, as the contract asks.
+ * The discovery document at `/.well-known/openid-configuration` (OIDC Discovery §3): the contract's fields first, then
+ * every other registered field. The device, backchannel and logout endpoints are left out, as the contract asks.
  */
 export function contractMetadata(issuer: string, served: ServedFacts): Readonly<Record<string, unknown>> {
   const fields = contractFields(issuer);

@@ -13,7 +13,10 @@ interface SigningAlgorithm {
   readonly signing: { readonly dsaEncoding?: 'ieee-p1363' };
 }
 
-/** How this server signs, and all that its verifiers accept: what generates, publishes, signs and verifies reads this table. */
+/**
+ * How this server signs, and all that its verifiers accept: what generates, publishes, signs and verifies reads this
+ * table.
+ */
 export const signingAlgorithms = {
   RS256: {
     kty: 'RSA',

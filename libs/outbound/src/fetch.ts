@@ -20,9 +20,9 @@ class LongAnswerError extends Error {
 }
 
 /**
- * A `fetch` for documents and tokens of other servers. It follows no redirect (CVE-2026-4366), takes answers of up to `longestBytes`, not
- * compressed, and gives up after `timeoutMs`. Without `allowPrivate` only https to public addresses is allowed. Rejects if there is no answer,
- * and outside of `hold`: who waits for a server of others is counted.
+ * A `fetch` for documents and tokens of other servers. It follows no redirect (CVE-2026-4366), takes answers of up to
+ * `longestBytes`, not compressed, and gives up after `timeoutMs`. Without `allowPrivate` only https to public addresses
+ * is allowed. Rejects if there is no answer, and outside of `hold`: who waits for a server of others is counted.
  */
 export function createFetch({
   places,

@@ -1,6 +1,7 @@
 /**
- * The only place that sends requests to addresses that others chose: over HTTPS, to public addresses, with a time limit. It keeps
- * nothing, tries nothing twice and knows no message. Requests that wait for such a server hold one of its `places`.
+ * The only place that sends requests to addresses that others chose: over HTTPS, to public addresses, with a time
+ * limit. It keeps nothing, tries nothing twice and knows no message. Requests that wait for such a server hold one of
+ * its `places`.
  *
  *     device, token (webhooks, callbacks, logout notices) ─> delivery ─> send ──> HTTPS to the receiver
  *     authorize (providers of tenants) ──> places.hold ────────────────> fetch ─> HTTPS to the provider

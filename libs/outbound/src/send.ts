@@ -17,8 +17,8 @@ export type Send = (message: Message, signal: AbortSignal) => Promise<Sent>;
 const timeoutMs = 5_000;
 
 /**
- * Sends one POST. It follows no redirect and reads nothing of the response but its status. Without `allowPrivate` only https
- * to public addresses is allowed.
+ * Sends one POST. It follows no redirect and reads nothing of the response but its status. Without `allowPrivate` only
+ * https to public addresses is allowed.
  */
 export function createSend({ allowPrivate }: { readonly allowPrivate: boolean }): Send {
   return (message, signal) =>

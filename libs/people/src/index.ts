@@ -1,7 +1,8 @@
 /**
- * What people can prove and change of themselves, and what is written to them: passwords, passkeys, authenticator apps, recovery codes,
- * identities at providers, links, registrations, mail. It lives in the process and the schema of the directory, whose room of records it
- * stands on; the arrow never runs back. It composes that process. It never keeps a record of its own kind, and never says who exists.
+ * What people can prove and change of themselves, and what is written to them: passwords, passkeys, authenticator apps,
+ * recovery codes, identities at providers, links, registrations, mail. It lives in the process and the schema of the
+ * directory, whose room of records it stands on; the arrow never runs back. It composes that process. It never keeps a
+ * record of its own kind, and never says who exists.
  *
  *     authorize, gateway ══> DirectoryService, PersonService; operator ══> UsersService, DirectoryAdminService
  *       └─> wiring ─┬─> openDirectory, the room of records

@@ -17,8 +17,8 @@ interface MethodDeps extends SecondFactorsDeps, PasskeysDeps {
 }
 
 /**
- * The ways to sign in besides passwords and providers, each a folder: the calls that it answers, the letters that it writes, and what becomes of what
- * people ask it for by mail.
+ * The ways to sign in besides passwords and providers, each a folder: the calls that it answers, the letters that it
+ * writes, and what becomes of what people ask it for by mail.
  */
 export function createMethods(deps: MethodDeps) {
   const { outbox } = deps;

@@ -1,6 +1,9 @@
 import { isDecodable, shownOption } from '@tessera/kit';
 
-/** Why a URL is no SMTP server, as the end of a sentence; undefined if it is one. It may not carry options of the library. */
+/**
+ * Why a URL is no SMTP server, as the end of a sentence; undefined if it is one. It may not carry options of the
+ * library.
+ */
 export function smtpUrlProblem(text: string): string | undefined {
   const expected = 'expected smtp://user:password@smtp.example.com:587 or smtps://...:465';
   const url = URL.parse(text);

@@ -40,7 +40,10 @@ export interface DirectoryOptions {
   readonly mailsPerHour?: number | undefined;
 }
 
-/** Mails that people may ask for, to one address in an hour: enough for a person who lost one, too few to flood an inbox. */
+/**
+ * Mails that people may ask for, to one address in an hour: enough for a person who lost one, too few to flood an
+ * inbox.
+ */
 const usualMailsPerHour = 5;
 
 /** The process `directory`: the room of records and that of people, and the services that both answer. */

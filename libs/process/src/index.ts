@@ -1,5 +1,6 @@
 /**
- * What turns services into a process: settings, stores, life cycle, signals and the management listener. It knows no protocol rule.
+ * What turns services into a process: settings, stores, life cycle, signals and the management listener. It knows no
+ * protocol rule.
  *
  *     main ─> run-service ─┬─> run-process ─> config/ (settings), lifecycle (signals), management/ (/livez, /readyz, /metrics)
  *                          ├─> create-runtime   stores, clock, log

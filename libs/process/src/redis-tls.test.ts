@@ -148,7 +148,10 @@ describe('a TLS handshake with Redis that breaks', () => {
     return uncaught;
   }
 
-  /** Passes on what a server sends, in one piece, only when its client has ended the connection and the server has answered that. */
+  /**
+   * Passes on what a server sends, in one piece, only when its client has ended the connection and the server has
+   * answered that.
+   */
   async function answeringAfterTheEnd(port: number) {
     let answered = 0;
     const server = createServer({ allowHalfOpen: true }, (near) => {

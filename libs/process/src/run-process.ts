@@ -137,7 +137,9 @@ async function trace<S extends z.ZodObject>(
   return startTracing(tracesProtocol(config), { name, log });
 }
 
-/** A terminal signals every process of its group, and npm passes the signal on once more: that is not a second request. */
+/**
+ * A terminal signals every process of its group, and npm passes the signal on once more: that is not a second request.
+ */
 const sameSignalMs = 1_000;
 
 function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): void {

@@ -67,7 +67,9 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
   });
 }
 
-/** Clients of the services in `TESSERA_PEERS`; closed with the process, which is not ready until each has answered once. */
+/**
+ * Clients of the services in `TESSERA_PEERS`; closed with the process, which is not ready until each has answered once.
+ */
 export async function connectPeers(
   config: RpcConfig,
   as: CallerName,

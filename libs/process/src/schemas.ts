@@ -7,8 +7,8 @@ import type { Runtime } from './runtime.ts';
 type SchemaSettings = Pick<ProcessConfig, 'TESSERA_MIGRATIONS' | 'TESSERA_AUDIT_RETENTION'>;
 
 /**
- * Migrates the schemas of a process as soon as the database is available. From then on until the process ends, readiness
- * depends on them, and their audit rows are removed after the retention; never with a retention of 0.
+ * Migrates the schemas of a process as soon as the database is available. From then on until the process ends,
+ * readiness depends on them, and their audit rows are removed after the retention; never with a retention of 0.
  */
 export async function maintainSchemas(
   schemas: readonly Migrations[],
@@ -29,8 +29,8 @@ export async function maintainSchemas(
 }
 
 /**
- * Withdraws readiness (`schema_behind`) while a schema lacks a migration that this process needs, as after the database was
- * replaced by an empty one, and gives it back once the schema is complete.
+ * Withdraws readiness (`schema_behind`) while a schema lacks a migration that this process needs, as after the database
+ * was replaced by an empty one, and gives it back once the schema is complete.
  */
 function checkSchemas(
   schemas: readonly Migrations[],

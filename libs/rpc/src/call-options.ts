@@ -41,7 +41,9 @@ export function acceptableRequestId(value: unknown): string | undefined {
   return typeof value === 'string' && /^[!-~]{1,128}$/.test(value) ? value : undefined;
 }
 
-/** Absolute deadline in milliseconds since the Unix epoch; Infinity without one (a time-out of zero or less means none). */
+/**
+ * Absolute deadline in milliseconds since the Unix epoch; Infinity without one (a time-out of zero or less means none).
+ */
 export function deadlineOf(options: CallOptions | undefined, defaultTimeoutMs?: number): number {
   const timeoutMs = options?.timeoutMs ?? defaultTimeoutMs;
   return timeoutMs === undefined || timeoutMs <= 0 ? Infinity : Date.now() + timeoutMs;

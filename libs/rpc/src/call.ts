@@ -24,7 +24,10 @@ export type CallerName = (typeof callerNames)[number];
 
 /** Who exactly stands behind a caller that is not one of our processes. */
 export interface Principal {
-  /** `certificate`: `id` is the name in the certificate. `client`, `user`: it is the client or person of the access token presented. */
+  /**
+   * `certificate`: `id` is the name in the certificate. `client`, `user`: it is the client or person of the access
+   * token presented.
+   */
   readonly kind: 'certificate' | 'client' | 'user';
   readonly id: string;
   /** When the proof expires, seconds since the Unix epoch; absent where the connection is the proof. */

@@ -15,7 +15,8 @@ export interface CertificateFilePaths extends CertificateFiles {
 /**
  * How the two ends of an internal call prove who they are. Both ends are given the same kind.
  * - `mtls`: the caller is who its certificate names.
- * - `token`: a caller with the shared token may claim any process name, unless the token belongs to one (`of`); for development and meshes.
+ * - `token`: a caller with the shared token may claim any process name, unless the token belongs to one (`of`); for
+ *   development and meshes.
  * - `none`: believed without proof; a server takes it on a loopback address only.
  */
 export type RpcCredentials =

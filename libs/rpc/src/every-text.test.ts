@@ -17,7 +17,10 @@ import { textsOf } from './testing/texts-of.ts';
 
 const services = await everyService();
 const methods = services.flatMap((service) => service.methods);
-/** They answer about tokens of others, so that one text must not refuse the rest of a batch, nor become an error that a proxy lets pass. */
+/**
+ * They answer about tokens of others, so that one text must not refuse the rest of a batch, nor become an error that a
+ * proxy lets pass.
+ */
 const forAnyText = ['Introspect', 'BatchIntrospect', 'Check'];
 const withTexts = methods.flatMap((method) => {
   const places = textsOf(method.input);

@@ -1,6 +1,6 @@
 /**
- * Calls between services: `serve`, `serveConnect`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), who may call what, and how
- * errors travel. It knows no service.
+ * Calls between services: `serve`, `serveConnect`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), who may
+ * call what, and how errors travel. It knows no service.
  *
  *     caller ─> typed-client ─┬─> hosts/in-process/ ─────────────────────┐ compact
  *                             └─> client/ ─> channel ══> hosts/grpc/ ────┤ split
@@ -54,7 +54,8 @@ export { pageOf, pageRequest, pageToken, readPages, type PageRequest } from './p
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';
 
-// gRPC and Connect's server are loaded with their first use, and `openRemoteService` from `@tessera/rpc/remote`: compact needs neither, and it takes 5 MiB.
+// gRPC and Connect's server are loaded with their first use, and `openRemoteService` from `@tessera/rpc/remote`:
+// compact needs neither, and it takes 5 MiB.
 
 /** Serves over gRPC, as `serve.ts` describes. */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {

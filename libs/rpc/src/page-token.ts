@@ -13,7 +13,10 @@ export interface PageRequest {
 const usualSize = 50;
 const largestSize = 1000;
 
-/** The page that a list request asks for (AIP-158). Throws InvalidArgument for a token of another search, or none of ours. */
+/**
+ * The page that a list request asks for (AIP-158). Throws InvalidArgument for a token of another search, or none of
+ * ours.
+ */
 export function pageRequest({
   pageSize,
   pageToken,
@@ -34,8 +37,8 @@ export function pageRequest({
 }
 
 /**
- * The page of what a store found, if it was asked for `size` records and one more. `last` is the record that the next page follows;
- * undefined if there is none.
+ * The page of what a store found, if it was asked for `size` records and one more. `last` is the record that the next
+ * page follows; undefined if there is none.
  */
 export function pageOf<T>(
   found: readonly T[],

@@ -55,7 +55,10 @@ export class ServedCall implements CallContext, CallTime {
     return this.#controller?.signal.reason as ConnectError | undefined;
   }
 
-  /** Less what the answer takes on its way. Work that a finished call left running is bounded only if its caller gave up before. */
+  /**
+   * Less what the answer takes on its way. Work that a finished call left running is bounded only if its caller gave up
+   * before.
+   */
   left(): number {
     if (this.#controller?.signal.aborted === true) return 0;
     return this.#finished ? Infinity : this.deadline - Date.now() - hopMs;

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { opaqueValue, Secret, type Random } from '@tessera/kit';
 
 /**
- * How a caller and a process on one machine prove to each other that they know a token, which neither sends: another process may have taken
- * the port.
+ * How a caller and a process on one machine prove to each other that they know a token, which neither sends: another
+ * process may have taken the port.
  *
  *     caller  ──── nonce ────────────────────────────> process
  *     caller  <─── its nonce, HMAC(token, port) ─────── process     compared before anything else is sent
@@ -49,7 +49,10 @@ export function createProver(token: Secret, random: Random): Prover {
 /** The side that calls. */
 export interface Challenge {
   readonly nonce: string;
-  /** The bearer token for calls to the process that gave the proof; undefined if it does not know the token, or listens on another port. */
+  /**
+   * The bearer token for calls to the process that gave the proof; undefined if it does not know the token, or listens
+   * on another port.
+   */
   bearer(answer: Proof, port: number): Secret | undefined;
 }
 

@@ -13,8 +13,8 @@ export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];
   /**
-   * Called at each attempt, once there is a connection; what it throws is the outcome, and nothing is sent. For a statement that
-   * would do harm after its caller gave up.
+   * Called at each attempt, once there is a connection; what it throws is the outcome, and nothing is sent. For a
+   * statement that would do harm after its caller gave up.
    */
   readonly beforeSending?: (() => void) | undefined;
 }

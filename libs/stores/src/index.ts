@@ -1,5 +1,6 @@
 /**
- * Postgres, PGlite, Redis and memory: connections, migrations, the change feed, purging and rate limits. It owns no table of a service.
+ * Postgres, PGlite, Redis and memory: connections, migrations, the change feed, purging and rate limits. It owns no
+ * table of a service.
  *
  *     services ─> Database ─┬─> postgres/ pools ──> Postgres        migrations/ ─> Database, once per schema
  *                           └─> postgres/pglite ──> a directory     feed/ change-feed <── feed-table, polled

@@ -47,7 +47,10 @@ export function endsSession(error: unknown): boolean {
   return code === '25006' || code === '25P03' || /^(08|57P|58)/.test(code) || isStalePlan(error);
 }
 
-/** A session lacks a statement that was prepared in it, or has one of another's: a pooler lends sessions for a transaction. */
+/**
+ * A session lacks a statement that was prepared in it, or has one of another's: a pooler lends sessions for a
+ * transaction.
+ */
 function isMixedUp(code: string | undefined): boolean {
   return code === '26000' || code === '42P05';
 }

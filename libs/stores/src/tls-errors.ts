@@ -9,8 +9,8 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is wrong with a server's certificate as a sentence for operators; other errors as they are. `advice` says where its
- * authority is named.
+ * What is wrong with a server's certificate as a sentence for operators; other errors as they are. `advice` says where
+ * its authority is named.
  */
 export function explainTls(error: unknown, advice: string): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;

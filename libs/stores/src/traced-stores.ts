@@ -2,7 +2,9 @@ import { isTracing, traced } from '@tessera/telemetry';
 import type { Database, Queryable } from './database.ts';
 import type { RedisHandle } from './redis/redis.ts';
 
-/** The same database, with a span for each statement and transaction, by name. Without traces it is returned as it is. */
+/**
+ * The same database, with a span for each statement and transaction, by name. Without traces it is returned as it is.
+ */
 export function traceDatabase(database: Database): Database {
   if (!isTracing()) return database;
   return {

@@ -13,8 +13,9 @@ export interface WaitOptions {
 }
 
 /**
- * Repeats work of the start, such as migrations, while a store is unavailable: with pauses of up to five seconds, until it
- * succeeds, fails for another reason, or the signal is aborted. The log says so once, and repeats it if an operator must act.
+ * Repeats work of the start, such as migrations, while a store is unavailable: with pauses of up to five seconds, until
+ * it succeeds, fails for another reason, or the signal is aborted. The log says so once, and repeats it if an operator
+ * must act.
  */
 export async function whenAvailable<T>(work: () => Promise<T>, options: WaitOptions): Promise<T> {
   const report = createReporter(options);

@@ -35,7 +35,9 @@ export async function fillIn(
   return location === undefined ? answer : person.get(location);
 }
 
-/** Enters a user code and signs in if asked. Resolves with the page that asks for the decision, or with the error page. */
+/**
+ * Enters a user code and signs in if asked. Resolves with the page that asks for the decision, or with the error page.
+ */
 export async function openDevice(
   person: Person,
   userCode: string,

@@ -38,8 +38,8 @@ const requestsOfConnection = 50;
 
 export interface HttpClientOptions {
   /**
-   * `fifo` uses the connection that was idle longest and opens new ones regularly, so that requests are spread over all replicas,
-   * restarted ones included.
+   * `fifo` uses the connection that was idle longest and opens new ones regularly, so that requests are spread over all
+   * replicas, restarted ones included.
    */
   readonly scheduling?: 'lifo' | 'fifo';
   /** At most; default 64. */

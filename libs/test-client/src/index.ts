@@ -1,6 +1,6 @@
 /**
- * What the tools drive a running system with, from outside: over HTTP, as its clients and their people do. It knows no service, and
- * nothing of a test runner: what goes wrong is thrown.
+ * What the tools drive a running system with, from outside: over HTTP, as its clients and their people do. It knows no
+ * service, and nothing of a test runner: what goes wrong is thrown.
  *
  *     e2e, chaos, bench ─> services, process ──> the processes under test
  *     a client ─> http ─> tokens (both dialects) ──> the gateway

@@ -16,8 +16,8 @@ function blocksOf(text: string): Set<string> {
 }
 
 /**
- * Digests of the random values of which any 12 characters stand in the text, plain, in base64 or URL-encoded. Of shorter
- * ones, such as user codes, the whole counts, in any case, and as people write it without its hyphen.
+ * Digests of the random values of which any 12 characters stand in the text, plain, in base64 or URL-encoded. Of
+ * shorter ones, such as user codes, the whole counts, in any case, and as people write it without its hyphen.
  */
 export function leaks(text: string, values: Iterable<string>): string[] {
   const blocks = blocksOf(text);

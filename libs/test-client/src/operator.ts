@@ -1,6 +1,6 @@
 /**
- * Calls the administration API at a port of this machine with the token that processes share, as an operator does. Resolves with the
- * answer; throws for a status other than 200. `method` is its full name without `tessera.`.
+ * Calls the administration API at a port of this machine with the token that processes share, as an operator does.
+ * Resolves with the answer; throws for a status other than 200. `method` is its full name without `tessera.`.
  */
 export async function callAsOperator<T>(
   port: number,

@@ -13,8 +13,8 @@ export interface PlannedProcess {
 }
 
 /**
- * The processes of a system on free ports of loopback, in the order of their start. The split ones authenticate to each other with
- * a shared token, unless their `own` settings say otherwise.
+ * The processes of a system on free ports of loopback, in the order of their start. The split ones authenticate to each
+ * other with a shared token, unless their `own` settings say otherwise.
  */
 export async function planSystem(
   topology: 'compact' | 'split',

@@ -77,7 +77,9 @@ export class ServerProcess {
     return this.#exited;
   }
 
-  /** Resolves once `/readyz` at a URL answers with 200; throws with the last of the output if the process ends before. */
+  /**
+   * Resolves once `/readyz` at a URL answers with 200; throws with the last of the output if the process ends before.
+   */
   async ready(url: string, withinMs?: number, intervalMs?: number): Promise<void> {
     await eventually(
       `${this.name} is ready`,

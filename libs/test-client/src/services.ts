@@ -8,7 +8,10 @@ export type Service = (typeof services)[number];
 /** The entry of a service's process, or of all in one, below the root of a checkout. */
 export const entryOf = (app: string): string => `apps/${app}/src/main.ts`;
 
-/** Where each service finds the others. Compatibility until 0.3: by the names that version 0.1 knows, which tools start too. */
+/**
+ * Where each service finds the others. Compatibility until 0.3: by the names that version 0.1 knows, which tools start
+ * too.
+ */
 export const peersOf = (addressOf: (service: Service) => string): Environment =>
   Object.fromEntries(
     services

@@ -2,5 +2,6 @@
 import { afterAll } from 'vitest';
 import { cleanUp } from './cleanup.ts';
 
-// Registered before the file's own hooks and, hooks ending in reverse order, run after they have stopped what still uses the stores.
+// Registered before the file's own hooks and, hooks ending in reverse order, run after they have stopped what still
+// uses the stores.
 afterAll(cleanUp);

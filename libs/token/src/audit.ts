@@ -4,8 +4,8 @@ import type { CallContext } from '@tessera/rpc';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
 
 /**
- * The reason why a request was denied, for the audit trail and the metrics. The client never sees it, so that a response does not
- * reveal which of several secrets or states was wrong.
+ * The reason why a request was denied, for the audit trail and the metrics. The client never sees it, so that a
+ * response does not reveal which of several secrets or states was wrong.
  */
 class AuditReason extends Error {
   override readonly name = 'AuditReason';

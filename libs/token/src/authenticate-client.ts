@@ -13,8 +13,8 @@ export function isConfidential(application: Application): boolean {
 }
 
 /**
- * Authenticates the client of an introspection or revocation request; audits a failure and tells the gateway's log who was refused
- * and why. (The token endpoint does both for every error by itself.)
+ * Authenticates the client of an introspection or revocation request; audits a failure and tells the gateway's log who
+ * was refused and why. (The token endpoint does both for every error by itself.)
  */
 export async function authenticateClient(
   { directory, audit }: { directory: DirectoryClient; audit: Pick<AuditBatch, 'add'> },

@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterAll(() => on.close());
 
 /**
- * Statements of the request itself: audit rows of what changes no state are written later, together, and the feed of revocations is
- * read all the time.
+ * Statements of the request itself: audit rows of what changes no state are written later, together, and the feed of
+ * revocations is read all the time.
  */
 const statements = () =>
   on.database.names.filter((name) => name.startsWith('token.') && !name.startsWith('token.revocation_'));

@@ -21,8 +21,9 @@ export const tokenConfig = z.object({
   /** How long a rotated refresh token can be presented again for its successor, in case the response was lost. */
   TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
   /**
-   * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may introspect:
-   * tenants separated by `;` or `*`, then audiences. If it is set, callers with another name may introspect nothing.
+   * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may
+   * introspect: tenants separated by `;` or `*`, then audiences. If it is set, callers with another name may introspect
+   * nothing.
    */
   TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: list().refine(
     (entries) => parseCertificateClients(entries) !== undefined,

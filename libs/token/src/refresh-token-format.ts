@@ -86,7 +86,9 @@ function encodeToken(bytes: Buffer): string {
   return prefix + bytes.toString('base64url');
 }
 
-/** Node's decoder ignores unknown characters and trailing bits, so only the canonical spelling of the bytes is accepted. */
+/**
+ * Node's decoder ignores unknown characters and trailing bits, so only the canonical spelling of the bytes is accepted.
+ */
 function decodeToken(token: string): Buffer | undefined {
   if (token.length !== tokenLength || !token.startsWith(prefix)) return undefined;
   const bytes = Buffer.from(token.slice(prefix.length), 'base64url');

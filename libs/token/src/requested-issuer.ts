@@ -2,8 +2,8 @@ import type { DirectoryClient, RequestedIssuer } from '@tessera/directory-client
 import type { Caller } from '@tessera/proto-gen/token';
 
 /**
- * The issuer of a request: that of the tenant it was sent to, else the configured one, else the one that the gateway derived from
- * the host. Undefined for a call that no request of the gateway caused.
+ * The issuer of a request: that of the tenant it was sent to, else the configured one, else the one that the gateway
+ * derived from the host. Undefined for a call that no request of the gateway caused.
  */
 export function requestedIssuer(
   configured: string | undefined,
@@ -34,7 +34,9 @@ interface Issuers {
   readonly directory: Pick<DirectoryClient, 'tenantIssuers'>;
 }
 
-/** Whether access tokens of an issuer are accepted where a request was sent; undefined: at every issuer of this server. */
+/**
+ * Whether access tokens of an issuer are accepted where a request was sent; undefined: at every issuer of this server.
+ */
 export function servesAccessTokensOf(
   issuers: Issuers,
   requested: string | undefined,
@@ -44,8 +46,8 @@ export function servesAccessTokensOf(
 }
 
 /**
- * As `servesAccessTokensOf` for refresh families. A refresh token of the shared issuer can be used at every host unless one issuer is
- * configured.
+ * As `servesAccessTokensOf` for refresh families. A refresh token of the shared issuer can be used at every host unless
+ * one issuer is configured.
  */
 export async function servesFamiliesOf(
   issuers: Issuers,
@@ -58,7 +60,10 @@ export async function servesFamiliesOf(
   return !(await issuers.directory.tenantIssuers()).has(issuer);
 }
 
-/** Whether tokens of an issuer are tokens of this server: any if none is configured, else the shared one's and the tenants'. */
+/**
+ * Whether tokens of an issuer are tokens of this server: any if none is configured, else the shared one's and the
+ * tenants'.
+ */
 export async function isOwnIssuer(
   { issuer: configured, directory }: Issuers,
   issuer: string,

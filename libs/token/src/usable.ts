@@ -4,8 +4,9 @@ import type { Application, Tenant, User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 
 /**
- * Whether a refresh of a grant would be accepted: application, tenant and person are active and have been since the sign-in, which their
- * policies accept, the person may use the application, and the application refresh tokens. Undefined: there is no such record.
+ * Whether a refresh of a grant would be accepted: application, tenant and person are active and have been since the
+ * sign-in, which their policies accept, the person may use the application, and the application refresh tokens.
+ * Undefined: there is no such record.
  */
 export function isUsable(
   client: ApplicationRecord | undefined,
@@ -20,8 +21,8 @@ export function isUsable(
 }
 
 /**
- * Whether the policies of today accept a sign-in. Of an approval without one, by a webhook, only that of the application asks: it says whether
- * webhooks approve.
+ * Whether the policies of today accept a sign-in. Of an approval without one, by a webhook, only that of the
+ * application asks: it says whether webhooks approve.
  */
 export function acceptsSignIn(
   { application, tenant }: Pick<ApplicationRecord, 'application' | 'tenant'>,

@@ -22,9 +22,9 @@ export interface UserInfoDeps {
 }
 
 /**
- * The UserInfo claims of an access token (OIDC Core §5.3). Throws `invalid_token` if the token is not valid or its user,
- * application or tenant is not active (RFC 6750 §3.1). Throws `insufficient_scope` if the token has no identity scope, as with
- * client credentials, or the user may no longer use the application.
+ * The UserInfo claims of an access token (OIDC Core §5.3). Throws `invalid_token` if the token is not valid or its
+ * user, application or tenant is not active (RFC 6750 §3.1). Throws `insufficient_scope` if the token has no identity
+ * scope, as with client credentials, or the user may no longer use the application.
  */
 export async function userInfo(
   { directory, verifier, issuer }: UserInfoDeps,

@@ -46,7 +46,9 @@ export interface TokenPeers {
   };
 }
 
-/** Builds the token service: all of its wiring. Starts its purges and the worker of logout notices; `close` stops them. */
+/**
+ * Builds the token service: all of its wiring. Starts its purges and the worker of logout notices; `close` stops them.
+ */
 export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runtime): BuiltService {
   const { database, redis, clock, log } = runtime;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);

@@ -15,7 +15,10 @@ export interface Population {
 /** The population of the table. */
 export const usualPopulation: Population = { tenants: 100, applications: 100, people: 100, active: 10 };
 
-/** Of systems whose tenants have issuers of their own: paths below it are found at the hosts of `TESSERA_ALLOWED_HOSTS` too. */
+/**
+ * Of systems whose tenants have issuers of their own: paths below it are found at the hosts of `TESSERA_ALLOWED_HOSTS`
+ * too.
+ */
 export const sharedIssuer = 'http://localhost:8080';
 
 export const redirectUri = 'https://client.example/callback';

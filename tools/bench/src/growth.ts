@@ -19,7 +19,9 @@ interface Sizes {
 const oneTenant: Population = { tenants: 1, applications: 10, people: 100, active: 10 };
 const oneIssuer: Population = { tenants: 1, applications: 1, people: 1, active: 1, ownIssuers: true };
 
-/** 100,000 applications and 1,000,000 people; tenants with an issuer and keys of their own, and one application each. */
+/**
+ * 100,000 applications and 1,000,000 people; tenants with an issuer and keys of their own, and one application each.
+ */
 const compared: readonly Sizes[] = [
   { small: oneTenant, large: { ...oneTenant, tenants: 10_000, active: 1 }, what: 'tenants' },
   {

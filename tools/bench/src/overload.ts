@@ -20,8 +20,8 @@ const overloads = [300, 1_000, 3_000];
 type Print = Bench['print'];
 
 /**
- * Overloads this checkout, and another in turn, from one process of clients: first by applications that start at once, then with
- * every number of connections for some seconds.
+ * Overloads this checkout, and another in turn, from one process of clients: first by applications that start at once,
+ * then with every number of connections for some seconds.
  */
 export async function overload(
   { topologies, beside }: Options,
@@ -72,7 +72,10 @@ async function burst({ name, target }: System, driver: Driver, print: Print): Pr
   );
 }
 
-/** Tokens a second of 32 connections before, during and after an overload. Resolves with whether service stopped or an answer was wrong. */
+/**
+ * Tokens a second of 32 connections before, during and after an overload. Resolves with whether service stopped or an
+ * answer was wrong.
+ */
 async function overloadOnce(
   { name, target }: System,
   wanted: Pick<FloodRequest, 'seconds' | 'connections'>,

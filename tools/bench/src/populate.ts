@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { clientOf, tenantId, type Population } from './declared-state.ts';
 
-/** The directory's tables with rows of a tenant's declared state. Digests of secrets contain the tenant, so they are no copies. */
+/**
+ * The directory's tables with rows of a tenant's declared state. Digests of secrets contain the tenant, so they are no
+ * copies.
+ */
 const copiedTables = [
   'tenant',
   'api_resource',
@@ -25,8 +28,8 @@ function digestOf(pepper: Buffer, tenant: string, clientId: string, secret: stri
 }
 
 /**
- * Copies the only tenant of a database with its declared state until there are `population.tenants`. The directory would
- * need an hour for a hundred thousand applications and a million people. The secrets are those of `clientOf`.
+ * Copies the only tenant of a database with its declared state until there are `population.tenants`. The directory
+ * would need an hour for a hundred thousand applications and a million people. The secrets are those of `clientOf`.
  */
 export async function populate(
   databaseUrl: string,
@@ -58,8 +61,8 @@ export async function fill(databaseUrl: string, work: (database: pg.Client) => P
 }
 
 /**
- * Copies rows of a table for each number from the first to before the last. Each key of `copied` in their texts becomes its value,
- * in which `#` stands for the number.
+ * Copies rows of a table for each number from the first to before the last. Each key of `copied` in their texts becomes
+ * its value, in which `#` stands for the number.
  */
 export async function copyRows(
   database: pg.Client,

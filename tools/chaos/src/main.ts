@@ -15,7 +15,10 @@ const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>] [--serv
 Scenarios: ${scenarioNames.join(', ')}
 `;
 
-/** Resolves with the exit code. Everything that it starts listens on loopback and is stopped at the end, also at SIGINT and SIGTERM. */
+/**
+ * Resolves with the exit code. Everything that it starts listens on loopback and is stopped at the end, also at SIGINT
+ * and SIGTERM.
+ */
 async function runChaos(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],

@@ -1,6 +1,6 @@
 /**
- * Runs in a pod of the cluster, with Node alone: a reverse proxy that follows an Ingress to the letter, and the client of each
- * issuer behind it. Prints one line of JSON: what was asked, and what did not get the expected answer.
+ * Runs in a pod of the cluster, with Node alone: a reverse proxy that follows an Ingress to the letter, and the client
+ * of each issuer behind it. Prints one line of JSON: what was asked, and what did not get the expected answer.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, request, type IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Runs in a pod of the cluster, with Node alone: client credentials, introspection, sign-in and refresh, again and again.
- * Each second it prints one line of JSON: how often each operation got each answer since the start.
+ * Runs in a pod of the cluster, with Node alone: client credentials, introspection, sign-in and refresh, again and
+ * again. Each second it prints one line of JSON: how often each operation got each answer since the start.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

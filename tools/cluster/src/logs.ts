@@ -8,7 +8,10 @@ import { loadPod } from './load.ts';
 /** The logs of every pod of a namespace, also of those that are gone: one file for each. */
 export interface PodLogs {
   readonly directory: string;
-  /** The lines with any of these texts, each behind the name of its pod; without those of the clients, which repeat them. */
+  /**
+   * The lines with any of these texts, each behind the name of its pod; without those of the clients, which repeat
+   * them.
+   */
   having(texts: readonly string[]): string[];
   end(): void;
 }
@@ -40,7 +43,10 @@ export function keepLogs(on: Namespace, directory: string): PodLogs {
   };
 }
 
-/** The lines of all files of a directory but those of the clients that have any of these texts, each behind the name of its file. */
+/**
+ * The lines of all files of a directory but those of the clients that have any of these texts, each behind the name of
+ * its file.
+ */
 export function linesHaving(directory: string, texts: readonly string[]): string[] {
   const wanted = texts.filter((text) => text !== '');
   return readdirSync(directory)

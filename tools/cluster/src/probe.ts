@@ -6,7 +6,8 @@ export interface Address {
   readonly port: number;
 }
 
-// A policy may reach a new pod a little after its start: the last of ten rounds counts, or the first that reaches nothing.
+// A policy may reach a new pod a little after its start: the last of ten rounds counts, or the first that reaches
+// nothing.
 const script = `
 const { connect } = require('node:net');
 const { setTimeout: sleep } = require('node:timers/promises');

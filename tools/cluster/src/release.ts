@@ -16,13 +16,22 @@ export interface Release {
   /** The component with the Service for HTTP. */
   readonly front: string;
   install(): Promise<void>;
-  /** `helm upgrade` with these values above the first ones; resolves when no earlier pod is left. `roll` replaces all pods. */
+  /**
+   * `helm upgrade` with these values above the first ones; resolves when no earlier pod is left. `roll` replaces all
+   * pods.
+   */
   upgrade(values: Values, how?: { readonly roll: boolean }): Promise<void>;
-  /** `helm upgrade` with a declared state that its Job refuses; resolves with what that Job printed. Throws if the Job was tried again. */
+  /**
+   * `helm upgrade` with a declared state that its Job refuses; resolves with what that Job printed. Throws if the Job
+   * was tried again.
+   */
   refusedState(values: Values): Promise<string>;
   /** The number of the present revision; throws if Helm calls it anything but deployed. */
   revision(): Promise<number>;
-  /** `helm rollback` to a revision; resolves as `upgrade` does. `force` lets Helm overwrite what others wrote, as of Helm 4. */
+  /**
+   * `helm rollback` to a revision; resolves as `upgrade` does. `force` lets Helm overwrite what others wrote, as of
+   * Helm 4.
+   */
   rollback(revision: number, how?: { readonly force: boolean }): Promise<void>;
   /** How many replicas the Deployment of a component is to have. */
   replicas(component: string): Promise<number | undefined>;

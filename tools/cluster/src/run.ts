@@ -36,7 +36,10 @@ export interface Result {
   readonly remark: string;
 }
 
-/** Each topology in a namespace of its own, one after the other. The namespaces end with the run, also when it is interrupted. */
+/**
+ * Each topology in a namespace of its own, one after the other. The namespaces end with the run, also when it is
+ * interrupted.
+ */
 export async function runPlan(plan: Plan, interrupted: AbortSignal): Promise<Result[]> {
   const results: Result[] = [];
   for (const topology of plan.topologies) {

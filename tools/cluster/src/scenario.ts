@@ -27,13 +27,13 @@ export interface Scenario {
   /** The topologies it makes sense in; default: both. */
   readonly topologies?: readonly Topology[];
   /**
-   * `none`: every request gets the expected answer. `until it recovers`: requests may fail during the scenario, and none
-   * of the hundred after it.
+   * `none`: every request gets the expected answer. `until it recovers`: requests may fail during the scenario, and
+   * none of the hundred after it.
    */
   readonly errors: 'none' | 'until it recovers';
   /**
-   * Resolves with a remark for the table, if it has one. Throws when what it checks does not hold, and `NotPossibleHere` when the
-   * cluster lacks something.
+   * Resolves with a remark for the table, if it has one. Throws when what it checks does not hold, and
+   * `NotPossibleHere` when the cluster lacks something.
    */
   run(stage: Stage): Promise<string | void>;
 }

@@ -12,8 +12,8 @@ const defaultPort = '8080';
 export const issuerDefault = `default: of npm start, or http://localhost:${defaultPort}`;
 
 /**
- * Where people sign in: the one source of it for every command. What is given, else the variable, else the issuer of the process whose
- * data directory is at hand.
+ * Where people sign in: the one source of it for every command. What is given, else the variable, else the issuer of
+ * the process whose data directory is at hand.
  */
 export async function issuerOf(
   { issuer }: { readonly issuer?: string | undefined },
@@ -27,8 +27,8 @@ export async function issuerOf(
 }
 
 /**
- * The process whose data directory is at hand, once it has proved that it wrote what lies there: anybody may have made the folder that the
- * command runs in. Undefined without one.
+ * The process whose data directory is at hand, once it has proved that it wrote what lies there: anybody may have made
+ * the folder that the command runs in. Undefined without one.
  */
 export async function processAtHand(
   terminal: Terminal,

@@ -14,9 +14,9 @@ const proof = z.object({ nonce: z.string(), proof: z.string() });
 const withinMs = 5_000;
 
 /**
- * Has the process prove that it knows the token of its file, before anything secret is sent: once it has ended, a process of somebody else may
- * have the port. Resolves with the bearer token for calls to this process, which is worth nothing elsewhere. Throws Error, with what to do,
- * if it proves nothing or does not answer.
+ * Has the process prove that it knows the token of its file, before anything secret is sent: once it has ended, a
+ * process of somebody else may have the port. Resolves with the bearer token for calls to this process, which is worth
+ * nothing elsewhere. Throws Error, with what to do, if it proves nothing or does not answer.
  */
 export async function proveAdministration(
   { target, token }: Announced,

@@ -23,9 +23,9 @@ export interface ClientConfigRequest {
 }
 
 /**
- * The configuration of a declared application for a stack, with the values of the declaration: its scopes, of at most one API
- * resource, as an authorization request may name no more. Throws CommandError if no tenant declares the application, or if
- * its declaration cannot work with the stack.
+ * The configuration of a declared application for a stack, with the values of the declaration: its scopes, of at most
+ * one API resource, as an authorization request may name no more. Throws CommandError if no tenant declares the
+ * application, or if its declaration cannot work with the stack.
  */
 export function clientConfig({
   tenants,

@@ -12,7 +12,9 @@ interface Parts {
   readonly snippet: string;
 }
 
-/** Characters that end a text or begin an expression in some language of the snippets, or separate the names of a list. */
+/**
+ * Characters that end a text or begin an expression in some language of the snippets, or separate the names of a list.
+ */
 const special = /['"\\$`,;{}\s]/;
 
 /** Why the declaration cannot work with the stack, and what to declare, one sentence each. Empty: it can. */

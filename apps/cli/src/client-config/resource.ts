@@ -12,7 +12,10 @@ export interface Choice {
   readonly others: readonly Resource[];
 }
 
-/** Chooses the resource that `audience` names, or the first that the application can use. Throws CommandError if it cannot use it. */
+/**
+ * Chooses the resource that `audience` names, or the first that the application can use. Throws CommandError if it
+ * cannot use it.
+ */
 export function chooseResource(
   tenant: DeclaredTenant,
   application: DeclaredApplication,

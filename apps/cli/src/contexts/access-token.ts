@@ -15,7 +15,9 @@ export function commandLine({ tenant }: Pick<Context, 'tenant'>): OAuthClient {
   return { clientId: commandLineClientId(tenant), clientSecret: undefined };
 }
 
-/** An access token of the login, renewed if it has expired. Throws CommandError without a login, and if it has ended. */
+/**
+ * An access token of the login, renewed if it has expired. Throws CommandError without a login, and if it has ended.
+ */
 export async function accessToken(context: NamedContext, terminal: Terminal): Promise<Secret> {
   const { name, issuer, login } = context;
   if (login === undefined)

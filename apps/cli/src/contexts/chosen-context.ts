@@ -14,8 +14,8 @@ export function namedContext({
 }
 
 /**
- * The context to work with: the one that is named, else the current one; undefined without any, and for `local`. Throws CommandError for
- * an unknown name.
+ * The context to work with: the one that is named, else the current one; undefined without any, and for `local`. Throws
+ * CommandError for an unknown name.
  */
 export async function chosenContext(terminal: Terminal): Promise<NamedContext | undefined> {
   const named = namedContext(terminal);

@@ -39,7 +39,10 @@ interface Sent {
   readonly form: Readonly<Record<string, string>>;
 }
 
-/** A user with a configuration folder, an issuer that gives the prepared token responses, and an API that takes one access token. */
+/**
+ * A user with a configuration folder, an issuer that gives the prepared token responses, and an API that takes one
+ * access token.
+ */
 async function world(
   tokens: readonly object[],
   certificate?: { readonly key: Buffer; readonly cert: Buffer },

@@ -16,8 +16,8 @@ export interface LoginOptions extends ContextSettings {
 const scope = ['offline_access', ...adminScopes.keys()].join(' ');
 
 /**
- * Logs in by the device flow (RFC 8628) at the issuer of the operator tenant, or of the tenant that has one of its own, and makes the context
- * current. Settings that are not given are those of the context. Throws CommandError.
+ * Logs in by the device flow (RFC 8628) at the issuer of the operator tenant, or of the tenant that has one of its own,
+ * and makes the context current. Settings that are not given are those of the context. Throws CommandError.
  */
 export async function logIn({ qr, ...given }: LoginOptions, terminal: Terminal): Promise<void> {
   const { name, settings } = await contextFor(given, terminal);

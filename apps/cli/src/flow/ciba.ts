@@ -12,7 +12,10 @@ export interface CibaOptions extends FlowOptions {
   readonly listen?: number;
 }
 
-/** Client-initiated backchannel authentication (CIBA Core), with tokens by poll, or by ping where it listens. Throws CommandError. */
+/**
+ * Client-initiated backchannel authentication (CIBA Core), with tokens by poll, or by ping where it listens. Throws
+ * CommandError.
+ */
 export async function runCibaFlow(
   issuer: string,
   client: OAuthClient,

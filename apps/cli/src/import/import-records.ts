@@ -34,9 +34,9 @@ const mostRounds = 12;
 const mostBytes = 4 * 1024 * 1024 - 4096;
 
 /**
- * Applies what was read as a declared state of its own owner: a second import of the same files changes nothing, and one of newer
- * files what differs. Prints a line for each thing that is left out, because of `imported` or because a rule refuses it. Throws
- * CommandError as `tessera apply` does.
+ * Applies what was read as a declared state of its own owner: a second import of the same files changes nothing, and
+ * one of newer files what differs. Prints a line for each thing that is left out, because of `imported` or because a
+ * rule refuses it. Throws CommandError as `tessera apply` does.
  */
 export async function importRecords(
   imported: Imported,

@@ -54,8 +54,8 @@ const companions: Readonly<Record<string, string>> = {
 const gone = Symbol('gone');
 
 /**
- * Removes what the rules of the declared state refuse: a key or a part of it if the record can do without, else the record.
- * Returns a line for each thing, without its value; undefined if a mistake is in nothing that can be left out.
+ * Removes what the rules of the declared state refuse: a key or a part of it if the record can do without, else the
+ * record. Returns a line for each thing, without its value; undefined if a mistake is in nothing that can be left out.
  */
 export function leaveOut(records: ImportedRecords, mistakes: readonly Mistake[]): string[] | undefined {
   const lines = new Set<string>();
@@ -119,8 +119,8 @@ function isEntry(value: unknown): value is Entry {
 }
 
 /**
- * Leaves out what two people would share: the e-mail address or phone number of the later one, and a person whose user name is
- * taken. Returns a line for each.
+ * Leaves out what two people would share: the e-mail address or phone number of the later one, and a person whose user
+ * name is taken. Returns a line for each.
  */
 export function leaveOutShared({ users }: Pick<ImportedRecords, 'users'>): string[] {
   const lines: string[] = [];
@@ -149,7 +149,8 @@ export function leaveOutShared({ users }: Pick<ImportedRecords, 'users'>): strin
 }
 
 /**
- * Leaves out what is named like a built-in role, scope or API: it meant something else where it comes from. Returns a line for each.
+ * Leaves out what is named like a built-in role, scope or API: it meant something else where it comes from. Returns a
+ * line for each.
  * @param isAllowed whether people and applications get the built-in ones by these names
  */
 export function leaveOutBuiltIn(
@@ -177,7 +178,9 @@ export function leaveOutBuiltIn(
   return lines;
 }
 
-/** Removes from a list what has such a name, and returns the names. `key` has the name of an entry that is none itself. */
+/**
+ * Removes from a list what has such a name, and returns the names. `key` has the name of an entry that is none itself.
+ */
 function takenOut(list: unknown, isTaken: (name: string) => boolean, key = ''): string[] {
   if (!Array.isArray(list)) return [];
   const out: string[] = [];

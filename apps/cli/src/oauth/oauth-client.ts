@@ -31,7 +31,10 @@ export class RequestError extends CommandError {
   }
 }
 
-/** Fetches the metadata from its well-known URL (RFC 8414 §3.1). Throws CommandError, also for metadata of another issuer (§3.3). */
+/**
+ * Fetches the metadata from its well-known URL (RFC 8414 §3.1). Throws CommandError, also for metadata of another
+ * issuer (§3.3).
+ */
 export async function discover(
   issuer: string,
   client: OAuthClient,

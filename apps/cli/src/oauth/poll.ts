@@ -17,9 +17,9 @@ const slowDownSeconds = 5;
 const defaultIntervalSeconds = 5;
 
 /**
- * Polls until the person has decided: waits for the interval before every poll, five seconds longer after each `slow_down`, and
- * twice as long each time the server does not answer (RFC 8628 §3.5), where the loop of openid-client gives up. Resolves with the
- * token response. Throws CommandError if the request is denied, expired or refused.
+ * Polls until the person has decided: waits for the interval before every poll, five seconds longer after each
+ * `slow_down`, and twice as long each time the server does not answer (RFC 8628 §3.5), where the loop of openid-client
+ * gives up. Resolves with the token response. Throws CommandError if the request is denied, expired or refused.
  */
 export async function pollForTokens(
   config: Configuration,

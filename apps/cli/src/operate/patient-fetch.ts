@@ -11,8 +11,9 @@ const toldEveryMs = 10_000;
 const startingUp: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * A fetch that repeats a request while the server does not respond or is not ready, until `waitMs` are over: the rules of a network reach
- * a new pod some seconds after it. It says what it waits for, and throws CommandError with the last cause.
+ * A fetch that repeats a request while the server does not respond or is not ready, until `waitMs` are over: the rules
+ * of a network reach a new pod some seconds after it. It says what it waits for, and throws CommandError with the last
+ * cause.
  */
 export function patientFetch({ fetch, say, sleep, now }: Terminal, waitMs: number): Terminal['fetch'] {
   const until = now() + waitMs;

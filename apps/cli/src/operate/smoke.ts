@@ -16,8 +16,8 @@ export interface SmokeOptions {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Fetches metadata and keys from a running server and checks that it rejects an invalid token. With a client, it also requests a
- * token and verifies its signature. Throws CommandError at the first failed check.
+ * Fetches metadata and keys from a running server and checks that it rejects an invalid token. With a client, it also
+ * requests a token and verifies its signature. Throws CommandError at the first failed check.
  */
 export async function smoke(
   { issuer, address, client, waitMs = 0 }: SmokeOptions,

@@ -17,8 +17,8 @@ export interface ListedPerson {
 }
 
 /**
- * The people of a CSV file (RFC 4180) whose first line names the fields; empty cells are left out. Throws CommandError, with every
- * mistake.
+ * The people of a CSV file (RFC 4180) whose first line names the fields; empty cells are left out. Throws CommandError,
+ * with every mistake.
  */
 export function peopleIn(text: string, path: string): ListedPerson[] {
   const fields = new Map(

@@ -34,8 +34,8 @@ const timeoutMs = 10_000;
 const columns = ['username', 'email', 'link', 'expireTime'];
 
 /**
- * Creates the people of a file, and prints a link for each. The whole file is checked before anybody is created. Somebody who exists and
- * has no password gets a new link, so that the command can be repeated. Throws CommandError.
+ * Creates the people of a file, and prints a link for each. The whole file is checked before anybody is created.
+ * Somebody who exists and has no password gets a new link, so that the command can be repeated. Throws CommandError.
  */
 export async function invite(options: InviteOptions, terminal: CommandContext): Promise<void> {
   const { tenant, file, output, validateOnly, mail = false } = options;

@@ -24,8 +24,8 @@ export interface RecordOption {
 }
 
 /**
- * The options of `create`, or of `update`, which changes the fields that it is given. Lists are given as several words; what has a
- * structure of its own, in a file.
+ * The options of `create`, or of `update`, which changes the fields that it is given. Lists are given as several words;
+ * what has a structure of its own, in a file.
  */
 export function recordOptions(noun: Noun, verb: 'create' | 'update'): RecordOption[] {
   return settable(noun).flatMap((field) => {

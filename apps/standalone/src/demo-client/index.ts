@@ -1,6 +1,6 @@
 /**
- * Two sample clients: one sends the person to `/authorize` and exchanges the code over HTTP like any other client, the other is
- * a device without a keyboard. Both show the responses they received. They exist only with the demo tenant.
+ * Two sample clients: one sends the person to `/authorize` and exchanges the code over HTTP like any other client, the
+ * other is a device without a keyboard. Both show the responses they received. They exist only with the demo tenant.
  */
 import { Eta } from 'eta';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -226,7 +226,10 @@ export async function administered() {
       return { status: response.status, body: (await response.json()) as Answer['body'] };
     },
 
-    /** As `post`, of a method that streams: its first message, or why there is none, in envelopes of the Connect protocol. */
+    /**
+     * As `post`, of a method that streams: its first message, or why there is none, in envelopes of the Connect
+     * protocol.
+     */
     async postStreaming(path: string, request: object, accessToken?: string): Promise<Answer> {
       const text = Buffer.from(JSON.stringify(request));
       const head = Buffer.alloc(5);

@@ -1,7 +1,10 @@
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { readPages, type CallOptions, type Client } from '@tessera/rpc';
 
-/** The names of the attributes of people that the applications of a tenant are told of as claims, active or not. Throws ConnectError. */
+/**
+ * The names of the attributes of people that the applications of a tenant are told of as claims, active or not. Throws
+ * ConnectError.
+ */
 export async function attributesInClaims(
   applications: Pick<Client<typeof ApplicationsService>, 'list'>,
   tenantId: string,

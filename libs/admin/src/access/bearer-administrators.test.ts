@@ -20,7 +20,9 @@ interface Asked {
   readonly scope?: string;
 }
 
-/** What is believed of a token of `clientId` for `sub`, issued `age` seconds after application and person were changed. */
+/**
+ * What is believed of a token of `clientId` for `sub`, issued `age` seconds after application and person were changed.
+ */
 async function believed(
   clientId: string,
   sub: string,

@@ -28,9 +28,10 @@ export interface AdministratorsDeps {
 }
 
 /**
- * Authenticates an administrator by an access token for `urn:tessera:admin`. Application, tenant and person must be active now, and what
- * the token grants counts as far as the application has it now, and a person's roles let it. Throws `invalid_token`, `insufficient_scope` for a token of a tenant that
- * administers nothing, or `temporarily_unavailable`.
+ * Authenticates an administrator by an access token for `urn:tessera:admin`. Application, tenant and person must be
+ * active now, and what the token grants counts as far as the application has it now, and a person's roles let it.
+ * Throws `invalid_token`, `insufficient_scope` for a token of a tenant that administers nothing, or
+ * `temporarily_unavailable`.
  */
 export function administratorAuthentication({
   introspection,

@@ -16,14 +16,18 @@ import {
 } from '@tessera/rpc';
 import { serviceRules, type ServiceRule } from './what-is-given.ts';
 
-/** A kind of record in a declared state: what one gives, and the scopes of an access token that reads or writes them. */
+/**
+ * A kind of record in a declared state: what one gives, and the scopes of an access token that reads or writes them.
+ */
 interface DeclaredKind {
   readonly rule: Pick<ServiceRule, 'gifts' | 'endsAdministration'>;
   readonly read: readonly string[];
   readonly write: readonly string[];
 }
 
-/** By their names in a declared state. Whose records a service changes one by one need the same scopes in a document. */
+/**
+ * By their names in a declared state. Whose records a service changes one by one need the same scopes in a document.
+ */
 export const declaredKinds: ReadonlyMap<string, DeclaredKind> = new Map([
   ...[TenantsService, ResourcesService, RolesService, UsersService, ApplicationsService].map(kindOf),
   [
@@ -71,7 +75,10 @@ export function writableKinds({ scopes = [] }: Principal): string[] {
     .map(([kind]) => kind);
 }
 
-/** Throws PermissionDenied, by name of kind and scope, for kinds that an access token does not reach, and `temporarily_unavailable` for unknown ones. */
+/**
+ * Throws PermissionDenied, by name of kind and scope, for kinds that an access token does not reach, and
+ * `temporarily_unavailable` for unknown ones.
+ */
 export function refuseKinds(
   kinds: Iterable<string>,
   way: 'read' | 'write',

@@ -20,8 +20,9 @@ interface Guarding {
 }
 
 /**
- * Carries out requests with a document, if its plan touches no kind that the administrator has no scope for, and gives nothing that they do
- * not hold: what a plan gives is judged as what a call gives. Throws Aborted if the plan is another one by then.
+ * Carries out requests with a document, if its plan touches no kind that the administrator has no scope for, and gives
+ * nothing that they do not hold: what a plan gives is judged as what a call gives. Throws Aborted if the plan is
+ * another one by then.
  */
 export function carryingDocument({ send, describePlan, refuse }: Guarding): Carry {
   return async (request, principal, call) => {
@@ -115,7 +116,10 @@ function giftsOf({ kind, name, before, after }: Planned): NamedGift[] {
   }));
 }
 
-/** What somebody gets by another way in than before, or from another issuer, is given too. An unknown power is every one. */
+/**
+ * What somebody gets by another way in than before, or from another issuer, is given too. An unknown power is every
+ * one.
+ */
 function giftOfPowers({ kind, name, powers }: PlannedPowers): NamedGift {
   const scopes = powers.flatMap((power) => [
     ...(adminRoles.get(power) ?? (adminScopes.has(power) ? [power] : adminScopes.keys())),

@@ -46,7 +46,10 @@ const phrases: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
   ],
 ]);
 
-/** The check of who calls a method that is for no single tenant. Throws Error for a method without a phrase, and ConnectError. */
+/**
+ * The check of who calls a method that is for no single tenant. Throws Error for a method without a phrase, and
+ * ConnectError.
+ */
 export function requiringEveryTenant(method: DescMethod): (principal: Principal) => void {
   const phrase = phrases.get(method.parent.typeName)?.[method.localName];
   if (phrase === undefined)

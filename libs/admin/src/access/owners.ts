@@ -38,7 +38,8 @@ export function requireOwners(owners: Iterable<string>, principal: Pick<Principa
 /**
  * As whom somebody writes a record: whom they name, else `api`, else the one whom they are bound to.
  * @param named empty for nobody
- * @throws PermissionDenied for one whose records they may not write; InvalidArgument if they name nobody and are bound to several
+ * @throws PermissionDenied for one whose records they may not write; InvalidArgument if they name nobody and are bound
+ * to several
  */
 export function writerFor(named: string, principal: Pick<Principal, 'owners'>): string {
   const { owners = [] } = principal;

@@ -32,18 +32,19 @@ export interface Gift {
   /** Only a record that was there gives it: a new one has nobody to give it to. */
   readonly again?: boolean;
   /**
-   * What it says of a person under `what`. It counts only where an application of the tenant is told of it as a claim, and taking it away
-   * counts as giving it.
+   * What it says of a person under `what`. It counts only where an application of the tenant is told of it as a claim,
+   * and taking it away counts as giving it.
    */
   readonly attribute?: unknown;
 }
 
 /**
- * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so whoever may call it
- * controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it changes something else, and nobody controls
- * anything by it. `reads all` and `changes all`: it is about records of every kind, for those who hold every scope that reads, or every one.
- * `declares` and `reads kinds`: it is about records of the kinds that it names, for those who hold the scopes of these. `reads` is also what
- * every other method without side effects does, unless its service is about records of every kind.
+ * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so
+ * whoever may call it controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it
+ * changes something else, and nobody controls anything by it. `reads all` and `changes all`: it is about records of
+ * every kind, for those who hold every scope that reads, or every one. `declares` and `reads kinds`: it is about
+ * records of the kinds that it names, for those who hold the scopes of these. `reads` is also what every other method
+ * without side effects does, unless its service is about records of every kind.
  */
 export type Effect =
   | 'reads'
@@ -64,7 +65,10 @@ export interface ServiceRule {
   readonly effects: Readonly<Record<string, Effect>>;
   /** Whether its methods are about records of every kind: each has its entry. */
   readonly everyKind?: true;
-  /** What a request does to a record, if it would end the administration of every tenant when that is the operator tenant. */
+  /**
+   * What a request does to a record, if it would end the administration of every tenant when that is the operator
+   * tenant.
+   */
   readonly endsAdministration?: (method: string, record: never) => string | undefined;
   /** @param empties whether an empty field says that there is none; otherwise it says nothing */
   gifts(record: never, empties: (field: string) => boolean): readonly Gift[];
@@ -95,7 +99,8 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         if (method === 'delete') return 'Deleting';
         return ['', 'active'].includes(status) ? undefined : 'Disabling';
       },
-      // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the shared one.
+      // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the
+      // shared one.
       gifts: ({ issuer, passkeyDomain, status }: Tenant, empties) => [
         ...(issuer === '' && !empties('issuer')
           ? []
@@ -276,7 +281,8 @@ function giftsOfApplication(application: Application): readonly Gift[] {
       what: [name, 'from', roles ? 'roles' : attribute, 'in', ...targets].join(' '),
       scopes: ['admin.users.read'],
     })),
-    // What answers there decides for people. Other addresses get what the application gets, which who changes it controls anyway.
+    // What answers there decides for people. Other addresses get what the application gets, which who changes it
+    // controls anyway.
     ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
   ];
 }

@@ -33,7 +33,10 @@ interface World {
   readonly issuer?: string | undefined;
 }
 
-/** What an access token of the person `usr_root` opens by the application `console` of the operator tenant, but for what is said. */
+/**
+ * What an access token of the person `usr_root` opens by the application `console` of the operator tenant, but for what
+ * is said.
+ */
 async function letIn(world: World = {}) {
   const active = { status: Status.ACTIVE, validFrom: 1_000n };
   const asked: unknown[] = [];

@@ -26,8 +26,9 @@ export interface Guarded {
 const attempts = 5;
 
 /**
- * Nobody gives what they do not hold, and nobody changes someone or something that holds more of the administration than they do. What is
- * compared is what the request adds to the record as it is; the change then names that version, so that nothing slips in between.
+ * Nobody gives what they do not hold, and nobody changes someone or something that holds more of the administration
+ * than they do. What is compared is what the request adds to the record as it is; the change then names that version,
+ * so that nothing slips in between.
  * @throws Error for a method with side effects that the table does not have
  */
 export function carrying(method: DescMethod, { send, read, describePlan, ...looks }: Guarded): Carry {
@@ -108,7 +109,10 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
   });
 }
 
-/** Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and scopes that their APIs let them assign. */
+/**
+ * Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and scopes that their APIs let
+ * them assign.
+ */
 function refusing({
   attributesInClaims,
   assignableScopes,

@@ -5,7 +5,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mergedAudit } from './merge-audit.ts';
 
-/** A service with these events, the latest first, that looks through some at once and finds those whose number divides. */
+/**
+ * A service with these events, the latest first, that looks through some at once and finds those whose number divides.
+ */
 function ownerOf(eventIds: readonly string[], rowsAtOnce: number, divisor: number) {
   const matches = (eventId: string) => Number(eventId) % divisor === 0;
   const built: BuiltService = {

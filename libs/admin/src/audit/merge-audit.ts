@@ -8,7 +8,10 @@ import { create, pageOf, type Client } from '@tessera/rpc';
 
 type Search = Client<typeof AuditService>;
 
-/** One search of the audit trails of several services, the latest event first. Each says how far back it has looked; so does the answer. */
+/**
+ * One search of the audit trails of several services, the latest event first. Each says how far back it has looked; so
+ * does the answer.
+ */
 export function mergedAudit(owners: readonly Search[]): Search {
   return {
     async search(given, call) {

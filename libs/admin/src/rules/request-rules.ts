@@ -3,7 +3,10 @@ import type { Validator, Violation } from '@bufbuild/protovalidate';
 import { field as fieldRules } from '@tessera/proto-gen/validate';
 import { invalidFields, type DescService } from '@tessera/rpc';
 
-/** Throws InvalidArgument for a request that breaks rules of its proto (`buf.validate.field`), and names each field that does. */
+/**
+ * Throws InvalidArgument for a request that breaks rules of its proto (`buf.validate.field`), and names each field that
+ * does.
+ */
 export type CheckRequest = (request: Message) => Promise<void>;
 
 /** The check of a method's requests; undefined where no field of them has a rule. */
@@ -16,7 +19,10 @@ export function requestCheck({ input }: DescMethod): CheckRequest | undefined {
   };
 }
 
-/** Loads and compiles the rules of these services, so that no request waits for it: it takes a tenth of a second of the processor. */
+/**
+ * Loads and compiles the rules of these services, so that no request waits for it: it takes a tenth of a second of the
+ * processor.
+ */
 export async function loadRequestRules(services: readonly DescService[]): Promise<void> {
   const inputs = services.flatMap(({ methods }) => methods.map(({ input }) => input));
   const ruled = inputs.filter((input) => hasRules(input));
@@ -27,7 +33,10 @@ export async function loadRequestRules(services: readonly DescService[]): Promis
 
 let validator: Promise<Validator> | undefined;
 
-/** One for the process, as it keeps the rules that it compiled. Processes that serve no administration do without the library. */
+/**
+ * One for the process, as it keeps the rules that it compiled. Processes that serve no administration do without the
+ * library.
+ */
 async function sharedValidator(): Promise<Validator> {
   validator ??= import('@bufbuild/protovalidate').then(({ createValidator }) => createValidator());
   return validator;

@@ -5,7 +5,10 @@ import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc'
 
 type Sessions = Client<typeof SessionsService>;
 
-/** The sessions of `authorize`. `token` hears of each that is ended before the answer, as at a sign-out: from then on, none of its codes is redeemed. */
+/**
+ * The sessions of `authorize`. `token` hears of each that is ended before the answer, as at a sign-out: from then on,
+ * none of its codes is redeemed.
+ */
 export function notedEnds(
   sessions: Sessions,
   token: Pick<Client<typeof TokenService>, 'noteSessionEnd'>,
@@ -14,7 +17,8 @@ export function notedEnds(
     try {
       await token.noteSessionEnd({ tenantId, sessionId }, call);
     } catch (error) {
-      // Compatibility until 0.3: `token` of version 0.1 does not hear it from `admin`. The codes are gone; it would only remember it.
+      // Compatibility until 0.3: `token` of version 0.1 does not hear it from `admin`. The codes are gone; it would
+      // only remember it.
       if (error instanceof ConnectError && error.code === Code.PermissionDenied) return;
       // The session is over, and not all of the system has heard it.
       throw error instanceof OAuthError && error.code === 'temporarily_unavailable'

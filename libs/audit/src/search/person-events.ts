@@ -5,8 +5,8 @@ import type { AuditEvent } from '../audit-row.ts';
 export type PersonEvent = AuditEvent & { readonly eventId: string; readonly time: string };
 
 /**
- * The latest events about a person, the latest first. The schema needs an index of tenant, subject and identifier for these events; the
- * planner takes it because their names are in the statement.
+ * The latest events about a person, the latest first. The schema needs an index of tenant, subject and identifier for
+ * these events; the planner takes it because their names are in the statement.
  */
 export async function personEvents(
   database: Pick<Database, 'query'>,

@@ -8,8 +8,8 @@ import { auditPage, auditPageToken } from './audit-page.ts';
 const usualRowsAtOnce = 20_000;
 
 /**
- * Searches the audit trail of one schema. It has no index but the one by time, as every token would have to be written to another too: so a
- * call reads a bounded stretch of it, whatever it finds there.
+ * Searches the audit trail of one schema. It has no index but the one by time, as every token would have to be written
+ * to another too: so a call reads a bounded stretch of it, whatever it finds there.
  */
 export function auditRoute(database: Database, schema: string, rowsAtOnce = usualRowsAtOnce): Route {
   return route(AuditService, {
@@ -37,7 +37,10 @@ interface FoundRow {
   readonly record: JsonValue;
 }
 
-/** $1 before and $2 from which event, $3 rows to look through, $4 tenant, $5 event, $6 actor, $7 about, $8 outcome, $9 limit */
+/**
+ * $1 before and $2 from which event, $3 rows to look through, $4 tenant, $5 event, $6 actor, $7 about, $8 outcome, $9
+ * limit
+ */
 const searchIn = (schema: string) => `
   WITH stretch AS (
     SELECT coalesce(

@@ -12,7 +12,10 @@ const shown = {
   events: ['auth.login.succeeded', 'consent.granted', 'consent.revoked'],
 } as const;
 
-/** What happened lately to an account: here and in the directory, the latest first. Browsers are known as long as their sessions last. */
+/**
+ * What happened lately to an account: here and in the directory, the latest first. Browsers are known as long as their
+ * sessions last.
+ */
 export async function recentActivity(
   {
     database,

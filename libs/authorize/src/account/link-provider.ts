@@ -31,7 +31,10 @@ export interface LinkedProviders {
     to: { readonly provider: string; readonly resume: string },
   ): Promise<{ readonly location: string } | { readonly problem: AccountProblem }>;
   readonly finishLink: FinishLink;
-  /** Removes a provider, and everything that was issued before; the browser gets a new session if its own was made without a provider. */
+  /**
+   * Removes a provider, and everything that was issued before; the browser gets a new session if its own was made
+   * without a provider.
+   */
   unlink(
     from: BrowserCall,
     person: PresentPerson,

@@ -16,8 +16,8 @@ interface RemoveFactorDeps {
 }
 
 /**
- * Removes a passkey or, without an identifier, the app. Every session and refresh token of the person ends with it; the browser gets a new
- * session, with what else the person proved. Without anything else they sign in again.
+ * Removes a passkey or, without an identifier, the app. Every session and refresh token of the person ends with it; the
+ * browser gets a new session, with what else the person proved. Without anything else they sign in again.
  */
 export async function removeFactor(
   { personService, directory, sessions }: RemoveFactorDeps,
@@ -42,7 +42,10 @@ export async function removeFactor(
 
 const ofPasskeys: readonly string[] = ['hwk', 'swk', 'user'];
 
-/** The methods of a sign-in (RFC 8176 §2) that do not rely on a factor. It is unknown which passkey was used, so no passkey counts. */
+/**
+ * The methods of a sign-in (RFC 8176 §2) that do not rely on a factor. It is unknown which passkey was used, so no
+ * passkey counts.
+ */
 export function methodsWithout(methods: readonly string[], factor: 'totp' | 'passkey'): string[] {
   const gone = factor === 'totp' ? ['otp'] : ofPasskeys;
   const left = methods.filter((method) => !gone.includes(method) && method !== 'mfa');

@@ -39,7 +39,10 @@ export interface RedeemedCode {
   readonly codeHash: Buffer;
   /** It was presented correctly before. */
   readonly takenBefore: boolean;
-  /** It was burnt since, or is burnt now by its second use: `token` issues nothing and revokes what the first use issued. */
+  /**
+   * It was burnt since, or is burnt now by its second use: `token` issues nothing and revokes what the first use
+   * issued.
+   */
   readonly burnt: boolean;
 }
 
@@ -51,13 +54,15 @@ export interface IssuedCode {
 }
 
 export interface Codes {
-  /** Issues a code for a session and returns the response to the client; undefined if the session has ended meanwhile. */
+  /**
+   * Issues a code for a session and returns the response to the client; undefined if the session has ended meanwhile.
+   */
   issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<IssuedCode | undefined>;
   /** Makes a code void. Throws `invalid_request` if its client has presented it, or it has expired. */
   withdraw(codeHash: string): Promise<void>;
   /**
-   * Redeems a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws the same `invalid_grant` for every failure.
-   * A correct presentation succeeds again while the code lives: the durable marker of `token` decides which one counts and
+   * Redeems a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws the same `invalid_grant` for every failure. A correct
+   * presentation succeeds again while the code lives: the durable marker of `token` decides which one counts and
    * detects replays, so a process that dies before that commit costs the client only a retry.
    */
   redeem(request: CodeRequest): Promise<RedeemedCode>;
@@ -141,8 +146,8 @@ function grantOf(request: CheckedRequest, session: Session): UserGrant {
 }
 
 /**
- * Empty without a verifier, which matches a code that was issued without a challenge, and no other. A verifier for such a code is
- * refused too (RFC 9700 §4.8.2), and so is a malformed one always.
+ * Empty without a verifier, which matches a code that was issued without a challenge, and no other. A verifier for such
+ * a code is refused too (RFC 9700 §4.8.2), and so is a malformed one always.
  */
 function presentedChallenge(verifier: string): string {
   if (verifier === '') return '';

@@ -10,8 +10,9 @@ import type { ConsentAudit } from './consent-audit.ts';
 import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
 
 /**
- * A person's consent to a third-party application: the field `consent`, `allow` or `deny`. It is due if the application asks for more than
- * the person has allowed it, and for `prompt=consent` (OIDC Core §3.1.2.1). Applications of the company itself never ask.
+ * A person's consent to a third-party application: the field `consent`, `allow` or `deny`. It is due if the application
+ * asks for more than the person has allowed it, and for `prompt=consent` (OIDC Core §3.1.2.1). Applications of the
+ * company itself never ask.
  */
 export function createConsentStep(deps: {
   readonly consents: ConsentStore;
@@ -84,7 +85,10 @@ export function createConsentStep(deps: {
   };
 }
 
-/** What a request asks for: its scopes, those whose claims it names (OIDC Core §5.5), and an API without a scope (RFC 8707 §2). */
+/**
+ * What a request asks for: its scopes, those whose claims it names (OIDC Core §5.5), and an API without a scope (RFC
+ * 8707 §2).
+ */
 function askedScopes({ scopes, claims, resource, record }: CheckedRequest): string[] {
   const named = [...claims.userinfo, ...claims.idToken];
   const ofClaims = scopesWithClaims.filter((scope) =>

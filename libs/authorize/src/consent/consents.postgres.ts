@@ -32,7 +32,9 @@ export interface ConsentStore {
   revoke(key: ConsentKey, audit: AuditRow): Promise<boolean>;
   /** What a person has allowed, in the order of the client identifiers. */
   ofPerson(person: Omit<ConsentKey, 'clientId'>): Promise<(Consent & Pick<ConsentKey, 'clientId'>)[]>;
-  /** Adds to what was allowed, with the audit row in the same commit; false if the person has denied it in this visit. */
+  /**
+   * Adds to what was allowed, with the audit row in the same commit; false if the person has denied it in this visit.
+   */
   allow(key: ConsentKey, allowed: Allowed, audit: AuditRow): Promise<boolean>;
 }
 

@@ -18,8 +18,8 @@ export interface BroughtBack {
 export type Answered = Continued & { readonly resume: string; readonly linkProblem?: string };
 
 /**
- * Continues the visit that a browser left for a provider. Throws `invalid_request` for an answer that nobody asked for in this browser (login
- * CSRF), and for one to a link that nobody asked for in its session.
+ * Continues the visit that a browser left for a provider. Throws `invalid_request` for an answer that nobody asked for
+ * in this browser (login CSRF), and for one to a link that nobody asked for in its session.
  */
 export type AnswerFromProvider = (from: BrowserCall, answer: BroughtBack) => Promise<Answered>;
 

@@ -21,8 +21,8 @@ import { invalidContext, visitToPage } from '../visits/visits.ts';
 import type { Visits } from '../visits/visits.ts';
 
 /**
- * The one place that decides what comes next: a step judges its form and returns here, and no step knows another. Each method throws
- * OAuthError for what the browser sees as an error page.
+ * The one place that decides what comes next: a step judges its form and returns here, and no step knows another. Each
+ * method throws OAuthError for what the browser sees as an error page.
  */
 export interface Dispatcher {
   readonly begin: Begin;
@@ -53,7 +53,8 @@ export function createDispatcher(deps: {
   const finish = createFinish(deps);
 
   const visitTo: VisitsToPages = async ({ browser, call }, page) => {
-    // Tenants that do not exist count as one: otherwise every invented name would have limits and audit rows of its own.
+    // Tenants that do not exist count as one: otherwise every invented name would have limits and audit rows of its
+    // own.
     const isKnown = await directory.hasTenant(page.tenantId, call.onward());
     return visitToPage(browser, isKnown ? page : { ...page, tenantId: '' }, random);
   };
@@ -69,7 +70,10 @@ export function createDispatcher(deps: {
     return nextPage(due, { steps, from, visit: entered, policy, interactionId });
   }
 
-  /** Of a visit that changes how a person signs in: what is left to do for who has just signed in, `done` if that is nothing. */
+  /**
+   * Of a visit that changes how a person signs in: what is left to do for who has just signed in, `done` if that is
+   * nothing.
+   */
   async function sensitiveVisit(from: BrowserCall, visit: Visit): Promise<Visit | 'done'> {
     if (!isSensitive(visit.purpose)) return visit;
     const present = await sessions.find(from);

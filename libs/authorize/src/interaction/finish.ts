@@ -36,13 +36,14 @@ export interface Finished {
 
 export interface Finish {
   /**
-   * Opens the session that the record of the visit describes, and issues the code if the visit is for one. The last form may come again
-   * because the answer was lost: it gets a new code and session instead, unless the client has used the code.
+   * Opens the session that the record of the visit describes, and issues the code if the visit is for one. The last
+   * form may come again because the answer was lost: it gets a new code and session instead, unless the client has used
+   * the code.
    */
   visit(from: BrowserCall, finished: FinishedVisit): Promise<Finished>;
   /**
-   * The response to the client: a code, or an error for a person other than the hinted one (OIDC Core §3.1.2.1) and for one whom the
-   * access policy excludes; both stay signed in. Undefined if the session has ended.
+   * The response to the client: a code, or an error for a person other than the hinted one (OIDC Core §3.1.2.1) and for
+   * one whom the access policy excludes; both stay signed in. Undefined if the session has ended.
    */
   respond(
     from: BrowserCall,
@@ -98,8 +99,8 @@ export function createFinish(deps: FinishDeps): Finish {
   }
 
   /**
-   * Issues the code and ends the visit. The session is opened before and the visit ended last, so that if a store fails the visit is kept
-   * for another attempt; if the visit is gone, the session ends before it reaches the browser.
+   * Issues the code and ends the visit. The session is opened before and the visit ended last, so that if a store fails
+   * the visit is kept for another attempt; if the visit is gone, the session ends before it reaches the browser.
    */
   async function complete(
     from: BrowserCall,
@@ -154,7 +155,9 @@ function signInOf(
   return { tenantId, userId, methods, upstream, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
 }
 
-/** A visit that could not be ended expires. It may be gone all the same, so the response that is ready must not be lost. */
+/**
+ * A visit that could not be ended expires. It may be gone all the same, so the response that is ready must not be lost.
+ */
 async function unlessUnavailable(ended: Promise<void>): Promise<void> {
   try {
     await ended;

@@ -49,7 +49,10 @@ export interface Continued {
 /** A new visit to a page of ours. */
 export type VisitsToPages = (from: BrowserCall, page: OwnPage) => Promise<Visit>;
 
-/** The page of a step, with what those that may be taken in its place need. `interactionId` is empty for a visit that is not stored. */
+/**
+ * The page of a step, with what those that may be taken in its place need. `interactionId` is empty for a visit that is
+ * not stored.
+ */
 export async function nextPage(
   step: Step,
   at: {

@@ -18,7 +18,8 @@ it('records at most 200 rows of 3,000 sign-ins from one address, however many te
       ),
     );
   }
-  // An identifier has ten attempts in a tenant, and all invented tenants are one; a hundred refusals have rows of their own.
+  // An identifier has ten attempts in a tenant, and all invented tenants are one; a hundred refusals have rows of their
+  // own.
   const failed = await world.audited('auth.login.failed', 10);
   const limited = await world.audited('ratelimit.exceeded', 100);
   expect(failed.length + limited.length).toBeLessThanOrEqual(200);

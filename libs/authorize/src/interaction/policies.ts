@@ -25,9 +25,15 @@ export interface Policies {
   of(from: BrowserCall, visit: Visit): Promise<Policy | ToClient>;
   /** The person who is known; undefined if their sign-in no longer counts, or not for the application. */
   person(from: BrowserCall, policy: Policy, known: KnownPerson): Promise<User | undefined>;
-  /** Throws `invalid_request` if somebody is known whose sign-in no longer counts: a step may change what is theirs for good. */
+  /**
+   * Throws `invalid_request` if somebody is known whose sign-in no longer counts: a step may change what is theirs for
+   * good.
+   */
   requirePerson(from: BrowserCall, policy: Policy, visit: Visit): Promise<void>;
-  /** Whether the browser is signed in to another tenant. Such a session is neither used nor replaced: the contract rejects the request. */
+  /**
+   * Whether the browser is signed in to another tenant. Such a session is neither used nor replaced: the contract
+   * rejects the request.
+   */
   isElsewhere(from: BrowserCall, policy: Policy, present: Session | undefined): boolean;
 }
 
@@ -116,7 +122,10 @@ export function createPolicies(deps: {
   };
 }
 
-/** The error of a refused request, with what the access log says of it. The client is looked up after the parameters are checked. */
+/**
+ * The error of a refused request, with what the access log says of it. The client is looked up after the parameters are
+ * checked.
+ */
 function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
   const unknown = phase === 'application' ? 'unknown_client' : undefined;
   return error.withRefusal({

@@ -9,7 +9,10 @@ export type TellOfSignIn = (
   person: { readonly tenantId: string; readonly userId: string },
 ) => Promise<void>;
 
-/** It comes before the session, which remembers the browser: if a store fails, the sign-in is repeated and nothing was left out. */
+/**
+ * It comes before the session, which remembers the browser: if a store fails, the sign-in is repeated and nothing was
+ * left out.
+ */
 export function createTellOfSignIn({
   knownBrowsers,
   personService,

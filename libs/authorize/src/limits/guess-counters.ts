@@ -6,9 +6,9 @@ import { digest } from '../browser-call.ts';
 export const longestIdentifier = 512;
 
 /**
- * The name under which attempts with an unknown identifier are counted. It is coarser than the form in which the directory
- * compares identifiers, so that another spelling of an identifier gets no further attempts. Of an identifier that is too long
- * to exist only the start counts.
+ * The name under which attempts with an unknown identifier are counted. It is coarser than the form in which the
+ * directory compares identifiers, so that another spelling of an identifier gets no further attempts. Of an identifier
+ * that is too long to exist only the start counts.
  */
 export function accountName(identifier: string): string {
   const compared = normalizeStart(identifier.trim(), 'NFC', longestIdentifier).toLowerCase();
@@ -18,8 +18,8 @@ export function accountName(identifier: string): string {
 }
 
 /**
- * When guesses at the password of a person begin to count. A new password and an administrator's unlock end a lock at once in every process,
- * as the counters then have other names.
+ * When guesses at the password of a person begin to count. A new password and an administrator's unlock end a lock at
+ * once in every process, as the counters then have other names.
  */
 export function passwordSince({ validFrom, unlockedAtMs }: Pick<User, 'validFrom' | 'unlockedAtMs'>): string {
   return `${validFrom} ${unlockedAtMs}`;

@@ -13,11 +13,17 @@ export interface Guess {
   readonly tenantId: string;
   /** Application that the person signs in to; empty at our own pages. */
   readonly clientId: string;
-  /** Whom it is about: as typed, with a factor the ID of the person, unless it `begins` the sign-in, or else the identifier of the passkey. */
+  /**
+   * Whom it is about: as typed, with a factor the ID of the person, unless it `begins` the sign-in, or else the
+   * identifier of the passkey.
+   */
   readonly identifier: string;
   /** Whether nobody is known yet who has the factor: it is used in place of a password. */
   readonly begins?: boolean;
-  /** What is used in place of a password, if anything: all its counters are its own, so that it locks no password, nor a password it. */
+  /**
+   * What is used in place of a password, if anything: all its counters are its own, so that it locks no password, nor a
+   * password it.
+   */
   readonly method?: typeof passkeyMethod;
   /** What is guessed, if it is no password: it has counters of its own, which a right password does not clear. */
   readonly factor?: string;
@@ -31,7 +37,10 @@ export interface SignInLimits {
   readonly person: LimitRule;
   /** By a person and a browser in which that person has signed in before, instead of `account` and `person`. */
   readonly knownBrowser: LimitRule;
-  /** Of a code, in addition: by the person, or by the person and a known browser. The waits grow, and a right code clears none. */
+  /**
+   * Of a code, in addition: by the person, or by the person and a known browser. The waits grow, and a right code
+   * clears none.
+   */
   readonly codes: readonly LimitRule[];
   /** Codes and passkeys have counters of their own. */
   readonly address: LimitRule;
@@ -41,14 +50,17 @@ export interface SignInLimits {
   readonly addressTotal: LimitRule;
 }
 
-/** The factor of codes of an app and of recovery codes. Those of another kind have another factor, and counters of their own. */
+/**
+ * The factor of codes of an app and of recovery codes. Those of another kind have another factor, and counters of their
+ * own.
+ */
 export const codeFactor = 'totp';
 
 const daySeconds = 24 * 3600;
 
 /**
- * Failed codes in longer windows: after more of them the wait is longer, and with a known password nobody has more than a hundred a day
- * (RFC 4226 §7.3).
+ * Failed codes in longer windows: after more of them the wait is longer, and with a known password nobody has more than
+ * a hundred a day (RFC 4226 §7.3).
  */
 export const codeLimits: readonly LimitRule[] = [
   { name: 'sign-in.codes-1h', limit: 20, windowSeconds: 3600 },
@@ -66,7 +78,10 @@ export const passkeyMethod = 'passkey' as const;
 /** Whom a guess is about. */
 export interface Guessed {
   readonly userId: string;
-  /** Guesses before it no longer count, but for codes of a day: the person has another password since, or an administrator ended the lock. */
+  /**
+   * Guesses before it no longer count, but for codes of a day: the person has another password since, or an
+   * administrator ended the lock.
+   */
   readonly since: string;
 }
 
@@ -82,8 +97,9 @@ export interface Judged<T> {
 export type LimitGuesses = <T>(from: BrowserCall, guess: Guess, judged: Judged<T>) => Promise<T | undefined>;
 
 /**
- * Counts guesses before they are judged, per address and per account, or on the counter that the browser has of its own for the
- * person (ADR 37). Beyond the limits it throws `rate_limited` and changes nothing else. Every method that can be guessed uses it.
+ * Counts guesses before they are judged, per address and per account, or on the counter that the browser has of its own
+ * for the person (ADR 37). Beyond the limits it throws `rate_limited` and changes nothing else. Every method that can
+ * be guessed uses it.
  */
 export function createGuessLimits(deps: {
   readonly ownCounter: OwnCounter;
@@ -96,8 +112,8 @@ export function createGuessLimits(deps: {
   const { count, end } = createCounting(deps);
 
   /**
-   * Takes an attempt back if the directory could not check it because it is unavailable or too busy, so that retries do not
-   * use up the limits. An attempt whose caller left before the response stays counted.
+   * Takes an attempt back if the directory could not check it because it is unavailable or too busy, so that retries do
+   * not use up the limits. An attempt whose caller left before the response stays counted.
    */
   async function unlessUnchecked<T>(
     from: BrowserCall,
@@ -214,8 +230,8 @@ function createCounting({
   }
 
   /**
-   * `right`: forgets the failed attempts, but not those of the address, which may be of other accounts, nor those of codes in longer windows:
-   * the person signs in between the guesses of somebody who knows the password.
+   * `right`: forgets the failed attempts, but not those of the address, which may be of other accounts, nor those of
+   * codes in longer windows: the person signs in between the guesses of somebody who knows the password.
    */
   async function end(attempt: Attempt, outcome: 'failed' | 'withdrawn' | 'right'): Promise<void> {
     const kept = new Set([limits.address, ...limits.codes]);
@@ -233,8 +249,8 @@ const failures = (rule: LimitRule, key: string): Counted => ({ rule, key, of: 'g
 const total = (rule: LimitRule, key: string): Counted => ({ rule, key, of: 'attempts' });
 
 /**
- * Whether anybody may name the passkey, as its answer is not checked yet: it is counted for each address apart, so that nobody elsewhere uses up
- * the attempts of its owner. Passkeys are not guessed.
+ * Whether anybody may name the passkey, as its answer is not checked yet: it is counted for each address apart, so that
+ * nobody elsewhere uses up the attempts of its owner. Passkeys are not guessed.
  */
 function isUnproven({ method, factor }: Guess): boolean {
   return method !== undefined && factor === undefined;

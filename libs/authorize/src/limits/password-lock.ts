@@ -5,7 +5,9 @@ import type { Limiter } from '@tessera/stores';
 import { countersOfPassword } from './guess-counters.ts';
 import type { SignInLimits } from './guess-limits.ts';
 
-/** Until when too many wrong passwords lock sign-in with one, in milliseconds since the Unix epoch; 0 if they do not. */
+/**
+ * Until when too many wrong passwords lock sign-in with one, in milliseconds since the Unix epoch; 0 if they do not.
+ */
 export type PasswordLockOf = (
   person: { readonly tenantId: string; readonly userId: string },
   call: CallOptions,

@@ -4,7 +4,9 @@ import type { Limiter } from '@tessera/stores';
 import type { Logger } from '@tessera/telemetry';
 import type { BrowserCall } from '../browser-call.ts';
 
-/** Notes a wrong code of a person, whose counter is named `counter`, and has them told of the twentieth within a day. */
+/**
+ * Notes a wrong code of a person, whose counter is named `counter`, and has them told of the twentieth within a day.
+ */
 export type TellOfWrongCodes = (
   from: BrowserCall,
   person: { readonly tenantId: string; readonly userId: string },

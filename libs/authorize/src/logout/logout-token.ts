@@ -13,7 +13,10 @@ export interface SaidOver {
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** The checks of OIDC Back-Channel Logout §2.6 after those of signature, issuer, audience and times. Throws ProviderAnswerError. */
+/**
+ * The checks of OIDC Back-Channel Logout §2.6 after those of signature, issuer, audience and times. Throws
+ * ProviderAnswerError.
+ */
 export function saidOver({ events, jti, sid, sub, ...others }: JWTPayload): SaidOver {
   if (!isObject(events) || !Object.hasOwn(events, logoutEvent) || !isObject(events[logoutEvent]))
     throw invalidAnswer('it has not the event of a logout');

@@ -22,7 +22,9 @@ export interface ProviderReturn {
   readonly state: string;
 }
 
-/** Where the browser signs out of the provider of a session; empty if it need not, or the provider cannot be reached. */
+/**
+ * Where the browser signs out of the provider of a session; empty if it need not, or the provider cannot be reached.
+ */
 export type SignOutAtProvider = (
   from: BrowserCall,
   session: Pick<IdentifiedSession, 'tenantId' | 'upstream'>,
@@ -40,7 +42,10 @@ export interface SentLogoutToken {
   readonly ipAddress: string;
 }
 
-/** Ends what a provider says is over; undefined if it says nothing of that kind. Throws `temporarily_unavailable` while it is not known. */
+/**
+ * Ends what a provider says is over; undefined if it says nothing of that kind. Throws `temporarily_unavailable` while
+ * it is not known.
+ */
 export type EndProviderSessions = (
   sent: SentLogoutToken,
   call: CallContext,

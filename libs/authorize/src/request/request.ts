@@ -222,8 +222,8 @@ function checkGrantType(draft: Draft): void {
 }
 
 /**
- * Request objects are refused (OIDC Core §6). `state` and `response_mode` may be in the object alone (§6.1), so both are read from it to send
- * the error where the client expects it.
+ * Request objects are refused (OIDC Core §6). `state` and `response_mode` may be in the object alone (§6.1), so both
+ * are read from it to send the error where the client expects it.
  */
 function checkUnsupported(draft: Draft): void {
   const form = settled(draft.form);
@@ -262,7 +262,10 @@ function checkHint({ idTokenHintIsInvalid }: Draft): void {
   throw new OAuthError('invalid_request', 'The id_token_hint is not an ID token of this issuer.');
 }
 
-/** Only a request for `openid` is one of OIDC. A requested subject is a hint: only that user's session or sign-in is accepted. */
+/**
+ * Only a request for `openid` is one of OIDC. A requested subject is a hint: only that user's session or sign-in is
+ * accepted.
+ */
 function checkClaims(draft: Draft): void {
   const asked = settled(draft.granted).scopes.includes('openid')
     ? parseClaimsParameter(parameter(draft.parameters, 'claims'))

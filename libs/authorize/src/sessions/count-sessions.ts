@@ -6,7 +6,10 @@ import type { CallOptions, Client } from '@tessera/rpc';
 import { firstPosition, type LiveSession, type SessionStore } from '../store/store.ts';
 import { counts } from './counts.ts';
 
-/** Counts the sessions that a change would end: those that count now and would not after it. An application has none of its own. */
+/**
+ * Counts the sessions that a change would end: those that count now and would not after it. An application has none of
+ * its own.
+ */
 export type CountEndedSessions = (ends: Ends | undefined, call: () => CallOptions) => Promise<EndedCount>;
 
 export function createSessionCount({

@@ -14,9 +14,9 @@ const retryMs = 2_000;
 const mostWaiting = 1_000;
 
 /**
- * Ends the sessions that a change in the directory invalidated: of people who were disabled or locked, or got another password, and those
- * that a raised policy of their tenant no longer accepts.
- * No such session is accepted anyway; ending it notifies the applications that took part in it. Only those sessions are read.
+ * Ends the sessions that a change in the directory invalidated: of people who were disabled or locked, or got another
+ * password, and those that a raised policy of their tenant no longer accepts. No such session is accepted anyway;
+ * ending it notifies the applications that took part in it. Only those sessions are read.
  */
 export interface Invalidation {
   /** To be called after a change has reached the directory client. */

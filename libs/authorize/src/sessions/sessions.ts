@@ -42,12 +42,15 @@ type SessionOfUser = Pick<Session, 'sessionId' | 'tenantId' | 'userId'>;
 
 /** The sessions of browsers. They are durable: a restart or a lost Redis neither ends nor revives one. */
 export interface Sessions {
-  /** The live session of this browser at the issuer that it sees; a session of another issuer, whose cookie was renamed, is none. */
+  /**
+   * The live session of this browser at the issuer that it sees; a session of another issuer, whose cookie was renamed,
+   * is none.
+   */
   find(from: BrowserCall): Promise<Session | undefined>;
   /**
    * Signs a person in: always a new session with a new cookie value and a new `sid` (ASVS 7.2.4), even when the same
-   * person signs in again. The same commit ends the session that the browser had. If it belonged to the same person, its
-   * codes stay valid until they sign out, for their other tabs; another person's codes are dropped as at a logout.
+   * person signs in again. The same commit ends the session that the browser had. If it belonged to the same person,
+   * its codes stay valid until they sign out, for their other tabs; another person's codes are dropped as at a logout.
    */
   open(
     from: BrowserCall,
@@ -64,7 +67,10 @@ export interface Sessions {
   logout(
     from: BrowserCall,
   ): Promise<{ readonly session: IdentifiedSession; readonly ended: boolean } | undefined>;
-  /** As `logout`, of all that were made with what a provider says is over; undefined, without an effect, unless `isFirst`. */
+  /**
+   * As `logout`, of all that were made with what a provider says is over; undefined, without an effect, unless
+   * `isFirst`.
+   */
   endUpstream(
     by: EventBase & { readonly requestId: string },
     over: EndedUpstream,
@@ -111,7 +117,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
     return (await directory.isTenantServedAt(session.tenantId, browser, call.onward())) ? session : undefined;
   }
 
-  /** The hash of the browser's cookie if its session, live or ended, is of this issuer: a sign-in is no end of any other. */
+  /**
+   * The hash of the browser's cookie if its session, live or ended, is of this issuer: a sign-in is no end of any
+   * other.
+   */
   async function previousTokenHash(
     from: BrowserCall,
     replaced: Session | undefined,

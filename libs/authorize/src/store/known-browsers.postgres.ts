@@ -19,9 +19,9 @@ export interface KnownBrowserStore {
 }
 
 /**
- * The queries with which the statement that opens a session remembers its browser. The arguments are parameters, as `$1`. The
- * row of the own browser comes first, and rows that another sign-in holds are left to it, so that sign-ins of one person
- * cannot deadlock.
+ * The queries with which the statement that opens a session remembers its browser. The arguments are parameters, as
+ * `$1`. The row of the own browser comes first, and rows that another sign-in holds are left to it, so that sign-ins of
+ * one person cannot deadlock.
  */
 export const rememberBrowser = (tokenHash: string, tenantId: string, userId: string) => `
   remembered AS (

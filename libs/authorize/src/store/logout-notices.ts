@@ -4,7 +4,10 @@ import type { AuditRow } from '@tessera/audit';
 export interface LogoutNotice {
   /** The `jti` of its logout tokens. */
   readonly noticeId: string;
-  /** 1 for the first claim and higher for each later one; never reused. A claim is void once the notice is claimed again. */
+  /**
+   * 1 for the first claim and higher for each later one; never reused. A claim is void once the notice is claimed
+   * again.
+   */
   readonly claim: number;
   /** The number of attempts, including this one. */
   readonly attempt: number;
@@ -23,8 +26,8 @@ export interface LogoutNotice {
 type Claim = Pick<LogoutNotice, 'noticeId' | 'claim'>;
 
 /**
- * Pending notices; `SessionStore` writes them. All times are the database's. Any number of processes may take concurrently: no
- * notice is taken twice. A void claim changes nothing.
+ * Pending notices; `SessionStore` writes them. All times are the database's. Any number of processes may take
+ * concurrently: no notice is taken twice. A void claim changes nothing.
  */
 export interface LogoutNoticeStore {
   /** Claims up to `limit` due notices for `leaseSeconds`, except those of the client ids in `skipped`. */

@@ -31,8 +31,8 @@ export const sessionColumns = `session_id, tenant_id, user_id, methods,
 export const codesMayLive = `coalesce(ended_at, last_seen_at) > clock_timestamp() - interval '15 minutes'`;
 
 /**
- * The chain of replaced sessions that leads to `ended`. Each ended before the next began, so the chain stops at the first
- * one whose codes have all expired.
+ * The chain of replaced sessions that leads to `ended`. Each ended before the next began, so the chain stops at the
+ * first one whose codes have all expired.
  */
 export const earlierOf = (ended: string) => `
   earlier (session_id, replaces, back) AS (

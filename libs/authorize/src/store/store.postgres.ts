@@ -19,8 +19,8 @@ interface OpenedRow extends SessionRow, EarlierRow {
 }
 
 /**
- * Records ended sessions. `ended` is the query that ended them. The lock is taken row by row before a sequence number is,
- * and held until the commit.
+ * Records ended sessions. `ended` is the query that ended them. The lock is taken row by row before a sequence number
+ * is, and held until the commit.
  */
 const onRecord = (ended: string) => `
   ordered AS MATERIALIZED (
@@ -34,7 +34,9 @@ const onRecord = (ended: string) => `
 /** A notice is delivered for at most this time after the end of its session. */
 const notifiedFor = `interval '2 hours'`;
 
-/** Writes a notice for each participant of the sessions that `ended`; $`requestId` is the parameter with the call's id. */
+/**
+ * Writes a notice for each participant of the sessions that `ended`; $`requestId` is the parameter with the call's id.
+ */
 const notices = (ended: string, requestId: string, condition = 'true') => `
   notified AS (
     INSERT INTO authorize.logout_notice

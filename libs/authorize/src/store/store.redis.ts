@@ -27,8 +27,8 @@ const upstreamFields = z.object({
 });
 
 /**
- * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1 knows the purpose
- * `code` alone, and no step but the last.
+ * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1
+ * knows the purpose `code` alone, and no step but the last.
  */
 const visitFields = z.object({
   purpose: z.enum(firstPurposes).default('code'),
@@ -64,7 +64,10 @@ const storedVisit = visitFields.transform(({ page, linkDeparture, ...visit }) =>
   departure: linkDeparture ?? visit.departure,
 }));
 
-/** A visit as it is stored: earlier processes take the pages that they do not know for another one, and sign people in there. */
+/**
+ * A visit as it is stored: earlier processes take the pages that they do not know for another one, and sign people in
+ * there.
+ */
 function toStored(visit: Visit) {
   const { departure, ...rest } = visit;
   const { purpose } = visit;
@@ -192,7 +195,10 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
   };
 }
 
-/** KEYS: code, codes of the session. ARGV: client, tenant, challenge, redirect URI, grant, its lifetime and the longest in milliseconds. */
+/**
+ * KEYS: code, codes of the session. ARGV: client, tenant, challenge, redirect URI, grant, its lifetime and the longest
+ * in milliseconds.
+ */
 const save = `
 if redis.call('SISMEMBER', KEYS[2], 'ended') == 1 then return 'session_ended' end
 redis.call('HSET', KEYS[1], 'client_id', ARGV[1], 'tenant_id', ARGV[2], 'challenge', ARGV[3],
@@ -203,8 +209,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[7])
 return 'saved'`;
 
 /**
- * KEYS: code. ARGV: client, tenant, challenge, redirect URI, whether the client is confidential. The record stays as its own
- * tombstone until it expires.
+ * KEYS: code. ARGV: client, tenant, challenge, redirect URI, whether the client is confidential. The record stays as
+ * its own tombstone until it expires.
  */
 const redeem = `
 local code = redis.call('HMGET', KEYS[1], 'client_id', 'tenant_id', 'challenge', 'redirect_uri', 'burnt', 'taken', 'data')

@@ -48,7 +48,10 @@ export interface UpstreamSession {
 /** Who is known in a visit, and how. */
 export interface KnownPerson {
   readonly userId: string;
-  /** When they were identified: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
+  /**
+   * When they were identified: milliseconds since the Unix epoch, by the directory's clock; undefined from an older
+   * one.
+   */
   readonly signedInAt?: number | undefined;
   /** Values of the `amr` claim (RFC 8176 §2). */
   readonly methods: readonly string[];
@@ -59,9 +62,9 @@ export interface KnownPerson {
 }
 
 /**
- * A browser's visit, from its first request until the person is signed in and has taken every step that is required. Of an
- * authorization request it holds the parameters that were checked, so that the same checks run again over the current records
- * before a code is issued.
+ * A browser's visit, from its first request until the person is signed in and has taken every step that is required. Of
+ * an authorization request it holds the parameters that were checked, so that the same checks run again over the
+ * current records before a code is issued.
  */
 export interface Visit {
   readonly purpose: Purpose;
@@ -92,8 +95,8 @@ export interface Visit {
 export interface VisitStore {
   /**
    * `origin` is the address whose quota the record counts against (`addressKey`). In one step with the write it throws
-   * `rate_limited` if that address has its quota of open visits; a bounded store throws `temporarily_unavailable` if it is
-   * full.
+   * `rate_limited` if that address has its quota of open visits; a bounded store throws `temporarily_unavailable` if it
+   * is full.
    */
   save(idHash: string, visit: Visit, lifetimeSeconds: number, origin: string): Promise<void>;
   find(idHash: string): Promise<Visit | undefined>;
@@ -146,7 +149,9 @@ export type Redemption =
       readonly grant: UserGrant;
       /** It was presented correctly before. */
       readonly takenBefore: boolean;
-      /** It was burnt after that: nothing may be issued for it, and what its first use issued may have to be revoked. */
+      /**
+       * It was burnt after that: nothing may be issued for it, and what its first use issued may have to be revoked.
+       */
       readonly burnt: boolean;
     }
   | { readonly outcome: 'unknown' | 'other_client' | 'burnt' | 'wrong_verifier' | 'wrong_redirect_uri' };
@@ -217,8 +222,8 @@ export interface NewSessionRecord {
 }
 
 /**
- * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one ended it. `elsewhere`: the
- * person did, in another browser. `provider`: the one that they signed in with did.
+ * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one
+ * ended it. `elsewhere`: the person did, in another browser. `provider`: the one that they signed in with did.
  */
 export type SessionEndReason =
   'administrator' | 'elsewhere' | 'logout' | 'replaced' | 'abandoned' | 'invalidated' | 'provider';
@@ -283,10 +288,10 @@ export interface SessionStore {
   /** The session, live or ended, in order to end it. */
   identify(by: Buffer | SessionId): Promise<IdentifiedSession | undefined>;
   /**
-   * Creates a session, remembers its browser for the person and ends the session that it replaces, with their audit rows,
-   * in one commit. If the replaced session was
-   * the same person's, its codes end with the new one's; another person's is returned as `over`. Both hold for a session
-   * that had ended before, because the response of the sign-in that ended it may not have arrived.
+   * Creates a session, remembers its browser for the person and ends the session that it replaces, with their audit
+   * rows, in one commit. If the replaced session was the same person's, its codes end with the new one's; another
+   * person's is returned as `over`. Both hold for a session that had ended before, because the response of the sign-in
+   * that ended it may not have arrived.
    */
   open(
     session: NewSessionRecord,
@@ -294,17 +299,20 @@ export interface SessionStore {
     replaced: EndingSession | undefined,
   ): Promise<{ readonly session: Session; readonly over: EndedSession | undefined }>;
   /**
-   * Ends a session, with a notice for each of its participants in the same commit. So does `open` for the session of another
-   * person; participants of the same person's move to the new session. False if it had ended before.
+   * Ends a session, with a notice for each of its participants in the same commit. So does `open` for the session of
+   * another person; participants of the same person's move to the new session. False if it had ended before.
    */
   end(ending: EndingSession): Promise<boolean>;
   /** Remembers a participant. False if the session has ended. */
   participate(sessionId: string, participant: Participant): Promise<boolean>;
-  /** Up to `limit` sessions that have participants and are neither ended nor expired, in order of tenants, users and ids. */
+  /**
+   * Up to `limit` sessions that have participants and are neither ended nor expired, in order of tenants, users and
+   * ids.
+   */
   withParticipants(scope: SessionScope, after: SessionPosition, limit: number): Promise<Session[]>;
   /**
-   * Up to `limit` sessions of a tenant, or of these people of it, that have neither ended nor expired, in order of users and ids. Whether
-   * their people may use them is not known here.
+   * Up to `limit` sessions of a tenant, or of these people of it, that have neither ended nor expired, in order of
+   * users and ids. Whether their people may use them is not known here.
    */
   live(scope: LiveScope, after: SessionPosition, limit: number): Promise<LiveSession[]>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Returns how many it removed. */

@@ -14,8 +14,9 @@ export interface EndedUpstream {
 /** The sessions that were made with a provider. */
 export interface UpstreamSessions {
   /**
-   * Ends those made with what is over, all or none of them, and returns them. A session that is not known by a `sid` may be any of its person.
-   * Undefined, without an effect, unless `isFirst`, which runs in the same transaction; `before` runs before the commit.
+   * Ends those made with what is over, all or none of them, and returns them. A session that is not known by a `sid`
+   * may be any of its person. Undefined, without an effect, unless `isFirst`, which runs in the same transaction;
+   * `before` runs before the commit.
    */
   end(
     over: EndedUpstream,

@@ -17,7 +17,9 @@ export interface Policy extends NeededFactors {
   readonly sendsMail: boolean;
   /** Whether somebody may make an account there. */
   readonly registers: boolean;
-  /** Ways to sign in that the tenant allows besides the usual ones, by name. A step ignores those that it does not know. */
+  /**
+   * Ways to sign in that the tenant allows besides the usual ones, by name. A step ignores those that it does not know.
+   */
   readonly signInMethods: readonly string[];
 }
 
@@ -64,7 +66,10 @@ export interface Verified {
 export interface Step {
   /** Name of its page at the gateway. */
   readonly name: string;
-  /** A session is not enough to take it: the person signs in again first, so that an open browser does not lock its owner out. */
+  /**
+   * A session is not enough to take it: the person signs in again first, so that an open browser does not lock its
+   * owner out.
+   */
   readonly needsFreshSignIn?: boolean;
   /** It asks nothing about who the person is, but sets something up for them. */
   readonly isSetUp?: boolean;
@@ -77,13 +82,16 @@ export interface Step {
   /** Whether the person must take it before the visit can end. */
   isDue(from: BrowserCall, visit: Visit, policy: Policy): boolean | Promise<boolean>;
   /**
-   * Sends what the person needs to take it, when its page is the next one, once for a visit. Returns what the visit remembers of it, in words of
-   * the step. A visit that is not stored is not entered.
+   * Sends what the person needs to take it, when its page is the next one, once for a visit. Returns what the visit
+   * remembers of it, in words of the step. A visit that is not stored is not entered.
    */
   enter?(from: BrowserCall, visit: Visit, policy: Policy): Promise<string>;
   /** What its page shows in addition to the visit. */
   shown(from: BrowserCall, visit: Visit, policy: Policy): Fields | Promise<Fields>;
-  /** Whether a form denies what the step asks. It counts even if the step is no longer due, as after an answer in another tab. */
+  /**
+   * Whether a form denies what the step asks. It counts even if the step is no longer due, as after an answer in
+   * another tab.
+   */
   denies?(fields: Fields): boolean;
   /** Judges what the person entered. Throws OAuthError for what no further form can change. */
   take(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult>;
@@ -114,7 +122,10 @@ export function stepOfForm(steps: readonly Step[], due: Step, name: string): Ste
   );
 }
 
-/** Throws `temporarily_unavailable` if the steps let a person pass with fewer factors than are needed, as records may be out of date. */
+/**
+ * Throws `temporarily_unavailable` if the steps let a person pass with fewer factors than are needed, as records may be
+ * out of date.
+ */
 export function requireFactors(policy: Policy, { methods }: KnownPerson): void {
   if (!hasNeededFactors(policy, methods))
     throw temporarilyUnavailable(new Error('a second factor is missing'));

@@ -31,7 +31,10 @@ export function withSession(
   return { ...visit, person: { userId, signedInAt: time * 1000, methods, sessionId } };
 }
 
-/** The visit as it is now: the person of a session that the browser no longer has, or that has become too old, is not known. */
+/**
+ * The visit as it is now: the person of a session that the browser no longer has, or that has become too old, is not
+ * known.
+ */
 export function withoutLostSession(
   visit: Visit,
   present: Session | undefined,
@@ -59,8 +62,8 @@ export function advance(
 }
 
 /**
- * All methods that identified the person, and the time of the first: a password that was changed after it ends the sign-in. The session
- * that knew the person does not know of the new method, so that a new one is opened.
+ * All methods that identified the person, and the time of the first: a password that was changed after it ends the
+ * sign-in. The session that knew the person does not know of the new method, so that a new one is opened.
  */
 function identified(
   known: KnownPerson | undefined,

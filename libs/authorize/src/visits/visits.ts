@@ -11,14 +11,14 @@ import type { AnsweredVisit, Purpose, Visit, VisitStore } from '../store/store.t
 import type { Policy } from './step.ts';
 
 /**
- * The visits of browsers. A visit is stored as soon as there is something to remember: an authorization request, or a step that
- * another one follows. Identifiers travel in URLs and forms, so each is valid only with the cookie of the browser that began the
- * visit (CVE-2026-7507, CVE-2022-39222).
+ * The visits of browsers. A visit is stored as soon as there is something to remember: an authorization request, or a
+ * step that another one follows. Identifiers travel in URLs and forms, so each is valid only with the cookie of the
+ * browser that began the visit (CVE-2026-7507, CVE-2022-39222).
  */
 export interface Visits {
   /**
-   * Saves a visit and returns its new identifier. Throws `invalid_request` for a browser without an identifier and for a request that
-   * is too long, and `rate_limited` for an address with too many.
+   * Saves a visit and returns its new identifier. Throws `invalid_request` for a browser without an identifier and for
+   * a request that is too long, and `rate_limited` for an address with too many.
    */
   save(browser: Browser, visit: Visit): Promise<string>;
   /** The visit of this browser; throws `invalid_request` for an unknown, expired or foreign identifier. */
@@ -42,8 +42,8 @@ export interface StoredVisit {
 }
 
 /**
- * Bytes of a stored record: the longest `state` and `nonce` of ASCII, and the rest. Anybody can have records stored, so their size
- * times the quota of an address is the cost.
+ * Bytes of a stored record: the longest `state` and `nonce` of ASCII, and the rest. Anybody can have records stored, so
+ * their size times the quota of an address is the cost.
  */
 const longestRecord = 24 * 1024;
 

@@ -13,8 +13,8 @@ export interface Announcement {
 /** How a person is prompted for a backchannel request: one entry per value of an application's `ciba.approval`. */
 export interface ApprovalChannel {
   /**
-   * Called for every request, even if no user is prompted, so that the response time reveals nothing to the client. When
-   * it resolves, the announcement is durable.
+   * Called for every request, even if no user is prompted, so that the response time reveals nothing to the client.
+   * When it resolves, the announcement is durable.
    */
   announce?(announcement: Announcement): Promise<void>;
   /** The identifier of the request for a decision link of this channel; undefined for any other value. */

@@ -40,12 +40,11 @@ export interface Approvals {
    * Commits a decision, then updates the state that polls read. The first decision is final; the same decision again
    * succeeds, so that a client can repeat a call whose answer was lost.
    *
-   * Throws the same `not_found` for a request that has ended and for one that this person may not decide in this session;
-   * `invalid_request` if it was decided differently; `access_denied` if an approval is refused because user, application
-   * or tenant is no longer active or the person may not use the application (the request is then denied);
-   * `login_required` if the sign-in is older than the application's last activation, or has fewer factors than its policy asks for
-   * (nothing is decided);
-   * `rate_limited`.
+   * Throws the same `not_found` for a request that has ended and for one that this person may not decide in this
+   * session; `invalid_request` if it was decided differently; `access_denied` if an approval is refused because user,
+   * application or tenant is no longer active or the person may not use the application (the request is then denied);
+   * `login_required` if the sign-in is older than the application's last activation, or has fewer factors than its
+   * policy asks for (nothing is decided); `rate_limited`.
    */
   decide(request: DecisionRequest, call: CallContext): Promise<void>;
   /**
@@ -53,7 +52,9 @@ export interface Approvals {
    * sign-in at this moment. Throws as `decide` does, and `not_found` for every invalid link.
    */
   decideByLink(request: LinkDecision, call: CallContext): Promise<void>;
-  /** Denies a backchannel request of a tenant in place of its person. Throws `not_found` unless it waits for somebody. */
+  /**
+   * Denies a backchannel request of a tenant in place of its person. Throws `not_found` unless it waits for somebody.
+   */
   cancel(request: Pick<GrantRequest, 'tenantId' | 'requestId'>, call: CallContext): Promise<void>;
 }
 
@@ -226,7 +227,8 @@ async function admissible(
     return { decision: 'denied', reason: 'user_inactive' };
   }
   if (!directory.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
-  // The sign-in is older than the application's last activation, or by too few factors: nothing is issued for it, but a new one will do.
+  // The sign-in is older than the application's last activation, or by too few factors: nothing is issued for it, but a
+  // new one will do.
   if (!directory.isActive(client, approver.authentication.time)) return 'signed_in_before';
   if (!meetsPolicy(client.application.authenticationPolicy, approver.authentication.methods))
     return 'too_few_factors';

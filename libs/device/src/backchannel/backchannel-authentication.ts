@@ -38,8 +38,9 @@ export interface StartedBackchannel {
 export interface BackchannelAuthentications {
   /**
    * CIBA Core §7.1 to §7.3. For a person who does not exist, is not active, may not use the application or has too many
-   * pending requests, the answer is the same as for any other, but no user is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
-   * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
+   * pending requests, the answer is the same as for any other, but no user is prompted. Throws `invalid_client`,
+   * `unauthorized_client`, `invalid_request`, `invalid_scope`, `invalid_target`, `invalid_binding_message`,
+   * `rate_limited`.
    */
   start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
   /** The pending requests that a person may approve: those of authenticated clients first, then the first to expire. */
@@ -225,7 +226,9 @@ async function findUser(
   }
 }
 
-/** Coarser than any comparison of user names, e-mail addresses or phone numbers, so that all spellings share one limit. */
+/**
+ * Coarser than any comparison of user names, e-mail addresses or phone numbers, so that all spellings share one limit.
+ */
 function comparable(hint: string): string {
   return normalizeStart(hint, 'NFKC', longestHint)
     .toLowerCase()
@@ -233,8 +236,8 @@ function comparable(hint: string): string {
 }
 
 /**
- * Throws `unauthorized_client` (CIBA Core §13) if the application has no approval channel, and in the strict profile for
- * public clients (CVE-2026-109082).
+ * Throws `unauthorized_client` (CIBA Core §13) if the application has no approval channel, and in the strict profile
+ * for public clients (CVE-2026-109082).
  */
 function requireChannel(
   { channels, requireConfidential }: Pick<BackchannelDeps, 'channels' | 'requireConfidential'>,
@@ -256,7 +259,10 @@ function unauthorized(message: string): OAuthError {
 
 /** CIBA Core §7.1: short enough to compare at a glance. */
 const longestBindingMessage = 64;
-/** Characters without a glyph, except the variation selectors of emoji; runs of combining marks hide the text around them. */
+/**
+ * Characters without a glyph, except the variation selectors of emoji; runs of combining marks hide the text around
+ * them.
+ */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}\u2800[\p{Default_Ignorable_Code_Point}--[\ufe0e\ufe0f]]]|\p{M}{4}/v;
 
 function checkParameters(

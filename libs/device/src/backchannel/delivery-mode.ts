@@ -6,8 +6,8 @@ const notificationToken = /^[A-Za-z0-9._~+/-]+=*$/;
 const longestNotificationToken = 1024;
 
 /**
- * Whether the client of a request is pinged. Throws `unauthorized_client` if pings are not available, and `invalid_request` for a
- * bad client_notification_token.
+ * Whether the client of a request is pinged. Throws `unauthorized_client` if pings are not available, and
+ * `invalid_request` for a bad client_notification_token.
  */
 export function isPinged(
   { application }: Pick<AdmittedClient, 'application'>,

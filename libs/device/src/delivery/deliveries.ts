@@ -26,8 +26,8 @@ export interface DeliveryDeps {
 }
 
 /**
- * Delivers pings to clients (CIBA Core §10.2) and prompts to notification systems, from now on. Any number of processes may do so
- * concurrently.
+ * Delivers pings to clients (CIBA Core §10.2) and prompts to notification systems, from now on. Any number of processes
+ * may do so concurrently.
  */
 export function startDeliveries(deps: DeliveryDeps): Worker {
   return startWorker<Delivery>({
@@ -60,8 +60,8 @@ async function end({ store, audit }: DeliveryDeps, delivery: Delivery, reason?: 
 }
 
 /**
- * The message, to the address that is registered now, so that a corrected registration takes effect. Or, as a string, the
- * reason why nothing is sent.
+ * The message, to the address that is registered now, so that a corrected registration takes effect. Or, as a string,
+ * the reason why nothing is sent.
  */
 async function prepare(
   { directory, encryption, promptMessage, grants }: DeliveryDeps,
@@ -76,7 +76,8 @@ async function prepare(
   if (delivery.mode === 'prompt') return promptMessage(delivery, client.application, call);
   const callback = callbackOf(delivery, encryption);
   if (callback === undefined) return 'unreadable';
-  // The client polls at once and must see the decision, but the deciding process may have died before it updated the store.
+  // The client polls at once and must see the decision, but the deciding process may have died before it updated the
+  // store.
   await grants.settle({ kind: 'auth_req_id', hash: delivery.hash }, decisionOf(delivery));
   const url = client.application.ciba?.notificationEndpoint ?? '';
   return url === '' ? 'no_endpoint' : { url, ...callback };

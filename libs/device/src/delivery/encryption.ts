@@ -12,7 +12,10 @@ export interface Encryption {
   decrypt(purpose: string, encrypted: string): unknown;
 }
 
-/** AES-256-GCM (NIST SP 800-38D) with the purpose as additional data. The ciphertext is base64url of iv, ciphertext and tag. */
+/**
+ * AES-256-GCM (NIST SP 800-38D) with the purpose as additional data. The ciphertext is base64url of iv, ciphertext and
+ * tag.
+ */
 export function createEncryption(keyBytes: Buffer, random: Random): Encryption {
   const key = createSecretKey(keyBytes);
   return {

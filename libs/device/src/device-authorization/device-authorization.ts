@@ -29,9 +29,9 @@ export interface DeviceAuthorizations {
   start(request: StartRequest, call: CallContext): Promise<StartedDevice>;
   /**
    * Finds the pending request of a user code for the signed-in person, and binds it to them and their session
-   * (CVE-2026-45337). If nobody is signed in, the result has only the tenant. Throws the same `not_found` for a code that
-   * is unknown, expired, decided, of another tenant or opened by another person, `rate_limited` after too many wrong codes,
-   * and `login_required` if nobody is signed in and all callers together entered too many.
+   * (CVE-2026-45337). If nobody is signed in, the result has only the tenant. Throws the same `not_found` for a code
+   * that is unknown, expired, decided, of another tenant or opened by another person, `rate_limited` after too many
+   * wrong codes, and `login_required` if nobody is signed in and all callers together entered too many.
    */
   open(
     typed: string,
@@ -118,8 +118,8 @@ async function open(
 }
 
 /**
- * A person has a limit over all their sessions, and so has an address, so that new cookies give no further attempts. The
- * limit of all callers together is for those who are not signed in: it must not stop the flow for everyone.
+ * A person has a limit over all their sessions, and so has an address, so that new cookies give no further attempts.
+ * The limit of all callers together is for those who are not signed in: it must not stop the flow for everyone.
  */
 function failureRules(limits: FailureLimits, owner: Owner | undefined, ipAddress: string): FailureRule[] {
   const { windowSeconds } = limits;

@@ -15,8 +15,8 @@ export interface PollSecrets {
   /** Whether a value has the form of this kind; anything else is not looked up. */
   hasShape(kind: GrantKind, value: string): boolean;
   /**
-   * Whether the MAC of a value proves that it was issued to this client, whatever the stores remember. False without a MAC,
-   * or if the MAC was made with another key.
+   * Whether the MAC of a value proves that it was issued to this client, whatever the stores remember. False without a
+   * MAC, or if the MAC was made with another key.
    */
   wasIssued(kind: GrantKind, value: string, holder: Holder): boolean;
 }
@@ -38,8 +38,8 @@ const shapes: Readonly<Record<GrantKind, RegExp>> = {
 };
 
 /**
- * A value is the prefix of its kind and the base64url of 32 random bytes. With a key, the first 16 bytes of an HMAC-SHA256
- * over kind, tenant, client and the random bytes follow.
+ * A value is the prefix of its kind and the base64url of 32 random bytes. With a key, the first 16 bytes of an
+ * HMAC-SHA256 over kind, tenant, client and the random bytes follow.
  */
 export function createPollSecrets(secret: Secret | undefined, random: Random): PollSecrets {
   const key = secret && createSecretKey(Buffer.from(secret.reveal(), 'utf8'));

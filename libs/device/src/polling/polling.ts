@@ -21,8 +21,9 @@ export interface Approved {
 
 /**
  * One poll of an authenticated client (RFC 8628 §3.5, CIBA Core §11). Resolves with the approval on every poll until it
- * expires, because the redemption marker of `token` decides which poll counts. Throws `authorization_pending`, `slow_down`,
- * `access_denied`, `expired_token`, and the same `invalid_grant` for every value that is not this client's.
+ * expires, because the redemption marker of `token` decides which poll counts. Throws `authorization_pending`,
+ * `slow_down`, `access_denied`, `expired_token`, and the same `invalid_grant` for every value that is not this
+ * client's.
  */
 export type Polling = (kind: GrantKind, poll: Poll) => Promise<Approved>;
 
@@ -56,8 +57,8 @@ export function createPolling({
       case 'unknown':
       case 'approved': {
         const confirmed = await decisions.confirm(kind, hash, client);
-        // An approval without a committed decision does not count. An issued value that is lost or long expired can no longer
-        // be approved: the device starts again.
+        // An approval without a committed decision does not count. An issued value that is lost or long expired can no
+        // longer be approved: the device starts again.
         if (confirmed === undefined) {
           const wasIssued = verdict === 'approved' || secrets.wasIssued(kind, secret, client);
           throw wasIssued ? expired() : invalidGrant(verdict);

@@ -24,8 +24,8 @@ export interface PreparedGrant {
 }
 
 /**
- * Prepares the request of a client. Throws `invalid_scope` and `invalid_target` for anything that the application was not
- * granted (CVE-2024-52287).
+ * Prepares the request of a client. Throws `invalid_scope` and `invalid_target` for anything that the application was
+ * not granted (CVE-2024-52287).
  */
 export function prepareGrant(
   request: StartRequest,

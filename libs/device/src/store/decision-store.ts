@@ -27,7 +27,9 @@ export type Confirmation =
 
 /** Decisions by the SHA-256 of the device_code or auth_req_id. All times are the database's. */
 export interface DecisionStore {
-  /** Commits a decision with its delivery and audit row, unless there is one already; resolves with the recorded one. */
+  /**
+   * Commits a decision with its delivery and audit row, unless there is one already; resolves with the recorded one.
+   */
   decide(decision: NewDecision, audit: AuditRow): Promise<RecordedDecision>;
   /** The decision for this client; undefined if there is none or the request has expired. */
   confirm(

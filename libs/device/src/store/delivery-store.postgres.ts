@@ -3,11 +3,11 @@ import type { Database } from '@tessera/stores';
 import type { Claim, Delivery, DeliveryStore } from './delivery-store.ts';
 
 /**
- * $1 limit, $2 seconds, $3 clients whose deliveries are skipped. Due rows, leased; locked rows belong to another process.
- * `attempts` is the number of the last claim.
+ * $1 limit, $2 seconds, $3 clients whose deliveries are skipped. Due rows, leased; locked rows belong to another
+ * process. `attempts` is the number of the last claim.
  *
- * Compatibility until 0.3: processes of version 0.1 push tokens, which only they deliver. Their columns `awaits_tokens` and
- * `sealed_tokens` stay as long.
+ * Compatibility until 0.3: processes of version 0.1 push tokens, which only they deliver. Their columns `awaits_tokens`
+ * and `sealed_tokens` stay as long.
  */
 const claim = `
   WITH free AS MATERIALIZED (

@@ -50,8 +50,8 @@ export interface Delivery extends Claim {
 export const shortestDeliverySeconds = 60;
 
 /**
- * Pending deliveries to clients and notification systems. Those to clients are written by `DecisionStore.decide`. All times
- * are the database's. Any number of processes may claim concurrently: no delivery is claimed twice.
+ * Pending deliveries to clients and notification systems. Those to clients are written by `DecisionStore.decide`. All
+ * times are the database's. Any number of processes may claim concurrently: no delivery is claimed twice.
  */
 export interface DeliveryStore {
   addPrompt(prompt: NewPrompt): Promise<void>;

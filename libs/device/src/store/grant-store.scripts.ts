@@ -9,8 +9,8 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * ARGV 1..8: client, tenant, data, lifetime, how long it is kept after its end, interval, increase, start (empty: the client
- * authenticated). KEYS 1..3: record, request id, and the reference that finds it: a user code or a person.
+ * ARGV 1..8: client, tenant, data, lifetime, how long it is kept after its end, interval, increase, start (empty: the
+ * client authenticated). KEYS 1..3: record, request id, and the reference that finds it: a user code or a person.
  */
 const write = `
 local function write(user)

@@ -43,8 +43,8 @@ export type Opening =
   | { readonly outcome: 'throttled'; readonly rule: FailureRule['name']; readonly retryAfterSeconds: number };
 
 /**
- * Pending requests of both flows. A record may be lost or return to an earlier state, so it alone never grants anything.
- * Every operation is atomic.
+ * Pending requests of both flows. A record may be lost or return to an earlier state, so it alone never grants
+ * anything. Every operation is atomic.
  */
 export interface GrantStore {
   /** Stores a device flow under its user code, unless another pending one has that code. */
@@ -60,8 +60,8 @@ export interface GrantStore {
     pendingLimit: number,
   ): Promise<'started' | 'too_many_pending'>;
   /**
-   * Records one poll. The first one is never too fast. One that is too fast lengthens the interval, but never beyond the
-   * interval of a client that saw every `slow_down`, so that a client recovers from a lost answer.
+   * Records one poll. The first one is never too fast. One that is too fast lengthens the interval, but never beyond
+   * the interval of a client that saw every `slow_down`, so that a client recovers from a lost answer.
    */
   poll(
     kind: GrantKind,
@@ -69,9 +69,9 @@ export interface GrantStore {
     client: { readonly tenantId: string; readonly clientId: string },
   ): Promise<PollVerdict>;
   /**
-   * Finds a pending device flow by its user code, for `owner` or, if nobody is signed in, without one. The first person to
-   * open it becomes its owner, in the session that opened it last. A code that is not found counts as a failure under
-   * every rule; once a rule's limit is reached, nothing is looked up.
+   * Finds a pending device flow by its user code, for `owner` or, if nobody is signed in, without one. The first person
+   * to open it becomes its owner, in the session that opened it last. A code that is not found counts as a failure
+   * under every rule; once a rule's limit is reached, nothing is looked up.
    */
   open(userCodeHash: string, owner: Owner | undefined, rules: readonly FailureRule[]): Promise<Opening>;
   find(requestId: string): Promise<ActiveGrant | undefined>;

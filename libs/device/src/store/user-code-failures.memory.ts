@@ -53,8 +53,8 @@ export function createFailureCounters(clock: Clock): FailureCounters {
 }
 
 /**
- * Counts the wrong user codes of this process as well, and refuses a code when either limit is reached: a store that lost
- * its counters must not allow new attempts.
+ * Counts the wrong user codes of this process as well, and refuses a code when either limit is reached: a store that
+ * lost its counters must not allow new attempts.
  */
 export function withProcessFailureCounters(store: GrantStore, clock: Clock): GrantStore {
   const failures = createFailureCounters(clock);

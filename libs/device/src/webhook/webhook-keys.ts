@@ -1,9 +1,15 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { type Secret } from '@tessera/kit';
 
-/** Keys derived from the one webhook key: a signing key per application, decision links, and the encryption of deliveries. */
+/**
+ * Keys derived from the one webhook key: a signing key per application, decision links, and the encryption of
+ * deliveries.
+ */
 export interface WebhookKeys {
-  /** The key with which an application's notification system verifies signatures, as `whsec_` and base64 (Standard Webhooks). */
+  /**
+   * The key with which an application's notification system verifies signatures, as `whsec_` and base64 (Standard
+   * Webhooks).
+   */
   signingKey(application: { readonly tenantId: string; readonly clientId: string }): string;
   /** The token of a decision link: it names a request and proves that it was issued for it. */
   decisionToken(requestId: string): string;

@@ -130,8 +130,8 @@ export class ClientAuthenticator {
   }
 
   /**
-   * Reports the use of a cached secret to the directory. No caller waits for it, and it does not count as an attempt, so a
-   * client is neither delayed nor refused by it.
+   * Reports the use of a cached secret to the directory. No caller waits for it, and it does not count as an attempt,
+   * so a client is neither delayed nor refused by it.
    */
   async #reportUse(clientId: string, clientSecret: string): Promise<void> {
     try {

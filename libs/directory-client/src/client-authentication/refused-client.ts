@@ -9,8 +9,8 @@ const ordinary: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A refusal of a client with what the access log says of it. The client is named if it is known, because what was sent in place of an
- * identifier may be a secret. Errors of normal operation and of servers are returned as they are.
+ * A refusal of a client with what the access log says of it. The client is named if it is known, because what was sent
+ * in place of an identifier may be a secret. Errors of normal operation and of servers are returned as they are.
  */
 export function refusedClient(
   error: OAuthError,

@@ -4,8 +4,8 @@ import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 
 const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
 /**
- * Over all addresses. Beyond it, every address has five attempts instead of twenty. It is not zero, because guesses from
- * many addresses must not lock out the client itself, which needs one attempt per process.
+ * Over all addresses. Beyond it, every address has five attempts instead of twenty. It is not zero, because guesses
+ * from many addresses must not lock out the client itself, which needs one attempt per process.
  */
 const perClient = { name: 'client-secret.client', limit: 500, windowSeconds: 300 };
 const underAttack = { ...perClientAndAddress, limit: 5 };
@@ -22,8 +22,8 @@ export class SecretGuess {
   }
 
   /**
-   * Counts before the check, so that concurrent guesses are limited like consecutive ones. Throws `rate_limited` after too
-   * many failed guesses, `temporarily_unavailable` while too many are in progress.
+   * Counts before the check, so that concurrent guesses are limited like consecutive ones. Throws `rate_limited` after
+   * too many failed guesses, `temporarily_unavailable` while too many are in progress.
    */
   async begin(clientId: string, ipAddress: string): Promise<void> {
     const limiter = this.#limiter;
@@ -37,8 +37,8 @@ export class SecretGuess {
   }
 
   /**
-   * A guess that succeeded makes the failed ones of this client at this address forgotten; an attacker with one valid client
-   * must gain none on the other limits.
+   * A guess that succeeded makes the failed ones of this client at this address forgotten; an attacker with one valid
+   * client must gain none on the other limits.
    */
   async end(outcome: 'failed' | 'withdrawn' | 'succeeded'): Promise<void> {
     const limiter = this.#limiter;

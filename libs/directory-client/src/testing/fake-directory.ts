@@ -25,8 +25,8 @@ export { enrolmentCode, passkeyAnswer } from './fake-ways-in.ts';
 type Calls = Handlers<typeof DirectoryService>;
 
 /**
- * A directory in memory that behaves like the real one towards the services that read it. Its records can be changed while
- * it runs, and watchers receive the changes. It counts its calls, and can be slow, unavailable or disconnected.
+ * A directory in memory that behaves like the real one towards the services that read it. Its records can be changed
+ * while it runs, and watchers receive the changes. It counts its calls, and can be slow, unavailable or disconnected.
  */
 export class FakeDirectory {
   readonly tenants = new Map<string, FakeTenant>();
@@ -95,7 +95,9 @@ export class FakeDirectory {
     );
   }
 
-  /** Changes the user with this id in `acme` or, if there is none, in another tenant; resolves as `changeApplication`. */
+  /**
+   * Changes the user with this id in `acme` or, if there is none, in another tenant; resolves as `changeApplication`.
+   */
   async changeUser(userId: string, edit: Edit<FakeUser>): Promise<void> {
     const key = this.users.has(`acme ${userId}`)
       ? `acme ${userId}`

@@ -35,7 +35,9 @@ interface People {
   changeUser(userId: string, edit: Partial<Person> | ((person: Person) => void)): Promise<void>;
 }
 
-/** What people see and change of how they sign in, in a directory in memory. A passkey has the identifier of its person. */
+/**
+ * What people see and change of how they sign in, in a directory in memory. A passkey has the identifier of its person.
+ */
 export function fakePerson(directory: People): Client<typeof PersonService> {
   const found = (tenantId: string, userId: string) => {
     const user = directory.users.get(`${tenantId} ${userId}`);

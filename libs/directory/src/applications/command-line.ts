@@ -18,8 +18,9 @@ const scopes = ['offline_access', ...adminScopes.keys()];
 export type CommandLineLogin = (typeof authenticationPolicies)[number] | 'off';
 
 /**
- * The command line as an application, which exists without a record where administrators sign in: in the operator tenant, and in tenants
- * that have an issuer of their own, unless it is switched off. Undefined for every other client id.
+ * The command line as an application, which exists without a record where administrators sign in: in the operator
+ * tenant, and in tenants that have an issuer of their own, unless it is switched off. Undefined for every other client
+ * id.
  */
 export async function commandLineApplication(
   clientId: string,

@@ -61,7 +61,10 @@ export function endApplications(clientIds: readonly string[]): Command {
   };
 }
 
-/** Deletes applications, and keeps what they were. One that is made again under such an identifier gets back nothing issued before. */
+/**
+ * Deletes applications, and keeps what they were. One that is made again under such an identifier gets back nothing
+ * issued before.
+ */
 export function deleteApplications(applications: readonly ApplicationRecord[]): Command {
   const clientIds = applications.map(({ clientId }) => clientId);
   const kept = applications.map((record) => ({ id: record.clientId, name: record.clientId, record }));
@@ -84,7 +87,10 @@ export function deleteApplications(applications: readonly ApplicationRecord[]): 
   };
 }
 
-/** Gives applications that were put again what else was kept of them. Everything issued before their deletion stays invalid. */
+/**
+ * Gives applications that were put again what else was kept of them. Everything issued before their deletion stays
+ * invalid.
+ */
 export function restoreApplications(applications: readonly ApplicationRecord[]): Command {
   const clientIds = applications.map(({ clientId }) => clientId);
   return async (write) => {

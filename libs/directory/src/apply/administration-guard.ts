@@ -11,7 +11,9 @@ import {
   type ControllingValue,
 } from './controlling-values.ts';
 
-/** A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which. */
+/**
+ * A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which.
+ */
 export class AdministrationNotAllowedError extends Error {
   override readonly name = 'AdministrationNotAllowedError';
 }
@@ -33,9 +35,10 @@ interface Holder extends Omit<GivenAdministration, 'powers' | 'by'> {
 }
 
 /**
- * The powers over the administration that somebody has after a plan and had not before, in the order of the declared state. Who holds one and
- * becomes active, alone or with their tenant, gets it too, and so does an application whose scope was one of an API of the tenant that is no
- * longer there. Who declares a value that controls a holder gets what that has; who administers a tenant gets it by another issuer of the tenant.
+ * The powers over the administration that somebody has after a plan and had not before, in the order of the declared
+ * state. Who holds one and becomes active, alone or with their tenant, gets it too, and so does an application whose
+ * scope was one of an API of the tenant that is no longer there. Who declares a value that controls a holder gets what
+ * that has; who administers a tenant gets it by another issuer of the tenant.
  */
 export function administrationOf({ current, desired }: TenantPlan): GivenAdministration[] {
   const before = new Map(holdersIn(current).map((holder) => [holder.key, holder]));

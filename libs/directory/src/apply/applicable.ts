@@ -55,7 +55,8 @@ export interface Applicable {
   readonly read: ReadState;
   readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
   /**
-   * In the order of the file, from what its tenants were when it was checked, without passwords: comparing them takes long.
+   * In the order of the file, from what its tenants were when it was checked, without passwords: comparing them takes
+   * long.
    */
   readonly plans: readonly TenantPlan[];
 }
@@ -75,8 +76,8 @@ function requireKinds(touched: readonly Kind[], { kinds }: Pick<DeclaredDocument
 }
 
 /**
- * Throws DeclaredStateError with every error, including weak passwords and values that other tenants have, OtherKindsError, and
- * OwnerConflictError for records of other owners.
+ * Throws DeclaredStateError with every error, including weak passwords and values that other tenants have,
+ * OtherKindsError, and OwnerConflictError for records of other owners.
  */
 export async function readApplicable(
   deps: ApplyDeps,

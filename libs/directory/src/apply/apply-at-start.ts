@@ -11,8 +11,8 @@ export const applyConfig = z.object({
   /** Declared state as YAML, applied at the start and again at SIGHUP. */
   TESSERA_APPLY_FILE: z.string().optional(),
   /**
-   * What else TESSERA_APPLY_FILE may do; otherwise such a file is not applied. `delete`: leave out people and applications, which are
-   * deleted then; `administration`: give built-in roles and scopes of the administration.
+   * What else TESSERA_APPLY_FILE may do; otherwise such a file is not applied. `delete`: leave out people and
+   * applications, which are deleted then; `administration`: give built-in roles and scopes of the administration.
    */
   TESSERA_APPLY_ALLOW: choices(['delete', 'administration']),
   // Compatibility until 0.3: the two of them, by their names in version 0.1.
@@ -51,10 +51,10 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
 }
 
 /**
- * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at a
- * reload it is logged and the applied state stays. Deletions and powers that are not allowed are logged both times and the applied state
- * stays, so that a replica of a rolling upgrade serves in any case. Throws ConfigError if the file cannot be read or is refused demo data, Error with every error in
- * it, by file, line and key.
+ * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at
+ * a reload it is logged and the applied state stays. Deletions and powers that are not allowed are logged both times
+ * and the applied state stays, so that a replica of a rolling upgrade serves in any case. Throws ConfigError if the
+ * file cannot be read or is refused demo data, Error with every error in it, by file, line and key.
  */
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
   const { file, exposure, call, log, lifecycle, dataDirectory, ...rest } = options;

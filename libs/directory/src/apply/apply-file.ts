@@ -25,7 +25,10 @@ const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TEN
 
 export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
-  /** Asked in place of `admin` for a file of one tenant, if it is there; it needs only the scopes of the kinds of its records. */
+  /**
+   * Asked in place of `admin` for a file of one tenant, if it is there; it needs only the scopes of the kinds of its
+   * records.
+   */
   readonly declaredState?: Client<typeof DeclaredStateService>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly call: CallOptions;
@@ -64,9 +67,9 @@ export interface ComparedFile {
 
 /**
  * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
- * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error in
- * the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a list for
- * what needs `allowDelete` or `allowAdministration`, or with the owners of records that are not the caller's.
+ * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error
+ * in the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a
+ * list for what needs `allowDelete` or `allowAdministration`, or with the owners of records that are not the caller's.
  */
 export async function applyFile(
   fileName: string,
@@ -89,7 +92,10 @@ export async function applyFile(
   );
 }
 
-/** Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors in the file. */
+/**
+ * Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors
+ * in the file.
+ */
 export async function diffFile(
   fileName: string,
   {
@@ -116,8 +122,8 @@ export async function diffFile(
 }
 
 /**
- * The tenant of a document that declares one. A document of several is for DirectoryAdminService: it is checked as a whole before the first
- * tenant is written, and one tenant may get what another one gives up.
+ * The tenant of a document that declares one. A document of several is for DirectoryAdminService: it is checked as a
+ * whole before the first tenant is written, and one tenant may get what another one gives up.
  */
 function tenantOf(document: string, fileName: string): string | undefined {
   const { tenantIds } = parseDeclaredState(document, fileName);
@@ -133,8 +139,8 @@ function inLines(error: unknown): never {
 }
 
 /**
- * Checks the declared state of a file without a directory, and returns the problems of references whose values are not here;
- * their values are not checked. Throws DeclaredStateError with every error in the file.
+ * Checks the declared state of a file without a directory, and returns the problems of references whose values are not
+ * here; their values are not checked. Throws DeclaredStateError with every error in the file.
  */
 export async function checkFile(
   fileName: string,

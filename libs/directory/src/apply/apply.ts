@@ -52,9 +52,10 @@ interface ApplyContext extends Allowed {
 }
 
 /**
- * Applies the declared tenants, one transaction each, and returns them in the order of the file. The whole file is checked before the first
- * one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners, DeletionsNotAllowedError for deletions
- * that need `allowDelete`, and AdministrationNotAllowedError for powers that need `allowAdministration`.
+ * Applies the declared tenants, one transaction each, and returns them in the order of the file. The whole file is
+ * checked before the first one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners,
+ * DeletionsNotAllowedError for deletions that need `allowDelete`, and AdministrationNotAllowedError for powers that
+ * need `allowAdministration`.
  */
 export async function applyDeclaredState(
   deps: ApplyDeps,
@@ -112,8 +113,8 @@ async function applyTenants(
 }
 
 /**
- * The changes that applying the document would make, by tenant in the order of the file; `withoutPasswords` these are not compared, so that
- * changes of people are incomplete. Throws DeclaredStateError, and OwnerConflictError.
+ * The changes that applying the document would make, by tenant in the order of the file; `withoutPasswords` these are
+ * not compared, so that changes of people are incomplete. Throws DeclaredStateError, and OwnerConflictError.
  */
 export async function planDeclaredState(
   deps: ApplyDeps,

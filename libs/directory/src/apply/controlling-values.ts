@@ -11,7 +11,9 @@ export interface ControllingValue {
   readonly until: number;
 }
 
-/** Of a link that is mailed, the address is one, and so is that it is verified, by which a provider finds the person. */
+/**
+ * Of a link that is mailed, the address is one, and so is that it is verified, by which a provider finds the person.
+ */
 export function valuesControllingPerson({
   passwordHash = '',
   email,
@@ -36,7 +38,10 @@ export function valuesOfProviders(
   return valuesOf({ providers: values });
 }
 
-/** What proves to be the application, what its tokens are sent to, what approves for people, whether they are asked, and how it asks for tokens. */
+/**
+ * What proves to be the application, what its tokens are sent to, what approves for people, whether they are asked, and
+ * how it asks for tokens.
+ */
 export function valuesControllingApplication(application: ApplicationRecord): ControllingValue[] {
   const { type, grantTypes, redirectUris, loopbackPorts, ciba, secrets, thirdParty } = application;
   return [

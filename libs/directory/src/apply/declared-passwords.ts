@@ -29,7 +29,10 @@ export async function hashesOf(
   return hashes;
 }
 
-/** In place of hashes, for plans that compare no passwords: who gets a first password, which is a way in. By normalized user name. */
+/**
+ * In place of hashes, for plans that compare no passwords: who gets a first password, which is a way in. By normalized
+ * user name.
+ */
 export function firstPasswords(
   { users }: Pick<DeclaredTenant, 'users'>,
   current: TenantState | undefined,
@@ -44,7 +47,10 @@ export function firstPasswords(
   );
 }
 
-/** As `hashesOf`, for the people who administer already; none if their hashes are being replaced, which the transaction sees. */
+/**
+ * As `hashesOf`, for the people who administer already; none if their hashes are being replaced, which the transaction
+ * sees.
+ */
 export async function administratorHashes(
   { store, passwords }: { readonly store: Pick<AdminStore, 'passwordHashes'>; readonly passwords: Passwords },
   tenant: DeclaredTenant,

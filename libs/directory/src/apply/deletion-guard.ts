@@ -5,7 +5,10 @@ import { withoutWayIn } from '../plans/without-way-in.ts';
 /** Of the list in the message, in characters: it travels in a gRPC trailer and fits into a log line. */
 const maxListLength = 3000;
 
-/** A plan deletes records, or leaves people without a way in, and its caller did not allow it. The message lists them by kind and name. */
+/**
+ * A plan deletes records, or leaves people without a way in, and its caller did not allow it. The message lists them by
+ * kind and name.
+ */
 export class DeletionsNotAllowedError extends Error {
   override readonly name = 'DeletionsNotAllowedError';
 }

@@ -12,8 +12,8 @@ export interface DemoExposure {
 const published = 'demo-secret-not-for-production-';
 
 /**
- * Throws ConfigError if a declared state is the demo's, whose passwords and secrets are published, where others than its user
- * could reach it.
+ * Throws ConfigError if a declared state is the demo's, whose passwords and secrets are published, where others than
+ * its user could reach it.
  */
 export function refuseDemoData(text: string, exposure: DemoExposure): void {
   if (exposure.TESSERA_DEMO || !text.includes(published)) return;

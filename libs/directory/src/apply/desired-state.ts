@@ -22,8 +22,8 @@ export interface DesiredOptions {
 }
 
 /**
- * The desired state of a tenant: the declared records, and those that others own. An undeclared status or password stays as it is, so
- * that applying a file again never enables what was disabled.
+ * The desired state of a tenant: the declared records, and those that others own. An undeclared status or password
+ * stays as it is, so that applying a file again never enables what was disabled.
  */
 export function desiredState(
   declared: DeclaredTenant,

@@ -4,8 +4,8 @@ import { normalizeIdentifier } from '../users/identifiers.ts';
 import type { TenantPlan } from '../plans/plan.ts';
 
 /**
- * The user names of people whom a plan creates although somebody of that name was deleted and can be restored. It may be another human, so
- * they get another `sub`, and whoever applies it is told.
+ * The user names of people whom a plan creates although somebody of that name was deleted and can be restored. It may
+ * be another human, so they get another `sub`, and whoever applies it is told.
  */
 export async function namesakesOf(
   queryable: Queryable,

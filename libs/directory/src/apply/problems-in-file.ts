@@ -7,7 +7,10 @@ import { ClientSecrets } from '../secrets/client-secrets.ts';
 import { desiredState } from './desired-state.ts';
 import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
 
-/** Why a directory without records would not apply a file that keeps the rules of each record: so `check` refuses what `apply` refuses. */
+/**
+ * Why a directory without records would not apply a file that keeps the rules of each record: so `check` refuses what
+ * `apply` refuses.
+ */
 export function problemsInFile(read: ReadState): Problem[] {
   let people = 0;
   const nothing = {

@@ -37,7 +37,10 @@ function without({ claimed, held }: { readonly claimed: ClaimedValues; readonly 
   };
 }
 
-/** What cannot be of both. Client IDs and issuers are compared with the stored ones alone: those of other tenants are not free before. */
+/**
+ * What cannot be of both. Client IDs and issuers are compared with the stored ones alone: those of other tenants are
+ * not free before.
+ */
 function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer'>): TakenValue[] {
   const audiences = claimed.audiences.filter(({ audience, shared }) =>
     held.audiences.some((other) => isSameAudience(other.audience, audience) && !(shared && other.shared)),
@@ -77,7 +80,10 @@ export function takenProblems(
   });
 }
 
-/** The audiences that a plan creates and the tenant has in the other spelling, and the people who get names of others, for all owners. */
+/**
+ * The audiences that a plan creates and the tenant has in the other spelling, and the people who get names of others,
+ * for all owners.
+ */
 export function newProblems(
   read: ReadState,
   tenant: DeclaredTenant,

@@ -22,8 +22,8 @@ export interface TouchedRecord<K extends Kind = Kind> {
 }
 
 /**
- * The records that a plan changes, and those with a declared password or secret, in whatever order: who must not change such a record must not
- * learn either whether it would stay as it is.
+ * The records that a plan changes, and those with a declared password or secret, in whatever order: who must not change
+ * such a record must not learn either whether it would stay as it is.
  */
 export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
   const { current, desired } = plan;

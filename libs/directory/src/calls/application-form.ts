@@ -17,8 +17,8 @@ import {
 export const applicationForm = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));
 
 /**
- * The entry that a change of a stored application starts from. Compatibility until 0.3: version 0.1 stored applications with CIBA push,
- * which poll; their next change says so.
+ * The entry that a change of a stored application starts from. Compatibility until 0.3: version 0.1 stored applications
+ * with CIBA push, which poll; their next change says so.
  */
 export function entryOfApplication(record: ApplicationRecord): Entry {
   const { ciba } = record;

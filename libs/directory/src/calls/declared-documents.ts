@@ -42,12 +42,15 @@ interface Comparison extends AskedDocument {
   readonly impact: boolean;
 }
 
-/** Loaded with the first document, because the reader of YAML with it is large and most processes are never sent one. */
+/**
+ * Loaded with the first document, because the reader of YAML with it is large and most processes are never sent one.
+ */
 export const applying = async () => import('../apply/apply.ts');
 
 /**
- * What is answered to a document, by tenant in the order of the document, whichever service is asked. Throws DeclaredStateError for mistakes in
- * it, ConnectError for a request that breaks a rule, for conflicts, and for what the caller has to allow.
+ * What is answered to a document, by tenant in the order of the document, whichever service is asked. Throws
+ * DeclaredStateError for mistakes in it, ConnectError for a request that breaks a rule, for conflicts, and for what the
+ * caller has to allow.
  */
 export function declaredDocuments(deps: DocumentDeps) {
   return {

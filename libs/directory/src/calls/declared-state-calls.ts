@@ -79,7 +79,10 @@ function orOtherKinds(error: unknown): OtherKindsError {
 /** Mistakes that an answer has one by one: `invalidFields` names twenty. */
 const mostApart = 19;
 
-/** Mistakes in the document are returned to the caller as those of its field; the last one has all the others, line by line. */
+/**
+ * Mistakes in the document are returned to the caller as those of its field; the last one has all the others, line by
+ * line.
+ */
 function nameMistakes(error: unknown): never {
   if (!(error instanceof DeclaredStateError)) throw error;
   const lines = error.message.split('\n');

@@ -60,8 +60,8 @@ function messageOf(kind: Kind, record: RecordOf[Kind]): object {
 }
 
 /**
- * The powers that a plan gives to records which stay as they are. Those of others are in their changes, whatever they are given by: here a new
- * password or secret would show that the declared one is not the present one.
+ * The powers that a plan gives to records which stay as they are. Those of others are in their changes, whatever they
+ * are given by: here a new password or secret would show that the declared one is not the present one.
  */
 function powersOfOthers({ plan }: DeclaredPlan, touched: readonly TouchedRecord[]) {
   const names = new Set(touched.map(({ kind, name }) => `${kind} ${name}`));
@@ -70,7 +70,10 @@ function powersOfOthers({ plan }: DeclaredPlan, touched: readonly TouchedRecord[
     .map(({ by: _, ...given }) => given);
 }
 
-/** Of what a plan would change, but for passwords and secrets: it must not tell whether these differ. The same in every process. */
+/**
+ * Of what a plan would change, but for passwords and secrets: it must not tell whether these differ. The same in every
+ * process.
+ */
 export function etagOf(planned: DeclaredPlan, pepper: KeyObject): string {
   const touched = touchedBy(planned);
   const changes = touched

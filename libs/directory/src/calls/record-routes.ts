@@ -23,7 +23,10 @@ type Deps = Parameters<typeof createRecordChanges>[0] &
     'records'
   >;
 
-/** The services of the records, one for each kind, and those of all kinds of a tenant; of that of people the calls which are about records. */
+/**
+ * The services of the records, one for each kind, and those of all kinds of a tenant; of that of people the calls which
+ * are about records.
+ */
 export function recordRoutes(given: Deps): { readonly routes: Route[]; readonly users: UserCalls } {
   const deps = { ...given, records: createRecordChanges(given) };
   return {

@@ -71,8 +71,8 @@ export function messageOfResource(outcome: Outcome<ResourceRecord>) {
 }
 
 /**
- * Throws FailedPrecondition if applications refer to what the resource loses: the name of a scope may also be one of the administration, which
- * they would hold from then on.
+ * Throws FailedPrecondition if applications refer to what the resource loses: the name of a scope may also be one of
+ * the administration, which they would hold from then on.
  */
 async function refuseUsed(
   before: ResourceRecord | undefined,

@@ -31,7 +31,10 @@ export type UserCalls = Pick<
   'get' | 'list' | 'create' | 'update' | 'delete' | 'listDeleted' | 'undelete'
 >;
 
-/** In place of the hash of a password that is only validated: another one than the person has, as its salt would make it. */
+/**
+ * In place of the hash of a password that is only validated: another one than the person has, as its salt would make
+ * it.
+ */
 const notHashed = '';
 
 /** The calls that read and change one person. */
@@ -133,7 +136,10 @@ export function userCalls({
   };
 }
 
-/** Throws FailedPrecondition if somebody with that user name was deleted and can be restored: applications store the `sub` of people. */
+/**
+ * Throws FailedPrecondition if somebody with that user name was deleted and can be restored: applications store the
+ * `sub` of people.
+ */
 async function refuseNamesake(username: string, { tx, tenantId }: RecordTransaction): Promise<void> {
   const names = await deletedNames(tx, 'user', tenantId, [normalizeIdentifier(username)]);
   if (names.size === 0) return;

@@ -58,8 +58,8 @@ const saidOf: Readonly<Record<string, string>> = {
 };
 
 /**
- * The entry of a person after an update of these fields. Another address or number is not verified because the former one was: the same update
- * says so, or nobody does.
+ * The entry of a person after an update of these fields. Another address or number is not verified because the former
+ * one was: the same update says so, or nobody does.
  */
 export function updatedUser(
   present: UserRecord,

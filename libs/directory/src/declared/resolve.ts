@@ -8,7 +8,10 @@ export interface ReferenceSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8; rejects when it cannot. The path is absolute if the declared file's name is. */
   readonly readFile: (path: string) => Promise<string> | string;
-  /** Substitutes a value. Called with its problem: it is not here, or its key has a mistake; without this, the problem is an error. */
+  /**
+   * Substitutes a value. Called with its problem: it is not here, or its key has a mistake; without this, the problem
+   * is an error.
+   */
   readonly placeholder?: (problem: Problem, isMistake: boolean) => string;
 }
 

@@ -57,7 +57,10 @@ export function checkRules(
 
 const least = tenant.parse({ id: 'least' });
 
-/** An entry declares its tenant, or only refers to it: then it has none of the tenant's own keys, which would have no effect. */
+/**
+ * An entry declares its tenant, or only refers to it: then it has none of the tenant's own keys, which would have no
+ * effect.
+ */
 function checkReference(declared: DeclaredTenant, report: Report): void {
   if (declared.name !== undefined) return;
   for (const key of Object.keys(tenantFields) as (keyof typeof tenantFields)[]) {

@@ -24,7 +24,10 @@ const personal: ReadonlySet<string> = new Set(['authorization_code', 'device_cod
 /** Characters of an access token with one short role. */
 const otherwise = 800;
 
-/** One sentence for each application, about the person with the largest access token: what it holds besides roles is not counted. */
+/**
+ * One sentence for each application, about the person with the largest access token: what it holds besides roles is not
+ * counted.
+ */
 function largeTokens({ applications, resources, users }: DeclaredTenant): string[] {
   return applications.flatMap((application) => {
     if (!application.grantTypes.some((name) => personal.has(name))) return [];

@@ -42,8 +42,8 @@ interface Kept {
 }
 
 /**
- * A file without its malformed entries and keys, so that one run also reports the rule violations of the rest. What refers to a list with a
- * malformed entry is taken to refer to that one.
+ * A file without its malformed entries and keys, so that one run also reports the rule violations of the rest. What
+ * refers to a list with a malformed entry is taken to refer to that one.
  */
 export function wellFormedPart(values: unknown): Checkable {
   const kept = entriesOf(values, 'tenants').flatMap(
@@ -87,7 +87,10 @@ function keptOf(entry: Readonly<Record<string, unknown>>, index: number): Kept |
   return data && { index, data, places, incomplete };
 }
 
-/** A name and an issuer of a tenant have stand-ins: without them it would be another kind of entry, or at the shared issuer. */
+/**
+ * A name and an issuer of a tenant have stand-ins: without them it would be another kind of entry, or at the shared
+ * issuer.
+ */
 function withoutMalformed(
   entry: Readonly<Record<string, unknown>>,
   index: number,

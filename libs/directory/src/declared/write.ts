@@ -25,9 +25,9 @@ export function writeDocument(state: TenantState, written: Written): string {
 }
 
 /**
- * A tenant as an entry of `tenants` of the declared state, in YAML, without secrets, passwords and their hashes. Defaults
- * are omitted, so `status` appears only if it is not `active`. Lists are sorted if their order has no meaning. Where its own fields are not
- * written, the entry refers to the tenant.
+ * A tenant as an entry of `tenants` of the declared state, in YAML, without secrets, passwords and their hashes.
+ * Defaults are omitted, so `status` appears only if it is not `active`. Lists are sorted if their order has no meaning.
+ * Where its own fields are not written, the entry refers to the tenant.
  */
 export function writeTenant(
   { tenant, resources, roles, providers, users, applications }: TenantState,

@@ -9,7 +9,8 @@ export const isKept = `deleted_at > statement_timestamp() - interval '30 days'`;
 
 /**
  * SQL: keeps what a statement deletes.
- * @param kept SQL: JSON of the records with their identifiers and names. `deleted` has their identifiers, and the facts of their rows
+ * @param kept SQL: JSON of the records with their identifiers and names. `deleted` has their identifiers, and the facts
+ * of their rows
  */
 export function keepDeleted(kind: RestorableKind, kept: string): string {
   return `INSERT INTO directory.deleted_record (tenant_id, kind, id, name, record, facts)
@@ -35,7 +36,9 @@ interface Row {
   readonly deleted_at: Date;
 }
 
-/** A deleted record, which stays as it is until the commit; undefined if there is none, or it is too old to be restored. */
+/**
+ * A deleted record, which stays as it is until the commit; undefined if there is none, or it is too old to be restored.
+ */
 export async function lockDeleted<R>(
   tx: Queryable,
   kind: RestorableKind,
@@ -51,7 +54,10 @@ export async function lockDeleted<R>(
   return rows[0] && deletedRecord<R>(rows[0]);
 }
 
-/** A page of the deleted records of a tenant whose names begin with the text that is searched for, in the order of the names. */
+/**
+ * A page of the deleted records of a tenant whose names begin with the text that is searched for, in the order of the
+ * names.
+ */
 export async function listDeleted<R>(
   queryable: Queryable,
   kind: RestorableKind,

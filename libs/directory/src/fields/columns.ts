@@ -1,8 +1,8 @@
 type ColumnType = 'boolean' | 'integer' | 'jsonb' | 'text' | 'text[]';
 
 /**
- * Where the value of a field is stored: in the column of its name in snake case; each of its keys in a column of its own;
- * or in another table, from where `select` reads it.
+ * Where the value of a field is stored: in the column of its name in snake case; each of its keys in a column of its
+ * own; or in another table, from where `select` reads it.
  */
 export type Stored =
   | ColumnType

@@ -90,7 +90,10 @@ export function entryOf<T extends Fields>(fields: T, record: RecordOf<T>): Recor
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** The values of a record that an operator gets: the entry with defaults, but for sets of keys that are as in the default. */
+/**
+ * The values of a record that an operator gets: the entry with defaults, but for sets of keys that are as in the
+ * default.
+ */
 export function valuesOf<T extends Fields>(fields: T, record: RecordOf<T>): Record<string, unknown> {
   return mapped(fields, (field, key) => {
     const value = record[key];

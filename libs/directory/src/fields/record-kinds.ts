@@ -9,15 +9,15 @@ interface KindOfRecords {
   /** Of the tenant, for a change of one record (AIP-134); undefined where the declared state alone changes them. */
   readonly lock: 'alone' | 'together' | undefined;
   /**
-   * Whether others store the key, as applications do the `sub` of people, and clients their own identifier: no deletion goes unasked, and
-   * what is deleted can be restored.
+   * Whether others store the key, as applications do the `sub` of people, and clients their own identifier: no deletion
+   * goes unasked, and what is deleted can be restored.
    */
   readonly isStoredElsewhere: boolean;
 }
 
 /**
- * Every kind of records, in the order of the declared state. What holds for all kinds reads this table; what each kind has of its own
- * (its fields, its table, its endings, its commands) does not compile without one.
+ * Every kind of records, in the order of the declared state. What holds for all kinds reads this table; what each kind
+ * has of its own (its fields, its table, its endings, its commands) does not compile without one.
  */
 export const recordKinds = {
   tenant: { list: 'tenants', key: 'tenantId', name: 'tenantId', lock: 'alone', isStoredElsewhere: false },

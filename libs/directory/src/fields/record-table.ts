@@ -13,15 +13,18 @@ export interface RecordTable<R> {
   /** Whether an index finds what is searched for; else a search looks at record after record. */
   readonly isSearchIndexed: boolean;
   /**
-   * A page of records and their `position` in the order of pages: $1 the tenant, $2 the position after which it begins, $3 the text that is
-   * searched for, empty for all, $4 the most records.
+   * A page of records and their `position` in the order of pages: $1 the tenant, $2 the position after which it begins,
+   * $3 the text that is searched for, empty for all, $4 the most records.
    * @param selected for SELECT
    * @param end the parameter with the last position that is looked at, unless an index finds what is searched for
    */
   page(selected: string, end?: string): string;
 }
 
-/** SQL: whether what is searched for, $3, is part of the text in any case. LIKE looks through a large tenant in half the time of position(). */
+/**
+ * SQL: whether what is searched for, $3, is part of the text in any case. LIKE looks through a large tenant in half the
+ * time of position().
+ */
 export const isFoundIn = (text: string): string =>
   `($3 = '' OR lower(${text}) LIKE (SELECT '%' || regexp_replace(lower($3), '([\\\\%_])', '\\\\\\1', 'g') || '%'))`;
 

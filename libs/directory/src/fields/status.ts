@@ -1,6 +1,8 @@
 import { Status } from '@tessera/proto-gen/directory';
 
-/** Only people can be locked: by an administrator or a file. Too many wrong guesses change no status, they only wait. */
+/**
+ * Only people can be locked: by an administrator or a file. Too many wrong guesses change no status, they only wait.
+ */
 export type StatusName = 'active' | 'disabled' | 'locked';
 
 const statuses = {

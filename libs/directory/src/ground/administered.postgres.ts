@@ -4,8 +4,8 @@ import type { Command } from './command.ts';
 import { hasNoWayIn, isOpenLink } from './ways-in.postgres.ts';
 
 /**
- * SQL: whether an administrator of a tenant has a way in, or a link to begin with, other than that of a first administrator. One who is
- * disabled counts: they administer again as soon as somebody activates them.
+ * SQL: whether an administrator of a tenant has a way in, or a link to begin with, other than that of a first
+ * administrator. One who is disabled counts: they administer again as soon as somebody activates them.
  */
 function hasWayIn(tenantId: string): string {
   return `EXISTS (SELECT FROM directory.user_role r
@@ -35,8 +35,8 @@ export const notingAdministered: Command = async (write) => {
 };
 
 /**
- * Whether a tenant is administered, or has been, which is remembered with the transaction. With the tenant's lock alone it stays so until
- * the commit.
+ * Whether a tenant is administered, or has been, which is remembered with the transaction. With the tenant's lock alone
+ * it stays so until the commit.
  */
 export async function noteAdministered(tx: Queryable, tenantId: string): Promise<boolean> {
   await tx.query({ name: 'directory.note_administered', text: note, values: [tenantId] });

@@ -12,8 +12,8 @@ export interface Change {
 }
 
 /**
- * Appends changes to the feed and deletes those older than a week: a consumer that was gone for longer starts over. Call it late in a
- * transaction, because from here all tenants wait for its end.
+ * Appends changes to the feed and deletes those older than a week: a consumer that was gone for longer starts over.
+ * Call it late in a transaction, because from here all tenants wait for its end.
  */
 export async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
   await lockFeed(tx);

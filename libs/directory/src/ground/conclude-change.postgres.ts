@@ -14,8 +14,8 @@ export interface Conclusion {
 }
 
 /**
- * Ends a change in its transaction, which has locked what it changes: its audit rows, mail and, last, its place in the feed, as all tenants
- * wait for the end of a transaction that has one.
+ * Ends a change in its transaction, which has locked what it changes: its audit rows, mail and, last, its place in the
+ * feed, as all tenants wait for the end of a transaction that has one.
  */
 export async function concludeChange(
   tx: Queryable,

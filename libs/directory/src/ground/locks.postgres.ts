@@ -1,8 +1,8 @@
 import type { Queryable } from '@tessera/stores';
 
 /**
- * Held until the commit. `alone`: for what reads or writes several records of a tenant, so that none of them changes meanwhile.
- * `together`: for commands that change one record, whose row they lock.
+ * Held until the commit. `alone`: for what reads or writes several records of a tenant, so that none of them changes
+ * meanwhile. `together`: for commands that change one record, whose row they lock.
  */
 export async function lockTenant(tx: Queryable, tenantId: string, how: 'alone' | 'together'): Promise<void> {
   await excludeVersion01(tx);
@@ -14,7 +14,10 @@ export async function lockTenant(tx: Queryable, tenantId: string, how: 'alone' |
   });
 }
 
-/** Processes of version 0.1 hold this lock alone from before their first read until their commit (compatibility until 0.3). */
+/**
+ * Processes of version 0.1 hold this lock alone from before their first read until their commit (compatibility until
+ * 0.3).
+ */
 export async function excludeVersion01(tx: Queryable): Promise<void> {
   await tx.query({
     name: 'directory.exclude_version_0_1',
@@ -23,8 +26,8 @@ export async function excludeVersion01(tx: Queryable): Promise<void> {
 }
 
 /**
- * Held from before the first row in the feed until the commit, so that the feed is in the order of the commits. It comes last, as all
- * tenants share it. Its holder sees the changes of all earlier holders.
+ * Held from before the first row in the feed until the commit, so that the feed is in the order of the commits. It
+ * comes last, as all tenants share it. Its holder sees the changes of all earlier holders.
  */
 export async function lockFeed(tx: Queryable): Promise<void> {
   await tx.query({

@@ -6,8 +6,8 @@ const file = new URL('./common-passwords.txt', import.meta.url);
 let common: ReadonlySet<string> | undefined;
 
 /**
- * Why a person may not have this password, as the end of a sentence; undefined if they may (NIST SP 800-63B §5.1.1.2: a minimum
- * length, and a list of common values). Hashes that are imported cannot be checked.
+ * Why a person may not have this password, as the end of a sentence; undefined if they may (NIST SP 800-63B §5.1.1.2: a
+ * minimum length, and a list of common values). Hashes that are imported cannot be checked.
  * @param minimumLength in characters
  */
 export function passwordProblem(password: string, minimumLength: number): string | undefined {

@@ -77,7 +77,10 @@ export class Passwords {
     return this.#hashQueue.runInBackground(() => this.#make(password), tenantId, { signal });
   }
 
-  /** As `renewed`, for a password that a person has just chosen: in their turn. Throws `temporarily_unavailable` as `verify` does. */
+  /**
+   * As `renewed`, for a password that a person has just chosen: in their turn. Throws `temporarily_unavailable` as
+   * `verify` does.
+   */
   async chosen(password: string, source: SignInSource, signal?: AbortSignal): Promise<string> {
     return this.#hashQueue.run(() => this.#make(password), source, { signal });
   }

@@ -6,15 +6,17 @@ const ofTenant = (tenantId: string): string => `
            (SELECT max(a.valid_from) FROM directory.application a WHERE a.tenant_id = ${tenantId}))`;
 
 /**
- * SQL: the value of `valid_from` of a person after a change now. A sign-in is dated by the latest of person, tenant and application, which
- * may be ahead of the clock, so each change goes beyond them all: a sign-in between two changes in one second does not outlive the second.
+ * SQL: the value of `valid_from` of a person after a change now. A sign-in is dated by the latest of person, tenant and
+ * application, which may be ahead of the clock, so each change goes beyond them all: a sign-in between two changes in
+ * one second does not outlive the second.
  * @param row has `tenant_id`
  */
 export const personValidFrom = (row: string, present = `${row}.valid_from`): string =>
   `greatest(${present} + 1, ${ofTenant(`${row}.tenant_id`)} + 1, ${nextSecond})`;
 
 /**
- * SQL: the same of a tenant or an application, where anybody may have signed in. Such changes are rare, so they may read all people.
+ * SQL: the same of a tenant or an application, where anybody may have signed in. Such changes are rare, so they may
+ * read all people.
  * @param tenantId SQL
  */
 export const tenantValidFrom = (tenantId: string): string =>

@@ -12,10 +12,10 @@ export interface WithoutWay {
 }
 
 /**
- * SQL: the ways in of the person `u`, once they are active, as an array. It is the only place that knows what lets somebody in: a password, a
- * passkey, or an identity at a provider that the tenant has, with the issuer that proved it; one that was removed lets nobody in; or an e-mail address, where the
- * tenant signs people in by a code alone. What a policy
- * of the tenant asks for besides is set up at the sign-in, so no policy takes a way in away.
+ * SQL: the ways in of the person `u`, once they are active, as an array. It is the only place that knows what lets
+ * somebody in: a password, a passkey, or an identity at a provider that the tenant has, with the issuer that proved it;
+ * one that was removed lets nobody in; or an e-mail address, where the tenant signs people in by a code alone. What a
+ * policy of the tenant asks for besides is set up at the sign-in, so no policy takes a way in away.
  * @param without SQL of values that are not counted, null for none
  */
 export function waysIn(u: string, without: WithoutWay = {}): string {
@@ -43,14 +43,17 @@ export function areActive(u: string, t: string): string {
   return `(${u}.status = 'active' AND ${t}.status = 'active')`;
 }
 
-/** SQL: whether the link `l` to a password is still good: it has its time, and nothing of the person `u` or the tenant `t` ended since. */
+/**
+ * SQL: whether the link `l` to a password is still good: it has its time, and nothing of the person `u` or the tenant
+ * `t` ended since.
+ */
 export function isOpenLink(l: string, u: string, t: string): string {
   return `(${l}.expires_at > clock_timestamp() AND ${l}.valid_from = greatest(${u}.valid_from, ${t}.valid_from))`;
 }
 
 /**
- * With what a person can sign in now, and could without some of it; nothing for one who is unknown, or not active. In a transaction that has
- * their row it stays so until the commit, but for providers, which a change of the tenant removes.
+ * With what a person can sign in now, and could without some of it; nothing for one who is unknown, or not active. In a
+ * transaction that has their row it stays so until the commit, but for providers, which a change of the tenant removes.
  */
 export async function waysInOf(
   database: Queryable,

@@ -19,8 +19,9 @@ export interface ClaimedAudience {
 }
 
 /**
- * What a plan claims that the tenant did not have before, for all owners: a tenant that comes back to the shared issuer brings all of its
- * audiences there. What it had already is not claimed again, so that records from before a rule keep no other change from being made.
+ * What a plan claims that the tenant did not have before, for all owners: a tenant that comes back to the shared issuer
+ * brings all of its audiences there. What it had already is not claimed again, so that records from before a rule keep
+ * no other change from being made.
  */
 export function claimedValues({ current, desired }: Pick<TenantPlan, 'current' | 'desired'>): ClaimedValues {
   const [before, after] = [current && heldValues(current), heldValues(desired)];

@@ -46,8 +46,8 @@ export function endsTenant(plan: TenantPlan): boolean {
 }
 
 /**
- * The people and applications for whom a plan ends what was issued before, for good: those that are deleted or change in a way that ends it.
- * And what else decides whether a refresh, or a session, is accepted.
+ * The people and applications for whom a plan ends what was issued before, for good: those that are deleted or change
+ * in a way that ends it. And what else decides whether a refresh, or a session, is accepted.
  */
 export function impactOf(plan: TenantPlan): Impact {
   const { current, desired, users, applications } = plan;

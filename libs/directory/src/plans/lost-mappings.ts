@@ -13,8 +13,9 @@ interface Mapped {
 const nothing: Mapped = { roles: new Set(), attributes: new Set() };
 
 /**
- * The people of a desired state without what only a mapping gave them that is no longer there: no sign-in would take it away. Who is declared
- * by a file has nothing of mappings. What another mapping gives stays until the next sign-in decides. `taken`: who loses something.
+ * The people of a desired state without what only a mapping gave them that is no longer there: no sign-in would take it
+ * away. Who is declared by a file has nothing of mappings. What another mapping gives stays until the next sign-in
+ * decides. `taken`: who loses something.
  */
 export function withoutLostMappings(
   current: PresentState,

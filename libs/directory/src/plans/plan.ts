@@ -139,8 +139,8 @@ export function lostProviders({ providers }: TenantPlan): ReadonlySet<string> {
 }
 
 /**
- * The changes for watchers. A change of the tenant itself, its resources, roles or providers stands for everything in it, except for
- * what ended, which is named.
+ * The changes for watchers. A change of the tenant itself, its resources, roles or providers stands for everything in
+ * it, except for what ended, which is named.
  */
 export function changesOf(plan: TenantPlan): Change[] {
   const { current, desired, ...changes } = plan;
@@ -195,7 +195,8 @@ const declaredKeys: Readonly<Record<string, string>> = {
 };
 
 /**
- * The names of the fields that differ, as in the declared state, never their values. Standard claims of a user are fields of their own.
+ * The names of the fields that differ, as in the declared state, never their values. Standard claims of a user are
+ * fields of their own.
  */
 export function changedFields(before: object, after: object): string[] {
   const fields = { before: fieldsOf(before), after: fieldsOf(after) };

@@ -9,7 +9,10 @@ interface Holder {
 
 const mostNamed = 10;
 
-/** What is said of people who have built-in roles in a tenant that nobody administers; undefined if there is nothing to say. */
+/**
+ * What is said of people who have built-in roles in a tenant that nobody administers; undefined if there is nothing to
+ * say.
+ */
 export function withoutEffect(
   tenant: Parameters<typeof isAdministrable>[0],
   people: readonly Holder[],
@@ -29,7 +32,10 @@ export function withoutEffect(
   );
 }
 
-/** What is said of a plan by which people get such roles, or their tenant stops being administered; empty if there is nothing to say. */
+/**
+ * What is said of a plan by which people get such roles, or their tenant stops being administered; empty if there is
+ * nothing to say.
+ */
 export function warningsOf(
   { current, desired }: Pick<TenantPlan, 'current' | 'desired'>,
   operatorTenant: string | undefined,

@@ -2,7 +2,10 @@ import { desiredOf } from '../fields/field.ts';
 import { providerFields, type DeclaredProvider, type ProviderRecord } from './fields.ts';
 import { keepsSecret } from './provider-secrets.ts';
 
-/** The record that a declared provider asks for, given the present one. `sealedSecret` is undefined if no secret is declared. */
+/**
+ * The record that a declared provider asks for, given the present one. `sealedSecret` is undefined if no secret is
+ * declared.
+ */
 export function desiredProvider(
   declared: DeclaredProvider,
   present: ProviderRecord | undefined,

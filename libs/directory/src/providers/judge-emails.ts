@@ -14,8 +14,8 @@ export interface JudgedPerson {
 }
 
 /**
- * Whose addresses providers judge otherwise: one that a provider proved is verified as long as it may say so. What a link proved that was
- * mailed there, or what an administrator or a file says, stays as it is.
+ * Whose addresses providers judge otherwise: one that a provider proved is verified as long as it may say so. What a
+ * link proved that was mailed there, or what an administrator or a file says, stays as it is.
  * @param proven what providers proved, those of before too
  * @param providers of the tenant
  */
@@ -39,7 +39,10 @@ export function judgedPeople(
   });
 }
 
-/** Whether providers may vouch for other addresses than before: neither a new secret nor a new name to show is such a change. */
+/**
+ * Whether providers may vouch for other addresses than before: neither a new secret nor a new name to show is such a
+ * change.
+ */
 export function vouchOtherwise(before: readonly ProviderRecord[], after: readonly ProviderRecord[]): boolean {
   const said = (providers: readonly ProviderRecord[]) =>
     new Map(providers.map(({ name, issuer, domains }) => [name, { issuer, domains }]));

@@ -7,7 +7,10 @@ type Registration = Pick<ProviderRecord, 'name' | 'issuer' | 'clientId'>;
 
 /** Encrypts the secrets with which we authenticate to the providers of tenants. */
 export interface ProviderSecrets {
-  /** What is stored of the secrets that are declared, by the names of their providers. A secret that has not changed stays as it is. */
+  /**
+   * What is stored of the secrets that are declared, by the names of their providers. A secret that has not changed
+   * stays as it is.
+   */
   sealed(
     tenantId: string,
     declared: readonly DeclaredProvider[],

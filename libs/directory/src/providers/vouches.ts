@@ -1,8 +1,8 @@
 import type { ProviderRecord } from './fields.ts';
 
 /**
- * Whether a provider may say whose the addresses of a domain are: a domain of its own or, if it has none, one that no other provider of the
- * tenant has, nor one above it. Of what is no domain nobody may.
+ * Whether a provider may say whose the addresses of a domain are: a domain of its own or, if it has none, one that no
+ * other provider of the tenant has, nor one above it. Of what is no domain nobody may.
  * @param domain as `domainOfEmail` has it
  */
 export function vouchesFor(

@@ -7,7 +7,10 @@ import type { RecordOf } from '../record-of.ts';
 import type { StoredRecord } from '../plans/tenant-state.ts';
 import type { ClaimedRecord, RecordTransaction } from '../store/store.ts';
 
-/** A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows about it. */
+/**
+ * A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows
+ * about it.
+ */
 export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
   Partial<StoredRecord<R> & DeletedRecord<R>> & {
     /** What the change would end, if that was asked. */

@@ -134,7 +134,10 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
   };
 }
 
-/** A page of the records of a tenant, or of tenants with `tenantId` ''. Throws NotFound for a tenant that does not exist. */
+/**
+ * A page of the records of a tenant, or of tenants with `tenantId` ''. Throws NotFound for a tenant that does not
+ * exist.
+ */
 export async function listed<K extends RecordKind>(
   database: Queryable,
   kind: K,

@@ -14,7 +14,9 @@ import { sentence } from '../fields/sentences.ts';
 import type { Report } from '../fields/field-checks.ts';
 import type { Outcome } from './change-requests.ts';
 
-/** A record as the declared state has it, which is also the JSON of its message without the fields that the server sets. */
+/**
+ * A record as the declared state has it, which is also the JSON of its message without the fields that the server sets.
+ */
 export type Entry = Readonly<Record<string, unknown>>;
 
 type FieldPath = readonly string[];

@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 
-/** Not what is asked for: `etag` is another one when the request is repeated, and the others say how. The rest is of messages. */
+/**
+ * Not what is asked for: `etag` is another one when the request is repeated, and the others say how. The rest is of
+ * messages.
+ */
 const apart: ReadonlySet<string> = new Set(['requestId', 'validateOnly', 'etag', '$typeName', '$unknown']);
 
 /**

@@ -3,7 +3,8 @@ import type { StatusName } from '../fields/status.ts';
 import type { Entry, RecordForm } from './record-form.ts';
 
 /**
- * The status that an update sets if it changes nothing else; undefined for every other update. Throws InvalidArgument for an unknown one.
+ * The status that an update sets if it changes nothing else; undefined for every other update. Throws InvalidArgument
+ * for an unknown one.
  * @param schema of the status of the kind
  */
 export function statusAlone<S extends StatusName>(

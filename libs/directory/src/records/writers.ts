@@ -17,14 +17,16 @@ export function writerOf(name: string): string {
   return name === apiOwner ? name : (ownerOf(name) ?? apiOwner);
 }
 
-/** What a digest of a request has of it. Compatibility until 0.3: the version before has nothing, and writes as `api`. */
+/**
+ * What a digest of a request has of it. Compatibility until 0.3: the version before has nothing, and writes as `api`.
+ */
 export function digested(writer: string): { readonly owner?: string } {
   return writer === apiOwner ? {} : { owner: writer };
 }
 
 /**
- * Throws InvalidArgument for a record in a request that says another owner than it may have afterwards: the server sets it, and would not do what
- * the request says.
+ * Throws InvalidArgument for a record in a request that says another owner than it may have afterwards: the server sets
+ * it, and would not do what the request says.
  * @param said empty if it says none
  */
 export function refuseOtherOwner(kind: RecordKind, said: string, possible: readonly string[]): void {

@@ -9,7 +9,10 @@ export const takenElsewhere = 'belongs to another tenant; remove it there first'
 export const sharedAudience =
   'is declared by another tenant of the same issuer; say "shared: true" at every tenant that declares it';
 
-/** The message for a client ID that is such an audience, and the reverse: `typ` and `aud` of the tokens would not differ. */
+/**
+ * The message for a client ID that is such an audience, and the reverse: `typ` and `aud` of the tokens would not
+ * differ.
+ */
 export const jwtAudienceAsClientId =
   'is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens';
 
@@ -23,7 +26,8 @@ export function isSameAudience(one: string, other: string): boolean {
 }
 
 /**
- * The new audiences of a tenant that it has in the other spelling, too. Those that it had before there was this rule stay.
+ * The new audiences of a tenant that it has in the other spelling, too. Those that it had before there was this rule
+ * stay.
  * @param all of the tenant afterwards, new ones too
  */
 export function spelledTwice(created: readonly string[], all: readonly string[]): string[] {
@@ -93,7 +97,9 @@ export function checkRoles(listed: readonly string[], known: readonly string[], 
   refuseRepeated(listed, (index) => report([index], 'is listed twice'));
 }
 
-/** Tokens of one issuer are told apart by their audience: two tenants may have one only if both say that it is shared. */
+/**
+ * Tokens of one issuer are told apart by their audience: two tenants may have one only if both say that it is shared.
+ */
 export function checkAudiences(
   tenants: readonly (HasResources & { readonly name?: string | undefined; readonly issuer: string })[],
   report: Report,

@@ -3,8 +3,8 @@ import type { Queryable } from '@tessera/stores';
 import type { RoleRecord } from './fields.ts';
 
 /**
- * SQL: the roles of tenants that are records. The built-in ones have rows too, where people have them, so that every role of a person
- * refers to a row.
+ * SQL: the roles of tenants that are records. The built-in ones have rows too, where people have them, so that every
+ * role of a person refers to a row.
  */
 export const roleRecords = `(SELECT xmin, tenant_id, name, owner FROM directory.role
   WHERE name NOT IN (${[...adminRoles.keys()].map((name) => `'${name}'`).join(', ')}))`;

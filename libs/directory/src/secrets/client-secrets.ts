@@ -5,8 +5,8 @@ import type { SecretRecord } from './declared-secrets.ts';
 const unknown = { tenantId: '', digests: ['', ''] };
 
 /**
- * Client secrets as keyed digests. They have at least 32 characters, so a fast digest with a key outside the database is
- * enough, and a token request need not wait for a password hash.
+ * Client secrets as keyed digests. They have at least 32 characters, so a fast digest with a key outside the database
+ * is enough, and a token request need not wait for a password hash.
  */
 export class ClientSecrets {
   readonly #pepper: KeyObject;
@@ -21,7 +21,10 @@ export class ClientSecrets {
     return createHmac('sha256', this.#pepper).update(text).digest('base64url');
   }
 
-  /** The valid secret that was presented, or undefined. The time reveals neither how many there are nor how close it was. */
+  /**
+   * The valid secret that was presented, or undefined. The time reveals neither how many there are nor how close it
+   * was.
+   */
   match(
     presented: { readonly clientId: string; readonly clientSecret: string },
     stored: { readonly tenantId: string; readonly secrets: readonly SecretRecord[] } | undefined,

@@ -13,9 +13,9 @@ const unproven =
 
 export interface PepperCheck {
   /**
-   * Throws if the pepper differs from that of the database. A database without client secrets records the first pepper it
-   * gets. One with secrets but without a record, because they are older than the record or the pepper is being replaced,
-   * records the first pepper with which a secret matches; until then no pepper is known to be wrong.
+   * Throws if the pepper differs from that of the database. A database without client secrets records the first pepper
+   * it gets. One with secrets but without a record, because they are older than the record or the pepper is being
+   * replaced, records the first pepper with which a secret matches; until then no pepper is known to be wrong.
    */
   require(): Promise<void>;
   /** As `require`, without recording a pepper. */

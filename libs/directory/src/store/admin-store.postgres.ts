@@ -112,7 +112,8 @@ async function changeTenant(
   const taken = await takenValues(tx, tenantId, claimed);
   if (taken.length > 0) return { kind: 'taken', values: taken };
   await carryOut(tx, runtime, decision);
-  // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
+  // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees
+  // it.
   if ((await takenValues(tx, tenantId, claimed)).length > 0) throw new TakenMeanwhile();
   return { kind: 'done', plan: decision.plan };
 }
@@ -124,7 +125,8 @@ async function replacePasswordHash(
 ): Promise<boolean> {
   const event = 'auth.credential.rehashed';
   return database.transaction(async (tx) => {
-    // A file that is being applied has read the former hash: it would put it back, and end every session for a new password.
+    // A file that is being applied has read the former hash: it would put it back, and end every session for a new
+    // password.
     await lockTenant(tx, tenantId, 'together');
     const { rowCount } = await tx.query({
       name: 'directory.replace_password_hash',

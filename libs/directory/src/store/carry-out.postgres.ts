@@ -92,8 +92,8 @@ async function judgedBy(
 }
 
 /**
- * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after what they
- * refer to; a unique value is freed before it is used again.
+ * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after
+ * what they refer to; a unique value is freed before it is used again.
  */
 function commandsOf(plan: TenantPlan): Command[] {
   const { desired, tenant, resources, roles, providers, users, applications, restores } = plan;

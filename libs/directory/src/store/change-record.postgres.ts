@@ -52,7 +52,8 @@ async function openRecords(
     claim: (requestId, created) => claim(tx, tenantId, requestId, created),
     async carryOut(change) {
       await carryOut(tx, runtime, change);
-      // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
+      // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed
+      // sees it.
       if ((await taken(change.plan)).length > 0) throw new TakenMeanwhile();
     },
   };

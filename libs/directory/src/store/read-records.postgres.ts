@@ -43,8 +43,8 @@ export async function findRecord<K extends RecordKind>(
 }
 
 /**
- * A record of a tenant, which stays as it is until the commit. It is read after it is locked: a statement that waits for a lock sees the
- * row as it became, but what it reads from other tables as it was.
+ * A record of a tenant, which stays as it is until the commit. It is read after it is locked: a statement that waits
+ * for a lock sees the row as it became, but what it reads from other tables as it was.
  */
 export async function lockRecord<K extends RecordKind>(
   tx: Queryable,
@@ -61,12 +61,15 @@ export async function lockRecord<K extends RecordKind>(
   return findRecord(tx, kind, tenantId, id);
 }
 
-/** Records that a search looks at for one page, where no index finds what is searched for: some ten milliseconds of work. */
+/**
+ * Records that a search looks at for one page, where no index finds what is searched for: some ten milliseconds of
+ * work.
+ */
 const lookedAtOnce = 5000;
 
 /**
- * A page of the records of a tenant; empty for an unknown tenant. A page of a search may have fewer records than asked for, or none, and
- * another one after it: it ends after as many records as are looked at at once.
+ * A page of the records of a tenant; empty for an unknown tenant. A page of a search may have fewer records than asked
+ * for, or none, and another one after it: it ends after as many records as are looked at at once.
  */
 export async function listRecords<K extends RecordKind>(
   queryable: Queryable,
@@ -92,7 +95,10 @@ export async function listRecords<K extends RecordKind>(
   return { records: page.map((row) => storedRecord(table, row)), next: last?.position ?? end };
 }
 
-/** The position at which a search that begins after another one stops looking; undefined if it comes to the last record before. */
+/**
+ * The position at which a search that begins after another one stops looking; undefined if it comes to the last record
+ * before.
+ */
 async function searchEnd(
   queryable: Queryable,
   kind: RecordKind,

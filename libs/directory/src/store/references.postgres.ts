@@ -7,7 +7,9 @@ interface References {
   readonly roles?: readonly string[];
 }
 
-/** Up to twenty users, applications and resources of the tenant that refer to one of these, each as a kind and a name. */
+/**
+ * Up to twenty users, applications and resources of the tenant that refer to one of these, each as a kind and a name.
+ */
 export async function usersOf(
   tx: Queryable,
   tenantId: string,

@@ -30,8 +30,8 @@ export type StatusTarget =
     };
 
 /**
- * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called inside
- * the transaction, perhaps more than once.
+ * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called
+ * inside the transaction, perhaps more than once.
  */
 export type Decide = (current: PresentState | undefined) => DecidedChange | undefined;
 
@@ -51,7 +51,10 @@ export type TenantChangeResult =
   /** Other tenants have some of its unique values; nothing was written. */
   | { readonly kind: 'taken'; readonly values: readonly TakenValue[] };
 
-/** A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the reverse. */
+/**
+ * A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the
+ * reverse.
+ */
 export interface TakenValue {
   readonly kind: 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'jwtAudience';
   readonly value: string;
@@ -74,8 +77,8 @@ export interface DirectoryStore {
   findUserByIdentifier(tenantId: string, identifier: string): Promise<FoundUser | undefined>;
   /**
    * The time of a sign-in by the password of `passwordHash`, in milliseconds since the Unix epoch: at or after the
-   * user's `validFrom`, and before any that a later change sets. Undefined when the hash was replaced, or user or tenant
-   * are not active.
+   * user's `validFrom`, and before any that a later change sets. Undefined when the hash was replaced, or user or
+   * tenant are not active.
    */
   confirmSignIn(tenantId: string, userId: string, passwordHash: string): Promise<number | undefined>;
   /** As `findUserByIdentifier`, with the stand-in at `position` in the order of user IDs. */
@@ -117,8 +120,8 @@ export interface RecordTransaction {
   /** What a plan for one record declares and another tenant has. */
   taken(plan: TenantPlan): Promise<readonly TakenValue[]>;
   /**
-   * Keeps what the create with this request identifier creates, for 24 hours. Returns what an earlier one created, after its commit;
-   * undefined if this is the first.
+   * Keeps what the create with this request identifier creates, for 24 hours. Returns what an earlier one created,
+   * after its commit; undefined if this is the first.
    */
   claim(
     requestId: string,
@@ -165,8 +168,8 @@ export interface AdminStore {
     allow: (present: { readonly owner: string; readonly status: string }) => void,
   ): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**
-   * Invalidates all earlier sign-ins of one tenant or all. Watchers receive one `ended` change per tenant, and `event` is
-   * recorded for each. Empty for an unknown tenant.
+   * Invalidates all earlier sign-ins of one tenant or all. Watchers receive one `ended` change per tenant, and `event`
+   * is recorded for each. Empty for an unknown tenant.
    */
   bumpEpoch(tenantId: string | undefined, event: AuditEvent): Promise<readonly Epoch[]>;
 }

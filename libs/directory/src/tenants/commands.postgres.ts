@@ -34,8 +34,8 @@ export function endTenant(): Command {
 }
 
 /**
- * Deletes a tenant that has no records, for good. One that is made again under its identifier gets back nothing issued before, and
- * nobody who was deleted.
+ * Deletes a tenant that has no records, for good. One that is made again under its identifier gets back nothing issued
+ * before, and nobody who was deleted.
  */
 export function deleteTenant(): Command {
   return async (write) => {

@@ -11,15 +11,18 @@ export interface TenantOwnIssuer {
   readonly signingAlgorithms: readonly string[];
 }
 
-/** The issuers that tenants have of their own, and what the resources of all others declare, as `TenantOwnIssuer` has it. */
+/**
+ * The issuers that tenants have of their own, and what the resources of all others declare, as `TenantOwnIssuer` has
+ * it.
+ */
 export interface ListedIssuers {
   readonly issuers: readonly TenantOwnIssuer[];
   readonly sharedAlgorithms: readonly string[];
 }
 
 /**
- * Why a tenant must not have this issuer; undefined if it may (OIDC Discovery §3, RFC 8414 §2). An issuer is compared byte for byte,
- * so it has one spelling: `https://login.acme.example` or `https://id.example/t/acme`.
+ * Why a tenant must not have this issuer; undefined if it may (OIDC Discovery §3, RFC 8414 §2). An issuer is compared
+ * byte for byte, so it has one spelling: `https://login.acme.example` or `https://id.example/t/acme`.
  */
 export function tenantIssuerProblem(issuer: string): string | undefined {
   if (!/^https?:/.test(issuer)) return 'must be an https URL such as https://id.example/t/acme';

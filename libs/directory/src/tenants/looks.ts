@@ -69,7 +69,10 @@ export const looks = z
 
 type Looks = z.infer<typeof looks>;
 
-/** What pages need of them: an image, empty without one, and a colour for dark pages wherever there is one for light ones. */
+/**
+ * What pages need of them: an image, empty without one, and a colour for dark pages wherever there is one for light
+ * ones.
+ */
 export function sentLooks({ logo, accentColor, accentColorDark, ...links }: Looks) {
   return {
     ...links,

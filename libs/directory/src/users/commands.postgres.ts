@@ -141,7 +141,10 @@ export function deleteUsers(users: readonly UserRecord[]): Command {
   };
 }
 
-/** Gives users that were put again what else was kept of them. Everything issued to them before their deletion stays invalid. */
+/**
+ * Gives users that were put again what else was kept of them. Everything issued to them before their deletion stays
+ * invalid.
+ */
 export function restoreUsers(users: readonly UserRecord[]): Command {
   const ids = users.map(({ userId }) => userId);
   return async (write) => {

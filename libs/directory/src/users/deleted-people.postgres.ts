@@ -9,8 +9,8 @@ export function keptIdentifiers(u: string): string {
 }
 
 /**
- * Whether somebody signed in with one of these normalized identifiers who was deleted and can be restored. Of those whom version 0.1 deleted,
- * only the user names count (compatibility until 0.3).
+ * Whether somebody signed in with one of these normalized identifiers who was deleted and can be restored. Of those
+ * whom version 0.1 deleted, only the user names count (compatibility until 0.3).
  */
 export async function areOfDeletedPerson(
   queryable: Queryable,

@@ -29,7 +29,9 @@ export async function putEmailProof(
   });
 }
 
-/** Who proved the address that a person has; undefined if an administrator says that it is verified, or if nobody knows. */
+/**
+ * Who proved the address that a person has; undefined if an administrator says that it is verified, or if nobody knows.
+ */
 export async function findEmailProver(
   tx: Queryable,
   { tenantId, userId }: PersonId,
@@ -67,8 +69,8 @@ export async function readProvenEmails(
 }
 
 /**
- * Forgets who proved the addresses of people before their records are put, unless they keep address and `emailVerified`: from then on it is
- * who changes the record who says so.
+ * Forgets who proved the addresses of people before their records are put, unless they keep address and
+ * `emailVerified`: from then on it is who changes the record who says so.
  */
 export function endEmailProofs(put: readonly UserRecord[]): Command {
   const said = put.map(({ userId, email, standardClaims }) => ({

@@ -7,7 +7,10 @@ import { longestPassword, passwordHashProblem } from '../ground/hashing/phc.ts';
 import { attributes, attributesSent } from './attributes.ts';
 import { standardClaims, type StandardClaims } from './standard-claims.ts';
 
-/** The fields of a user, in the order of the reference and of the declared state that is written; empty texts are unknown. */
+/**
+ * The fields of a user, in the order of the reference and of the declared state that is written; empty texts are
+ * unknown.
+ */
 export const userFields = {
   username: field({
     schema: line(128),

@@ -18,6 +18,8 @@ export interface FoundUser {
 export interface FoundForPassword {
   /** Undefined if nobody has the identifier. */
   readonly found: FoundUser | undefined;
-  /** A password hash of the tenant: of the user whose ID follows a position, or of the first one; undefined without any. */
+  /**
+   * A password hash of the tenant: of the user whose ID follows a position, or of the first one; undefined without any.
+   */
   readonly standIn: string | undefined;
 }

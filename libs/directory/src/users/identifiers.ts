@@ -6,8 +6,8 @@ import type { UserRecord } from './fields.ts';
 export const longestIdentifier = 512;
 
 /**
- * The form in which identifiers are stored and looked up: composed Unicode in lower case, phone numbers without separators, the domains of
- * e-mail addresses in ASCII.
+ * The form in which identifiers are stored and looked up: composed Unicode in lower case, phone numbers without
+ * separators, the domains of e-mail addresses in ASCII.
  */
 export function normalizeIdentifier(identifier: string): string {
   const text = normalizeStart(identifier.trim(), 'NFC', longestIdentifier).toLowerCase();

@@ -5,8 +5,8 @@ import { identifiersOf, storedForms } from './identifiers.ts';
 import { namesOf, newNames, preferredNameOf, sharedNames, type NamedPerson } from './preferred-names.ts';
 
 /**
- * The names that a person would share with others, as `sharedNames` says. Nobody else gets one of the person's new names before the commit,
- * unless with the lock of the tenant alone.
+ * The names that a person would share with others, as `sharedNames` says. Nobody else gets one of the person's new
+ * names before the commit, unless with the lock of the tenant alone.
  */
 export async function namesSharedBy(
   tx: Queryable,
@@ -26,7 +26,10 @@ export async function namesSharedBy(
   return sharedNames(before, after, namesOf(await peopleOfNames(tx, tenantId, after)));
 }
 
-/** The other people of a tenant who sign in with the name by which a person would be known, or are known by one that the person signs in with. */
+/**
+ * The other people of a tenant who sign in with the name by which a person would be known, or are known by one that the
+ * person signs in with.
+ */
 async function peopleOfNames(tx: Queryable, tenantId: string, person: NamedPerson): Promise<NamedPerson[]> {
   const identifiers = identifiersOf(person);
   // The last part finds names that earlier versions wrote, as far as SQL compares them.

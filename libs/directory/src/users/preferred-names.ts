@@ -19,8 +19,8 @@ export function preferredNameOf({ standardClaims }: NamedPerson): string {
 }
 
 /**
- * Whether a person would be taken for another one by their name, or another one for them. Only what is new counts: records from before there
- * was this rule stay, and keep nothing else from being changed.
+ * Whether a person would be taken for another one by their name, or another one for them. Only what is new counts:
+ * records from before there was this rule stay, and keep nothing else from being changed.
  * @param before the person as they were; undefined for a new one
  * @param all of the tenant, as far as they have one of these names
  */
@@ -42,7 +42,10 @@ interface SharedName {
 const identifierKeys = ['username', 'email', 'phoneNumber'] as const;
 type NameKey = (typeof identifierKeys)[number] | 'preferredUsername';
 
-/** The names, as identifiers are compared, that a person did not have before in that sense: to sign in with, or to be known by. */
+/**
+ * The names, as identifiers are compared, that a person did not have before in that sense: to sign in with, or to be
+ * known by.
+ */
 export function newNames(
   before: NamedPerson | undefined,
   after: NamedPerson,

@@ -4,7 +4,9 @@ import { userColumns, type UserRecord } from './fields.ts';
 /** Behind every identifier that begins with a text, in the order of bytes. */
 const last = '\u{10ffff}';
 
-/** People, page by page in the order of the first of their identifiers that begins with the text that is searched for. */
+/**
+ * People, page by page in the order of the first of their identifiers that begins with the text that is searched for.
+ */
 export const userTable: RecordTable<UserRecord> = {
   from: 'directory.user_account u',
   alias: 'u',

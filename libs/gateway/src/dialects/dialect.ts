@@ -12,7 +12,10 @@ export interface Dialect {
   failure(code: string, message: string): object;
 }
 
-/** The members of a token response (RFC 6749 §5.1, OIDC Core §3.1.3.3) under the contract's names; empty ones are left out. */
+/**
+ * The members of a token response (RFC 6749 §5.1, OIDC Core §3.1.3.3) under the contract's names; empty ones are left
+ * out.
+ */
 export function tokenMembers(response: ExchangeResponse): Readonly<Record<string, string | number>> {
   const { accessToken, expiresIn, scope, refreshToken, idToken } = response;
   return {

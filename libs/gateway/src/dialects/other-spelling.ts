@@ -24,8 +24,8 @@ const consequences: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * The same error, for a request that names a parameter as the other dialect does: with the name that this one takes, for the client too. It
- * depends on nothing but the request.
+ * The same error, for a request that names a parameter as the other dialect does: with the name that this one takes,
+ * for the client too. It depends on nothing but the request.
  * @param names of all parameters that were sent
  */
 export function withSpelling(error: unknown, names: ReadonlySet<string>, dialect: Dialect): unknown {

@@ -1,8 +1,8 @@
 import { clientParameters } from '@tessera/oauth';
 
 /**
- * The parameters that body endpoints read, by their names inside. The contract calls a parameter as we do; its standard name is
- * the snake_case of that.
+ * The parameters that body endpoints read, by their names inside. The contract calls a parameter as we do; its standard
+ * name is the snake_case of that.
  */
 const inBoth = [
   ...clientParameters,

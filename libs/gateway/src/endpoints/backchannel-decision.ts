@@ -4,8 +4,8 @@ import { decisionOf } from '../pages/approve/decision.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * `POST /backchannel_decision?token=...`: the address that a tenant's notification system is handed with a backchannel request, for
- * the person's decision. The token is all the authentication there is: it is made for one request.
+ * `POST /backchannel_decision?token=...`: the address that a tenant's notification system is handed with a backchannel
+ * request, for the person's decision. The token is all the authentication there is: it is made for one request.
  */
 export const backchannelDecision: Endpoint = async ({ incoming, query, parameters }, gateway) => {
   const decisionToken = parseForm(query).get('token') ?? '';

@@ -44,8 +44,8 @@ function isComplete({ TESSERA_DISCOVERY, TESSERA_PROFILE }: GatewayConfig): bool
 }
 
 /**
- * `GET /.well-known/openid-configuration` (OIDC Discovery §4): the contract's document, or the complete one by setting or profile.
- * 500 when issuer or keys cannot be resolved.
+ * `GET /.well-known/openid-configuration` (OIDC Discovery §4): the contract's document, or the complete one by setting
+ * or profile. 500 when issuer or keys cannot be resolved.
  */
 export async function openidConfiguration(
   request: FastifyRequest,
@@ -89,7 +89,10 @@ export async function jwks(request: FastifyRequest, reply: FastifyReply, gateway
   return document;
 }
 
-/** `GET /.well-known/webauthn` (WebAuthn L3 §5.11): the origins that may use the passkeys of this host. Only the shared issuer's has others. */
+/**
+ * `GET /.well-known/webauthn` (WebAuthn L3 §5.11): the origins that may use the passkeys of this host. Only the shared
+ * issuer's has others.
+ */
 export async function relatedOrigins(
   request: FastifyRequest,
   reply: FastifyReply,

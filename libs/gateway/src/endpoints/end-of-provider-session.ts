@@ -4,8 +4,8 @@ import { waitForOthers } from '../http/waiting-for-others.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * `POST /login/provider/:tenant/:provider/backchannel-logout`: a provider says that a session there is over (OIDC Back-Channel Logout §2.5). The
- * rules are those of `authorize`; what is wrong with a token is told to nobody.
+ * `POST /login/provider/:tenant/:provider/backchannel-logout`: a provider says that a session there is over (OIDC
+ * Back-Channel Logout §2.5). The rules are those of `authorize`; what is wrong with a token is told to nobody.
  */
 export const providerLogout: Endpoint = async ({ incoming, request, parameters, path }, gateway) => {
   const { tenant: tenantId = '', provider = '' } = path;

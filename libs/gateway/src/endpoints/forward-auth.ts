@@ -14,10 +14,11 @@ import type { Gateway } from '../gateway.ts';
 import { readQuery } from '../http/query.ts';
 
 /**
- * `GET /auth/verify` answers a proxy (nginx `auth_request`, Traefik `forwardAuth`, Caddy `forward_auth`) whether the access token
- * in the Authorization header may pass: 200 with headers that describe the caller, 401 or 403 with a challenge (RFC 6750 §3,
- * RFC 9470 §3). Query: `audience`, and optionally `scope`, `tenant`, `issuer`, `acr_values` and `max_age`; they are the proxy's configuration, never the caller's.
- * The token service answers Envoy's gRPC question the same way.
+ * `GET /auth/verify` answers a proxy (nginx `auth_request`, Traefik `forwardAuth`, Caddy `forward_auth`) whether the
+ * access token in the Authorization header may pass: 200 with headers that describe the caller, 401 or 403 with a
+ * challenge (RFC 6750 §3, RFC 9470 §3). Query: `audience`, and optionally `scope`, `tenant`, `issuer`, `acr_values` and
+ * `max_age`; they are the proxy's configuration, never the caller's. The token service answers Envoy's gRPC question
+ * the same way.
  */
 export async function forwardAuth(
   request: FastifyRequest,

@@ -11,8 +11,8 @@ export interface SentCredentials {
 }
 
 /**
- * Reads the authentication of the client (RFC 6749 §2.3.1); undefined if the request names no client. Throws `invalid_request` if
- * more than one way is used and `invalid_client` for a header that cannot be read.
+ * Reads the authentication of the client (RFC 6749 §2.3.1); undefined if the request names no client. Throws
+ * `invalid_request` if more than one way is used and `invalid_client` for a header that cannot be read.
  */
 export function sentCredentials({
   authorization,

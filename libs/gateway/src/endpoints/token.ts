@@ -31,7 +31,9 @@ export const token: Endpoint = async (request, { peers }) => {
   return dialect.tokens(response);
 };
 
-/** A grant type that the other dialect calls so is told by the name of this one; others may be anything that was pasted. */
+/**
+ * A grant type that the other dialect calls so is told by the name of this one; others may be anything that was pasted.
+ */
 function unsupportedGrantType({ name: dialect }: Dialect, sent: string): OAuthError {
   const isContract = dialect === 'contract';
   const meant = isContract ? grantTypeByStandardName(sent) : grantTypeByContractName(sent);

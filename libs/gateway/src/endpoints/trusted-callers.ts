@@ -5,9 +5,10 @@ import { sentCredentials, hasSecret, type SentCredentials } from './sent-credent
 import type { EndpointRequest } from './endpoint.ts';
 
 /**
- * The rule for the endpoints where the contract checks no credential (`POST /introspect`, `DELETE /revoke`): in the contract
- * profile callers from trusted networks need none. Everyone else authenticates. A secret that is sent is always checked.
- * Returns the authentication to check, undefined for an admitted caller without a secret; throws `invalid_client`.
+ * The rule for the endpoints where the contract checks no credential (`POST /introspect`, `DELETE /revoke`): in the
+ * contract profile callers from trusted networks need none. Everyone else authenticates. A secret that is sent is
+ * always checked. Returns the authentication to check, undefined for an admitted caller without a secret; throws
+ * `invalid_client`.
  */
 export function admitCaller(
   request: EndpointRequest,

@@ -4,7 +4,10 @@ import { bearerChallenge, bearerToken, lacksIdentityScope, OAuthError, triesBear
 import type { Gateway } from '../gateway.ts';
 import { mediaType, readBody } from '../http/body.ts';
 
-/** `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header, or in the form body of a `POST`. */
+/**
+ * `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header, or in the form body of a
+ * `POST`.
+ */
 export async function userinfo(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -37,7 +40,10 @@ export async function userinfo(
   }
 }
 
-/** The access token of a form body (RFC 6750 §2.2); undefined without one. Throws `invalid_request` if the header has one too. */
+/**
+ * The access token of a form body (RFC 6750 §2.2); undefined without one. Throws `invalid_request` if the header has
+ * one too.
+ */
 function postedToken(request: FastifyRequest): string | undefined {
   const { headers, body, method } = request;
   if (method !== 'POST' || mediaType(headers['content-type']) !== 'form') return undefined;

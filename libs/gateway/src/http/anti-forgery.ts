@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { OAuthError } from '@tessera/oauth';
 
 /**
- * Values that prove a form was served to the browser that sends it: an HMAC under the browser's own cookie over what the form is
- * for, so that neither another browser's form nor another form of the same browser passes.
+ * Values that prove a form was served to the browser that sends it: an HMAC under the browser's own cookie over what
+ * the form is for, so that neither another browser's form nor another form of the same browser passes.
  */
 export interface AntiForgery {
   /** The value of a form's hidden field. `purpose` names the form and what it acts on. */
@@ -44,8 +44,8 @@ export const antiForgery: AntiForgery = {
 };
 
 /**
- * Our pages ask browsers to send no referrer, so that the Origin of an honest form is `null` (Fetch §3.2): only a foreign
- * origin that is named speaks against it.
+ * Our pages ask browsers to send no referrer, so that the Origin of an honest form is `null` (Fetch §3.2): only a
+ * foreign origin that is named speaks against it.
  */
 function isForeign({ origin, fetchSite, issuer }: SentForm): boolean {
   if (fetchSite !== undefined && fetchSite !== 'same-origin') return true;

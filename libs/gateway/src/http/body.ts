@@ -32,8 +32,9 @@ export function mediaType(contentType: string | undefined): MediaType | undefine
 }
 
 /**
- * Reads the body of a request, which must be of an `accepted` type. Throws `unsupported_media_type` for every other type, for two
- * Content-Type headers and for compressed bodies; `invalid_request` if the body is missing or cannot be parsed.
+ * Reads the body of a request, which must be of an `accepted` type. Throws `unsupported_media_type` for every other
+ * type, for two Content-Type headers and for compressed bodies; `invalid_request` if the body is missing or cannot be
+ * parsed.
  */
 export function readBody(request: FastifyRequest, accepted: readonly MediaType[]): Body {
   const { headers } = request;
@@ -70,7 +71,10 @@ const mediaTypeNames: Readonly<Record<MediaType, string>> = {
   form: 'application/x-www-form-urlencoded',
 };
 
-/** What is repeated of a header: the characters of media types and their parameters (RFC 9110 §8.3.1), which need no escape in JSON. */
+/**
+ * What is repeated of a header: the characters of media types and their parameters (RFC 9110 §8.3.1), which need no
+ * escape in JSON.
+ */
 const showable = /^[\w!#$&^.+*/;= -]{1,100}$/;
 
 /** Names what came, and what the endpoint takes. */

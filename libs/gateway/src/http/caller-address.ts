@@ -36,7 +36,10 @@ export function isEverything(entry: string): boolean {
   return /\/0+$/.test(entry);
 }
 
-/** First and last address of each family on the internet: neither multicast nor reserved, and global unicast (RFC 4291 §2.4). */
+/**
+ * First and last address of each family on the internet: neither multicast nor reserved, and global unicast (RFC 4291
+ * §2.4).
+ */
 const internet = [
   ['0.0.0.0', '223.255.255.255'],
   ['2000::', '3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
@@ -107,15 +110,17 @@ function parseAddress(text: string): IPv4 | IPv6 | undefined {
   return isIP(address) === 0 ? undefined : ipaddr.process(address);
 }
 
-/** The address in its shortest comparable form: IPv4 out of IPv6 (RFC 4291 §2.5.5.2), without zone; '' if it is none. */
+/**
+ * The address in its shortest comparable form: IPv4 out of IPv6 (RFC 4291 §2.5.5.2), without zone; '' if it is none.
+ */
 export function normalizeAddress(text: string): string {
   return parseAddress(text)?.toString() ?? '';
 }
 
 /**
  * The address of the caller: that of the connection, unless the connection comes from a trusted proxy. Then it is the
- * right-most hop of `X-Forwarded-For` that is not a trusted proxy itself: the client may have written everything left of it.
- * If that hop is not an address, or the proxy names none, the caller is unknown: '' is in no network.
+ * right-most hop of `X-Forwarded-For` that is not a trusted proxy itself: the client may have written everything left
+ * of it. If that hop is not an address, or the proxy names none, the caller is unknown: '' is in no network.
  */
 export function callerAddress(
   connection: string,

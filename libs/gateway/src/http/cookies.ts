@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { opaqueValue, type Random } from '@tessera/kit';
 
 /**
- * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `knownBrowser`
- * survives it and gives the browser a limit of wrong passwords of its own, `signedOut`, `decided`, `passwordSet` and `accountResult` carry the
- * result of a form to the next page, `afterProvider` where a browser goes that signs out of a provider.
+ * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session,
+ * `knownBrowser` survives it and gives the browser a limit of wrong passwords of its own, `signedOut`, `decided`,
+ * `passwordSet` and `accountResult` carry the result of a form to the next page, `afterProvider` where a browser goes
+ * that signs out of a provider.
  */
 export type CookieName =
   | 'accountResult'
@@ -28,8 +29,9 @@ const names: Readonly<Record<CookieName, string>> = {
 };
 
 /**
- * A tenant with an issuer of its own has cookies of its own, by their names: a path would not protect them, and with another path
- * than `/` browsers refuse the prefix. On https the prefix makes browsers refuse the cookie from any other host or path (RFC 6265bis §4.1.3.2).
+ * A tenant with an issuer of its own has cookies of its own, by their names: a path would not protect them, and with
+ * another path than `/` browsers refuse the prefix. On https the prefix makes browsers refuse the cookie from any other
+ * host or path (RFC 6265bis §4.1.3.2).
  */
 function wireName(name: CookieName, request: FastifyRequest): string {
   const { tenant } = request.incoming;

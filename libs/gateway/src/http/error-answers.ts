@@ -12,7 +12,10 @@ const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
   unsupported_media_type: 'invalid_request',
 };
 
-/** For a request that the load shedding refuses. Made once: an error with a stack for each would cost as much as some answers. */
+/**
+ * For a request that the load shedding refuses. Made once: an error with a stack for each would cost as much as some
+ * answers.
+ */
 export const overloaded = new OAuthError(
   'temporarily_unavailable',
   'The service is overloaded. Try again in a moment.',
@@ -31,8 +34,8 @@ export function publicCode(error: OAuthError): ErrorCode {
 }
 
 /**
- * Turns whatever was thrown into the one error type. An error that is not an OAuthError is logged with the request id and becomes
- * `server_error` without detail. Anyone can repeat a request that fails, so `warnings` limits those lines.
+ * Turns whatever was thrown into the one error type. An error that is not an OAuthError is logged with the request id
+ * and becomes `server_error` without detail. Anyone can repeat a request that fails, so `warnings` limits those lines.
  */
 export function asOAuthError(thrown: unknown, requestId: string, { log, warnings }: FailureLog): OAuthError {
   const known = thrown instanceof OAuthError ? thrown : refusedByPeer(thrown);

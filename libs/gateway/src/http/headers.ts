@@ -5,10 +5,10 @@ const baseContentPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * Where a page's forms may lead. Browsers of the Chromium family apply `form-action` to every redirect that follows a form,
- * and a sign-in ends wherever the client's redirect URI, and what the client redirects to next, leads. So a page whose form may
- * leave for a client cannot carry the directive; the others do. A form that only posts a response to a client may go to that
- * client's origin alone.
+ * Where a page's forms may lead. Browsers of the Chromium family apply `form-action` to every redirect that follows a
+ * form, and a sign-in ends wherever the client's redirect URI, and what the client redirects to next, leads. So a page
+ * whose form may leave for a client cannot carry the directive; the others do. A form that only posts a response to a
+ * client may go to that client's origin alone.
  */
 export type FormTarget = 'own' | 'client' | { readonly origin: string };
 
@@ -44,8 +44,8 @@ export function commonHeaders(reply: FastifyReply, requestId: string): void {
 }
 
 /**
- * Lets scripts of every origin read the answer, without cookies: for what is public, and for what a browser-based public client
- * calls with nothing but what it holds itself (OAuth 2.0 for Browser-Based Apps §6.3).
+ * Lets scripts of every origin read the answer, without cookies: for what is public, and for what a browser-based
+ * public client calls with nothing but what it holds itself (OAuth 2.0 for Browser-Based Apps §6.3).
  */
 export function crossOriginHeaders(reply: FastifyReply): void {
   reply

@@ -74,7 +74,10 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
 const routed = new WeakMap<IncomingMessage, TenantIssuer>();
 const unrouted = new WeakSet<IncomingMessage>();
 
-/** The URL of a request below the issuer it was sent to. Notes for `readIncoming` the tenant, or that the issuers are not known. */
+/**
+ * The URL of a request below the issuer it was sent to. Notes for `readIncoming` the tenant, or that the issuers are
+ * not known.
+ */
 export function urlBelowIssuer(request: IncomingMessage, rules: IncomingRules): string {
   const { headers, socket, url = '' } = request;
   if (!rules.tenants.isKnown()) {

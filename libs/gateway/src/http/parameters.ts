@@ -13,8 +13,9 @@ function refuse(message: string): never {
 }
 
 /**
- * Adds one parameter; refuses a second of the same name (RFC 6749 §3.1 and §3.2) and text that no store can hold. Libraries send
- * `resource`, of which there may be several (RFC 8707 §2), more than once with the same value: that counts as one.
+ * Adds one parameter; refuses a second of the same name (RFC 6749 §3.1 and §3.2) and text that no store can hold.
+ * Libraries send `resource`, of which there may be several (RFC 8707 §2), more than once with the same value: that
+ * counts as one.
  */
 function add(parameters: Map<string, string>, name: string, value: string): void {
   if (name === 'resource' && parameters.get(name) === value) return;
@@ -26,8 +27,8 @@ function add(parameters: Map<string, string>, name: string, value: string): void
 }
 
 /**
- * Reads `application/x-www-form-urlencoded` text, from a body or a query: every name at most once, valid percent-encoding of
- * UTF-8, a bounded number of parameters. Throws `invalid_request`; never repeats what was sent.
+ * Reads `application/x-www-form-urlencoded` text, from a body or a query: every name at most once, valid
+ * percent-encoding of UTF-8, a bounded number of parameters. Throws `invalid_request`; never repeats what was sent.
  */
 export function parseForm(text: string): Map<string, string> {
   if (text.split('&', maxParameters + 1).length > maxParameters) {
@@ -42,10 +43,10 @@ export function parseForm(text: string): Map<string, string> {
 }
 
 /**
- * Reads a JSON body, which must be one object. In it and in every object inside it a name may be given only once. The members
- * of `known` names must be strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). In the
- * members in `notes`, text that no store can hold is replaced; in others it is refused. The members that are ignored go into `ignored`.
- * Throws `invalid_request`; never repeats what was sent.
+ * Reads a JSON body, which must be one object. In it and in every object inside it a name may be given only once. The
+ * members of `known` names must be strings; null counts as left out, and members of other names are ignored (RFC 6749
+ * §3.2). In the members in `notes`, text that no store can hold is replaced; in others it is refused. The members that
+ * are ignored go into `ignored`. Throws `invalid_request`; never repeats what was sent.
  */
 export function parseJson(
   text: string,

@@ -2,8 +2,8 @@ import { OAuthError } from '@tessera/oauth';
 import { addressKey, type Limiter } from '@tessera/stores';
 
 /**
- * Counts a request that stores state for an unauthenticated caller. Throws `rate_limited` when one address starts too many in a
- * minute.
+ * Counts a request that stores state for an unauthenticated caller. Throws `rate_limited` when one address starts too
+ * many in a minute.
  */
 export async function countStart(
   what: 'authorization' | 'device_authorization' | 'backchannel_authentication',

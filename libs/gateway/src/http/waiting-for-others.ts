@@ -14,9 +14,10 @@ const tooMany = temporarilyUnavailable(undefined, 2).withRefusal({
 });
 
 /**
- * A call to a service that may wait for a server of others, such as a tenant's provider. The request holds no place of the load shedding
- * meanwhile, and its time says nothing about the load. `authorize` knows which server it is and refuses what is too much for one; here all that wait
- * are bounded, and those of one address. What is refused is not logged for each request.
+ * A call to a service that may wait for a server of others, such as a tenant's provider. The request holds no place of
+ * the load shedding meanwhile, and its time says nothing about the load. `authorize` knows which server it is and
+ * refuses what is too much for one; here all that wait are bounded, and those of one address. What is refused is not
+ * logged for each request.
  */
 export async function waitForOthers<T>(
   request: FastifyRequest,

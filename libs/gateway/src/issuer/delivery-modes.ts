@@ -8,7 +8,9 @@ const pauseMs = 1_000;
 
 /** How CIBA clients may get their tokens (CIBA Core §5), for the metadata. */
 export interface DeliveryModes {
-  /** Until `device` has answered once, only `poll`, which is always supported: incomplete metadata is better than none. */
+  /**
+   * Until `device` has answered once, only `poll`, which is always supported: incomplete metadata is better than none.
+   */
   current(): Promise<readonly string[]>;
 }
 

@@ -36,8 +36,8 @@ const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid
 
 /**
  * @param current the list, or undefined until it is known
- * @param isOtherName whether a host is another name of the shared issuer's, as inside a network: issuers below the shared one are found
- * there too, unless it is the host of a tenant's own issuer
+ * @param isOtherName whether a host is another name of the shared issuer's, as inside a network: issuers below the
+ * shared one are found there too, unless it is the host of a tenant's own issuer
  * @param isSharedPath whether the shared issuer serves a path; no tenant's path hides it
  */
 export function createIssuerRouter(deps: {

@@ -1,6 +1,8 @@
 import { OAuthError } from '@tessera/oauth';
 
-/** What a request says about the host it was sent to. The forwarded values are given only when a trusted proxy set them. */
+/**
+ * What a request says about the host it was sent to. The forwarded values are given only when a trusted proxy set them.
+ */
 export interface RequestedHost {
   readonly host: string | undefined;
   readonly forwardedHost: string | undefined;

@@ -2,12 +2,18 @@ import { boundedCache, type Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
 import { keyCopyTrustedForMs, temporarilyUnavailable, type PublicJwk } from '@tessera/oauth';
 
-/** A copy younger than this is served without a call. The first key of an algorithm signs three seconds after it was published. */
+/**
+ * A copy younger than this is served without a call. The first key of an algorithm signs three seconds after it was
+ * published.
+ */
 const freshMs = 1_000;
 /** After a failure the next fetch waits this long. */
 const pauseMs = 1_000;
 
-/** The JWK Set document (RFC 7517 §5), encoded once per fetch. While `keys` is unavailable the last good copy is served for a day. */
+/**
+ * The JWK Set document (RFC 7517 §5), encoded once per fetch. While `keys` is unavailable the last good copy is served
+ * for a day.
+ */
 export interface KeySet {
   /** Throws `temporarily_unavailable` when there is no good copy that is young enough. */
   document(): Promise<string>;

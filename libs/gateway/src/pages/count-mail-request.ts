@@ -4,7 +4,10 @@ import type { PageContext } from './page-context.ts';
 
 const windowSeconds = 3600;
 
-/** Mail leaves for others' inboxes: an address asks for it in an hour a tenth as often as it starts requests in a minute. */
+/**
+ * Mail leaves for others' inboxes: an address asks for it in an hour a tenth as often as it starts requests in a
+ * minute.
+ */
 const share = 1 / 10;
 
 /** Throws `rate_limited` for an address that asks for much mail. */

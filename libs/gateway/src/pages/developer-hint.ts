@@ -1,6 +1,7 @@
 /**
- * What the developer of a client has to set if the authorization endpoint refuses its requests, by the contract's message, which stays as it is.
- * Services return nothing but code and message, and JSON has nothing but the contract's members.
+ * What the developer of a client has to set if the authorization endpoint refuses its requests, by the contract's
+ * message, which stays as it is. Services return nothing but code and message, and JSON has nothing but the contract's
+ * members.
  */
 const hints: Readonly<Record<string, string>> = {
   'Missing required OAuth parameters.':

@@ -14,7 +14,10 @@ export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
 /** Longest text of a request that a page shows again: the longest name of a person. */
 export const longestShown = 512;
 
-/** A parameter that the page shows again; '' if it is absent or too long to be valid, so that no request makes a large page. */
+/**
+ * A parameter that the page shows again; '' if it is absent or too long to be valid, so that no request makes a large
+ * page.
+ */
 export function shownParameter(parameters: ReadonlyMap<string, string>, name: string): string {
   const value = parameters.get(name) ?? '';
   return value.length > longestShown ? '' : value;

@@ -19,7 +19,9 @@ export function looksLinks(tenantId: string, { styleSheet, logo, version }: Look
   };
 }
 
-/** Serves the files that tenants have declared: at their issuer alone, and so that browsers run nothing that is in them. */
+/**
+ * Serves the files that tenants have declared: at their issuer alone, and so that browsers run nothing that is in them.
+ */
 export function addLooksFiles(app: FastifyInstance, gateway: Gateway): void {
   app.get(paths.styleSheet, async (request, reply) => {
     const { styleSheet } = await looksOf(request, reply, gateway);

@@ -29,8 +29,8 @@ export interface Page {
 }
 
 /**
- * Whether the client prefers HTML (RFC 9110 §12.5.1). A client that takes anything gets HTML only if it is a browser that opens a page,
- * which `Sec-Fetch-Mode` says (Fetch Metadata).
+ * Whether the client prefers HTML (RFC 9110 §12.5.1). A client that takes anything gets HTML only if it is a browser
+ * that opens a page, which `Sec-Fetch-Mode` says (Fetch Metadata).
  */
 export function wantsHtml(request: FastifyRequest): boolean {
   const navigates = request.headers['sec-fetch-mode'] === 'navigate';

@@ -6,8 +6,8 @@ import { longestHead } from '../http/longest-head.ts';
 const longestPath = longestHead - 8 * 1024;
 
 /**
- * Sends the browser to a page of ours by GET, after a form (303, RFC 9110 §15.4.4). Throws `invalid_request` for an address that the
- * next request could not carry.
+ * Sends the browser to a page of ours by GET, after a form (303, RFC 9110 §15.4.4). Throws `invalid_request` for an
+ * address that the next request could not carry.
  */
 export function redirectToPage(reply: FastifyReply, path: string): FastifyReply {
   if (path.length > longestPath) throw tooLong();
@@ -54,7 +54,9 @@ export function forgottenPasswordPath(
   return withParameters('/password/forgot', query);
 }
 
-/** `/login` of a visit; `again` is its request (`carriedRequest`), which the page begins anew once the visit is over. */
+/**
+ * `/login` of a visit; `again` is its request (`carriedRequest`), which the page begins anew once the visit is over.
+ */
 export function loginPath(interaction: string, again?: string): string {
   return withParameters('/login', { interaction, again });
 }

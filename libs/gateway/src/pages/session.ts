@@ -5,7 +5,9 @@ import { writeCookie } from '../http/cookies.ts';
 import type { Incoming } from '../http/incoming.ts';
 import type { PageContext } from './page-context.ts';
 
-/** Gives the browser its new session and makes it known, after the end of a previous person's session has been recorded. */
+/**
+ * Gives the browser its new session and makes it known, after the end of a previous person's session has been recorded.
+ */
 export async function giveSession(
   context: PageContext,
   { sessionToken, maxAge, ended, knownBrowser }: NewSession,
@@ -25,8 +27,8 @@ interface Noting {
 }
 
 /**
- * Reports the end of a session, and of the person's earlier ones, to `token`. Await it before answering: a session that the
- * person has seen end must not be revived by an older copy of the codes in Redis.
+ * Reports the end of a session, and of the person's earlier ones, to `token`. Await it before answering: a session that
+ * the person has seen end must not be revived by an older copy of the codes in Redis.
  */
 export async function noteSessionEnd(
   context: Noting,

@@ -36,7 +36,10 @@ export async function signedInPerson({ app, request, gateway }: PageContext): Pr
   return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
 }
 
-/** When a person signed in, in seconds since the Unix epoch. Compatibility until 0.3: `authorize` of version 0.1 sends `authTime` alone. */
+/**
+ * When a person signed in, in seconds since the Unix epoch. Compatibility until 0.3: `authorize` of version 0.1 sends
+ * `authTime` alone.
+ */
 function signedInAt({ authentication, authTime }: Session): number {
   return authentication?.time ?? Number(authTime);
 }

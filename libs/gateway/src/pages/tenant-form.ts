@@ -23,8 +23,8 @@ export function isTenantId(text: string): boolean {
 }
 
 /**
- * Why nobody signs in at a tenant that somebody named: empty if none was named, undefined if nothing is wrong with it, or that cannot be found out.
- * It says no more of tenants than the looks of their pages do.
+ * Why nobody signs in at a tenant that somebody named: empty if none was named, undefined if nothing is wrong with it,
+ * or that cannot be found out. It says no more of tenants than the looks of their pages do.
  */
 export async function tenantProblem(
   { request, gateway }: Pick<PageContext, 'request' | 'gateway'>,

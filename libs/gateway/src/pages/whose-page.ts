@@ -6,8 +6,9 @@ import { browserContext } from './browser-context.ts';
 import { servesTenant } from './signed-in-person.ts';
 
 /**
- * The tenant whose looks a page has: the one that the page names, else that of the issuer, of the client that the request names, or of the
- * person who is signed in. Undefined if there is none, or if it cannot be found out, which is no reason to show no page.
+ * The tenant whose looks a page has: the one that the page names, else that of the issuer, of the client that the
+ * request names, or of the person who is signed in. Undefined if there is none, or if it cannot be found out, which is
+ * no reason to show no page.
  */
 export async function whosePage(
   request: FastifyRequest,

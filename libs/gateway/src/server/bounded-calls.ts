@@ -3,7 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLocal, type CallOptions } from '@tessera/rpc';
 import type { GatewayPeers } from '../gateway.ts';
 
-/** A request waits for a service of other processes as long as for this many statements: one that is lost is not waited for longer. */
+/**
+ * A request waits for a service of other processes as long as for this many statements: one that is lost is not waited
+ * for longer.
+ */
 const remoteStatements = 2;
 /** In this process no packet is lost, so that only work takes time: more than the queue of hashes makes it wait. */
 const localStatements = 4;
@@ -28,9 +31,10 @@ export function cancelCalls(request: FastifyRequest): void {
 }
 
 /**
- * The services as requests call them: every call has a deadline, and the signal of the client that waits. Work that several
- * requests share calls the services themselves.
- * @param statementSeconds how long a statement may take: whoever allows more has slower stores, and waits for what they do
+ * The services as requests call them: every call has a deadline, and the signal of the client that waits. Work that
+ * several requests share calls the services themselves.
+ * @param statementSeconds how long a statement may take: whoever allows more has slower stores, and waits for what they
+ * do
  */
 export function boundedPeers(peers: GatewayPeers, statementSeconds: number): GatewayPeers {
   const bounded = Object.entries(peers).map(([name, client]) => [

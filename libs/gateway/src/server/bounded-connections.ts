@@ -4,7 +4,10 @@ import { addressKey } from '@tessera/stores';
 import { limitRepeats, metrics, type Logger } from '@tessera/telemetry';
 import type { Networks } from '../http/caller-address.ts';
 
-/** How many connections a process holds at once. What they send before it can be judged takes memory: 64 KiB of head or body each. */
+/**
+ * How many connections a process holds at once. What they send before it can be judged takes memory: 64 KiB of head or
+ * body each.
+ */
 export interface ConnectionBounds {
   readonly inAll: number;
   /** From one address, or one /64 of IPv6; a trusted proxy speaks for many and has no bound of its own. */
@@ -36,9 +39,10 @@ interface Connection {
 }
 
 /**
- * Bounds the connections of a server. Where there are too many, the oldest one ends that has no whole request under way: of the
- * same address, or of the one that has most of them, so that silence takes no place from another address. Where all have one, it is the oldest
- * that leaves its answer unread. Each is counted; the log says so at once, and then once a minute.
+ * Bounds the connections of a server. Where there are too many, the oldest one ends that has no whole request under
+ * way: of the same address, or of the one that has most of them, so that silence takes no place from another address.
+ * Where all have one, it is the oldest that leaves its answer unread. Each is counted; the log says so at once, and
+ * then once a minute.
  */
 export function boundConnections(
   server: Server,

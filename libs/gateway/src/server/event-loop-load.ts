@@ -28,8 +28,8 @@ export function watchEventLoopLoad(windowMs: number): EventLoopLoad {
 const saturatedShare = 0.9;
 
 /**
- * Tells whether the event loop had hardly a pause lately, that is between two of the times when it was asked, at least `windowMs`
- * apart. Costs nothing unless it is read.
+ * Tells whether the event loop had hardly a pause lately, that is between two of the times when it was asked, at least
+ * `windowMs` apart. Costs nothing unless it is read.
  */
 export function createLoopGauge(windowMs: number): () => boolean {
   let since = performance.eventLoopUtilization();

@@ -18,7 +18,9 @@ export interface Patience {
   readonly headers: number;
   /** For all of a request, its headers included. */
   readonly request: number;
-  /** For any activity of a client during its answer, such as reading, and for reading all that the system has not taken. */
+  /**
+   * For any activity of a client during its answer, such as reading, and for reading all that the system has not taken.
+   */
   readonly silence: number;
   /** Between two checks for requests that exceeded their time. */
   readonly interval: number;
@@ -88,7 +90,9 @@ function logRequest(log: Logger, request: FastifyRequest, status: number, millis
 /** Paths whose answer names no host, and the one that answers a foreign host itself. */
 const forEveryHost: ReadonlySet<string> = new Set(['/readyz', endpointPaths.openidConfiguration]);
 
-/** Refuses a host that is not allowed, or whose issuer is not known yet, before anything else in the request is read. */
+/**
+ * Refuses a host that is not allowed, or whose issuer is not known yet, before anything else in the request is read.
+ */
 function hostProblem(request: FastifyRequest): OAuthError | undefined {
   const { route: path = '' } = request;
   if (!request.incoming.isRouted && path !== '/readyz')
@@ -103,12 +107,14 @@ function hostProblem(request: FastifyRequest): OAuthError | undefined {
   }
 }
 
-/** An encoded path, one that the router cuts at `#`, or the absolute form, whose host may differ from the Host header. */
+/**
+ * An encoded path, one that the router cuts at `#`, or the absolute form, whose host may differ from the Host header.
+ */
 const otherSpelling = /^(?:[^/]|[^?%#]*[%#])/;
 
 /**
- * A proxy that blocks paths by their bytes must not be bypassed by another spelling of them. With two Host headers a proxy on
- * the way may have read the other one, and without one it may have added its own (RFC 9112 §3.2).
+ * A proxy that blocks paths by their bytes must not be bypassed by another spelling of them. With two Host headers a
+ * proxy on the way may have read the other one, and without one it may have added its own (RFC 9112 §3.2).
  */
 function addressProblem(request: FastifyRequest): OAuthError | undefined {
   if (otherSpelling.test(request.raw.url ?? '')) return new OAuthError('not_found', 'Not found.');

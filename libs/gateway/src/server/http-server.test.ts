@@ -461,7 +461,8 @@ describe('on a real connection', () => {
       ['GET /login HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ] as const) {
       let answer = (await raw(url, bytes)).toLowerCase();
-      // A request that is late in a process that is busy otherwise gets 503, as it may have been the process that was late.
+      // A request that is late in a process that is busy otherwise gets 503, as it may have been the process that was
+      // late.
       for (let again = 0; answer.startsWith('http/1.1 503') && again < 20; again += 1)
         answer = (await raw(url, bytes)).toLowerCase();
       expect(answer.slice(0, 12), bytes.slice(0, 60)).toBe(`http/1.1 ${status}`);
@@ -555,7 +556,10 @@ describe('slow clients', () => {
   const hasty = { headers: 20_000, request: 20_000, silence: 20_000, interval: 50 };
   const many = 20;
 
-  /** Sends a piece again and again, and answers what comes back until the server closes, and after how many milliseconds. */
+  /**
+   * Sends a piece again and again, and answers what comes back until the server closes, and after how many
+   * milliseconds.
+   */
   function drip(url: string, start: string, piece: string): Promise<{ text: string; ms: number }> {
     return new Promise((resolve) => {
       const startedAt = performance.now();

@@ -4,9 +4,14 @@ import type { Runtime } from '@tessera/process';
 import { overloaded } from '../http/error-answers.ts';
 import { createLoopGauge } from './event-loop-load.ts';
 
-/** Requests in progress while the event loop is busy: more at once are answered no sooner, and hide clients that left. */
+/**
+ * Requests in progress while the event loop is busy: more at once are answered no sooner, and hide clients that left.
+ */
 const placesWhileBusy = 64;
-/** Requests in progress otherwise: fewer with each answer while answers are slow on average, more again while they are quick. */
+/**
+ * Requests in progress otherwise: fewer with each answer while answers are slow on average, more again while they are
+ * quick.
+ */
 const places = { fewest: 256, most: 1_024, less: 4, more: 1 };
 /** Half of the time after which calls between services end, and all who wait for them get 503. */
 const slowMs = 1_000;
@@ -29,9 +34,10 @@ interface Waiting {
 }
 
 /**
- * Lets requests wait for a place, first come, first served, while the event loop is busy or answers are slow, and refuses with 503
- * those that waited for two seconds. A request holds its place until its answer is handed over or its client left, so that
- * clients take none by sending or reading slowly, or until it waits for a server of others. Readiness is always answered.
+ * Lets requests wait for a place, first come, first served, while the event loop is busy or answers are slow, and
+ * refuses with 503 those that waited for two seconds. A request holds its place until its answer is handed over or its
+ * client left, so that clients take none by sending or reading slowly, or until it waits for a server of others.
+ * Readiness is always answered.
  */
 export function refuseOverload(
   app: FastifyInstance,

@@ -13,8 +13,9 @@ interface ClientError extends Error {
 }
 
 /**
- * Answers a connection that sends invalid HTTP or takes too long, without repeating any of what it sent. A request may have arrived
- * in time and wait to be read by a server that is overloaded: that is a 503. A browser whose cookies are too many gets a page.
+ * Answers a connection that sends invalid HTTP or takes too long, without repeating any of what it sent. A request may
+ * have arrived in time and wait to be read by a server that is overloaded: that is a 503. A browser whose cookies are
+ * too many gets a page.
  */
 export function refuseConnection(
   error: ClientError,
@@ -64,8 +65,8 @@ function json(isLate: boolean): Answer {
 }
 
 /**
- * Whether the last bytes of headers that are too long are those of a browser that opens a page (Fetch Metadata, RFC 9110 §12.5.1), or a list of
- * cookies (RFC 6265 §4.2.1), which come last and which nothing else keeps so many of.
+ * Whether the last bytes of headers that are too long are those of a browser that opens a page (Fetch Metadata, RFC
+ * 9110 §12.5.1), or a list of cookies (RFC 6265 §4.2.1), which come last and which nothing else keeps so many of.
  */
 function isOfBrowser(sent: string): boolean {
   if (/^sec-fetch-mode: *navigate/im.test(sent) || /^accept:[^\n]*text\/html/im.test(sent)) return true;

@@ -13,14 +13,17 @@ export type Ended = (request: FastifyRequest, status: number, milliseconds: numb
 
 /** The requests of each connection that have not ended. */
 export interface OpenRequests {
-  /** Counts a request. False: the connection sends requests without reading the answers, which would fill the memory. */
+  /**
+   * Counts a request. False: the connection sends requests without reading the answers, which would fill the memory.
+   */
   add(request: FastifyRequest, reply: FastifyReply): boolean;
 }
 
 /**
- * Calls `ended` exactly once for every request that was added: when its answer was handed to the system, or, with the status
- * `clientLeft`, when its connection closed before that. Closes connections that have not read an answer after `patience.silence`:
- * until then it fills our memory, and a client that reads a little now and then never runs into the time-out of the socket.
+ * Calls `ended` exactly once for every request that was added: when its answer was handed to the system, or, with the
+ * status `clientLeft`, when its connection closed before that. Closes connections that have not read an answer after
+ * `patience.silence`: until then it fills our memory, and a client that reads a little now and then never runs into the
+ * time-out of the socket.
  */
 export function watchRequestEnds(
   app: FastifyInstance,

@@ -12,8 +12,8 @@ export interface FirstKeys {
    */
   begin(algorithms: Iterable<SigningAlgorithmName>): Promise<void>;
   /**
-   * Reads the keys of algorithms that this process holds none of, and makes those that are declared. Resolves with the asked ones of which it
-   * knows every key: not with those that it can neither read nor make in time.
+   * Reads the keys of algorithms that this process holds none of, and makes those that are declared. Resolves with the
+   * asked ones of which it knows every key: not with those that it can neither read nor make in time.
    */
   look(
     asked: readonly SigningAlgorithmName[],

@@ -29,7 +29,10 @@ export interface HeldKeys {
 
 export function createHeldKeys(deps: {
   readonly wrapper: KeyWrapper;
-  /** Seconds that the first key of a ring is published before it signs; that of the default algorithm comes with the issuer. */
+  /**
+   * Seconds that the first key of a ring is published before it signs; that of the default algorithm comes with the
+   * issuer.
+   */
   readonly leastLead: number;
   /** Seconds a retired key stays published. */
   readonly retention: number;
@@ -43,8 +46,8 @@ export function createHeldKeys(deps: {
   let known: readonly StoredKey[] | undefined;
   let confirmedAt = 0;
 
-  // A process without the store may sign with a key that another process has retired. It stops after half of the retention, so that
-  // the tokens it signed can be verified during the other half.
+  // A process without the store may sign with a key that another process has retired. It stops after half of the
+  // retention, so that the tokens it signed can be verified during the other half.
   const confirmedFor = (retention * 1000) / 2;
 
   async function adopt(keys: readonly StoredKey[]): Promise<void> {
@@ -107,8 +110,8 @@ export function byAlgorithm(keys: readonly StoredKey[]): StoredKey[] {
 const pkcs8 = { format: 'der', type: 'pkcs8' } as const;
 
 /**
- * Resolves with the active keys among those loaded, each unwrapped once. Their successors are unwrapped in advance, so that the first use
- * does not wait.
+ * Resolves with the active keys among those loaded, each unwrapped once. Their successors are unwrapped in advance, so
+ * that the first use does not wait.
  */
 function unwrapping(
   wrapper: KeyWrapper,

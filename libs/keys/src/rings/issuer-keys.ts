@@ -11,16 +11,18 @@ import type { SigningKey } from '../signer.ts';
 import type { KeyStore, Origin, StoredKey, Withdrawal } from '../store.ts';
 
 /**
- * The keys of an issuer in this process, a ring for each algorithm that the issuer's tokens need: reloaded every few seconds, and kept
- * while the store is unavailable.
+ * The keys of an issuer in this process, a ring for each algorithm that the issuer's tokens need: reloaded every few
+ * seconds, and kept while the store is unavailable.
  */
 export interface IssuerKeys extends FirstKeys {
   /**
-   * The active key. Throws `temporarily_unavailable` if there is none, none confirmed for too long, or one so young that not every key
-   * set has it.
+   * The active key. Throws `temporarily_unavailable` if there is none, none confirmed for too long, or one so young
+   * that not every key set has it.
    */
   current(algorithm: SigningAlgorithmName): SigningKey;
-  /** The keys to publish, by algorithm, newest first. Throws `temporarily_unavailable` before the first successful load. */
+  /**
+   * The keys to publish, by algorithm, newest first. Throws `temporarily_unavailable` before the first successful load.
+   */
   published(): readonly StoredKey[];
   /** The keys to publish as they are stored now, by algorithm, newest first. */
   stored(): Promise<readonly StoredKey[]>;
@@ -31,13 +33,13 @@ export interface IssuerKeys extends FirstKeys {
   /** Reloads the keys. Rejects if it cannot. */
   refresh(): Promise<void>;
   /**
-   * Takes the steps of the schedule that are due by the keys last loaded, one for each ring. Rejects if it cannot, and if there is no key
-   * although another process has to generate it.
+   * Takes the steps of the schedule that are due by the keys last loaded, one for each ring. Rejects if it cannot, and
+   * if there is no key although another process has to generate it.
    */
   advance(): Promise<void>;
   /**
-   * Rotates every ring on request and resolves with the keys that sign from now on. With `immediately` it waits until the next keys are
-   * published everywhere, for `announcement` at most, in place of the lead.
+   * Rotates every ring on request and resolves with the keys that sign from now on. With `immediately` it waits until
+   * the next keys are published everywhere, for `announcement` at most, in place of the lead.
    */
   rotate(immediately: boolean, origin: Origin): Promise<SigningKey[]>;
   /** Removes a retired key from the published keys. */
@@ -58,8 +60,8 @@ export interface IssuerKeysDeps {
 }
 
 /**
- * Seconds until the first key of a ring is in every key set: gateways serve their copy for a second, `token` asks for an unknown key once a
- * second, and whoever asks a process of `keys` that does not hold the key has it read first.
+ * Seconds until the first key of a ring is in every key set: gateways serve their copy for a second, `token` asks for
+ * an unknown key once a second, and whoever asks a process of `keys` that does not hold the key has it read first.
  */
 const firstKeyLead = 3;
 

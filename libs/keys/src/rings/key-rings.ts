@@ -8,9 +8,9 @@ import type { StoredKey } from '../store.ts';
 export interface KeyRings {
   readonly shared: IssuerKeys;
   /**
-   * The keys of a tenant's own issuer, or the shared ones if `tenantId` is empty. A tenant's are loaded when they are first used, and
-   * again once they are older than the reload interval; its first keys are generated then. Throws `temporarily_unavailable` if
-   * they cannot be loaded.
+   * The keys of a tenant's own issuer, or the shared ones if `tenantId` is empty. A tenant's are loaded when they are
+   * first used, and again once they are older than the reload interval; its first keys are generated then. Throws
+   * `temporarily_unavailable` if they cannot be loaded.
    */
   of(tenantId: string): Promise<IssuerKeys>;
   /** The keys of an issuer as they are stored now, by algorithm, newest first; none are generated. */

@@ -22,8 +22,8 @@ export function keyEncryptionKeyBytes(value: Secret): Buffer | undefined {
 }
 
 /**
- * AES-256-GCM under one key-encryption key (NIST SP 800-38D), with the kid as additional data. The text is
- * `v1.<id of the key-encryption key>.<iv, ciphertext and tag in base64url>`, so that keys can later be wrapped under another
+ * AES-256-GCM under one key-encryption key (NIST SP 800-38D), with the kid as additional data. The text is `v1.<id of
+ * the key-encryption key>.<iv, ciphertext and tag in base64url>`, so that keys can later be wrapped under another
  * key-encryption key.
  */
 export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrapper {

@@ -12,8 +12,8 @@ export interface Schedule {
 export type Step = 'establish' | 'publish' | 'activate';
 
 /**
- * The step that is due, if any. The next key is published one lead time before the end of the period and activated after the lead
- * time. A key that an operator published earlier is activated in the same way, without further state.
+ * The step that is due, if any. The next key is published one lead time before the end of the period and activated
+ * after the lead time. A key that an operator published earlier is activated in the same way, without further state.
  */
 export function dueStep(keys: readonly StoredKey[], schedule: Schedule): Step | undefined {
   const active = keys.find((key) => key.state === 'active');

@@ -84,7 +84,10 @@ const beforeRedirects: Readonly<Record<string, number>> = {
   code_challenge: 128,
 };
 
-/** Those of the others that are stored while a user signs in. `state` and `nonce` are the client's own, and hold deep links. */
+/**
+ * Those of the others that are stored while a user signs in. `state` and `nonce` are the client's own, and hold deep
+ * links.
+ */
 const longestParameters: Readonly<Record<string, number>> = {
   scope: 4096,
   state: 8192,
@@ -126,7 +129,9 @@ export function missingPkce(): OAuthError {
   return new OAuthError('invalid_request', 'Missing PKCE parameters.');
 }
 
-/** Only S256 (RFC 9700 §2.1.1): `plain`, other spellings and malformed challenges are refused. Empty if both are absent. */
+/**
+ * Only S256 (RFC 9700 §2.1.1): `plain`, other spellings and malformed challenges are refused. Empty if both are absent.
+ */
 function checkChallenge(challenge: string | undefined, method: string | undefined): string {
   if (challenge === undefined && method === undefined) return '';
   if (challenge === undefined || method === undefined) throw missingPkce();

@@ -2,7 +2,9 @@ import { acrValues } from '../token/authentication-class.ts';
 import { OAuthError } from '../errors.ts';
 import { userInfoClaimNames } from '../token/user-claims.ts';
 
-/** What the `claims` parameter of an authorization request asks for (OIDC Core §5.5), as far as this server knows it. */
+/**
+ * What the `claims` parameter of an authorization request asks for (OIDC Core §5.5), as far as this server knows it.
+ */
 export interface RequestedClaims {
   /** Names of standard claims for the UserInfo response. */
   readonly userinfo: readonly string[];
@@ -24,10 +26,10 @@ const releasable: ReadonlySet<string> = new Set(userInfoClaimNames.filter((name)
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the `claims` parameter (OIDC Core §5.5). Unknown claims and members are ignored. A claim is returned with its true value
- * whatever `value` or `values` ask for, except `sub`, which names the person that must sign in (§5.5.1), and an essential `acr`,
- * which must be one that this server has (§5.5.1.1).
- * Throws `invalid_request` for a malformed parameter and `access_denied` for an essential `acr` that cannot be met.
+ * Reads the `claims` parameter (OIDC Core §5.5). Unknown claims and members are ignored. A claim is returned with its
+ * true value whatever `value` or `values` ask for, except `sub`, which names the person that must sign in (§5.5.1), and
+ * an essential `acr`, which must be one that this server has (§5.5.1.1). Throws `invalid_request` for a malformed
+ * parameter and `access_denied` for an essential `acr` that cannot be met.
  */
 export function parseClaimsParameter(text: string | undefined): RequestedClaims {
   if (text === undefined || text === '') return noRequestedClaims;

@@ -28,8 +28,8 @@ interface Method {
 }
 
 /**
- * How clients authenticate, by the registered names (OIDC Core §9), in the order of the discovery documents. What reads requests and
- * what announces the methods reads this table; one that proves nothing comes last.
+ * How clients authenticate, by the registered names (OIDC Core §9), in the order of the discovery documents. What reads
+ * requests and what announces the methods reads this table; one that proves nothing comes last.
  */
 export const clientAuthenticationMethods = [
   {
@@ -61,8 +61,8 @@ export interface ClientAuthentication extends Credentials {
 }
 
 /**
- * Reads the authentication of a client (RFC 6749 §2.3.1); undefined if the request names none. Throws `invalid_request` if it uses more
- * than one way and `invalid_client` for a header that cannot be read.
+ * Reads the authentication of a client (RFC 6749 §2.3.1); undefined if the request names none. Throws `invalid_request`
+ * if it uses more than one way and `invalid_client` for a header that cannot be read.
  */
 export function readClientAuthentication(sent: SentClient): ClientAuthentication | undefined {
   const [used, another] = clientAuthenticationMethods.filter((method) => method.isUsed(sent));

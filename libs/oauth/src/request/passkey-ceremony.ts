@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto';
 
-/** What a browser is asked for: the domain of the passkey, the only origin that may use it, and a challenge (WebAuthn L3 §13.4.3). */
+/**
+ * What a browser is asked for: the domain of the passkey, the only origin that may use it, and a challenge (WebAuthn L3
+ * §13.4.3).
+ */
 export interface PasskeyCeremony {
   readonly rpId: string;
   readonly origin: string;
@@ -15,8 +18,9 @@ export type PasskeyUse = 'create' | 'get';
 const longestNonce = 64;
 
 /**
- * The ceremony that was begun with this nonce. Its challenge is made of the nonce and a secret of what it is for, so that nobody else can know
- * it before, and nothing else accepts it. Undefined where browsers have no passkeys: at an address, and without TLS (but on localhost).
+ * The ceremony that was begun with this nonce. Its challenge is made of the nonce and a secret of what it is for, so
+ * that nobody else can know it before, and nothing else accepts it. Undefined where browsers have no passkeys: at an
+ * address, and without TLS (but on localhost).
  * @param issuer where the browser is; empty if that is not known
  * @param domain of the passkeys; empty for the host of the issuer
  */
@@ -39,7 +43,10 @@ export const longestPasskeyResponse = 8192;
 /** The identifier of a passkey, in base64url: it has at most 1023 bytes (WebAuthn L3 §5.1). */
 export const credentialIdShape = /^[\w-]{1,1364}$/;
 
-/** The identifier of the passkey that a response is of, as everything else that reads the response sees it; undefined if it names none. */
+/**
+ * The identifier of the passkey that a response is of, as everything else that reads the response sees it; undefined if
+ * it names none.
+ */
 export function credentialOf(response: string): string | undefined {
   if (response.length > longestPasskeyResponse) return undefined;
   const { id } = membersOf(response);
@@ -54,7 +61,9 @@ function membersOf(text: string): { readonly id?: unknown } {
   }
 }
 
-/** Whether a host name of a URL is an IP address: URLs have version 4 in four decimal parts, and version 6 in brackets. */
+/**
+ * Whether a host name of a URL is an IP address: URLs have version 4 in four decimal parts, and version 6 in brackets.
+ */
 function isAddress(hostname: string): boolean {
   return hostname.startsWith('[') || /^\d+(?:\.\d+){3}$/.test(hostname);
 }

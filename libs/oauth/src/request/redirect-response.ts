@@ -22,7 +22,9 @@ function separatorFor(base: string): string {
   return base.endsWith('?') || base.endsWith('&') ? '' : '&';
 }
 
-/** How an authorization response reaches the client: in the query of a redirect, or in a form that the browser posts. */
+/**
+ * How an authorization response reaches the client: in the query of a redirect, or in a form that the browser posts.
+ */
 export type ResponseMode = 'query' | 'form_post';
 
 /** The response of the authorization endpoint to the client. */
@@ -81,8 +83,8 @@ export function errorDescription(message: string): string {
 }
 
 /**
- * The redirect URL after a logout: the registered URI with `state`, if one was sent (OIDC RP-Initiated Logout §3), and in the
- * contract profile with `logged_out=1`.
+ * The redirect URL after a logout: the registered URI with `state`, if one was sent (OIDC RP-Initiated Logout §3), and
+ * in the contract profile with `logged_out=1`.
  */
 export function logoutLocation(
   uri: string,

@@ -14,9 +14,9 @@ interface WrittenUri {
 }
 
 /**
- * Why a redirect URI must not be registered, as one sentence; undefined if it may (RFC 6749 §3.1.2, RFC 9700 §4.1,
- * RFC 8252 §7). Allowed are https, http on a loopback host, and private-use schemes with a dot. URIs that parsers are known to
- * read differently are refused, so that a byte comparison means the same to everyone.
+ * Why a redirect URI must not be registered, as one sentence; undefined if it may (RFC 6749 §3.1.2, RFC 9700 §4.1, RFC
+ * 8252 §7). Allowed are https, http on a loopback host, and private-use schemes with a dot. URIs that parsers are known
+ * to read differently are refused, so that a byte comparison means the same to everyone.
  */
 export function redirectUriProblem(uri: string): string | undefined {
   if (uri.includes('#')) return 'It must not have a fragment.';
@@ -32,8 +32,8 @@ export function logoutRedirectUriProblem(uri: string): string | undefined {
 }
 
 /**
- * Whether `uri` is one of the registered ones, byte for byte (RFC 9700 §2.1), as the contract asks: path, port and trailing slash. With
- * `anyLoopbackPort` the port of loopback redirects does not count (RFC 8252 §7.3).
+ * Whether `uri` is one of the registered ones, byte for byte (RFC 9700 §2.1), as the contract asks: path, port and
+ * trailing slash. With `anyLoopbackPort` the port of loopback redirects does not count (RFC 8252 §7.3).
  */
 export function matchesRegistered(
   registered: readonly string[],

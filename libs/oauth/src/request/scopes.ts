@@ -19,8 +19,8 @@ export function isScopeToken(name: string): boolean {
 }
 
 /**
- * Reads a `scope` parameter (RFC 6749 §3.3): names separated by spaces, however many. Drops duplicates and keeps the order.
- * A text of nothing but spaces has no scopes. Throws `invalid_scope` for a text outside the grammar.
+ * Reads a `scope` parameter (RFC 6749 §3.3): names separated by spaces, however many. Drops duplicates and keeps the
+ * order. A text of nothing but spaces has no scopes. Throws `invalid_scope` for a text outside the grammar.
  */
 export function parseScope(text: string): string[] {
   const names = text.split(' ').filter((name) => name !== '');
@@ -47,7 +47,10 @@ export interface ScopeRequest {
   readonly person: boolean;
   /** If the request names no scope, a user grants those of the application without `offline_access` (RFC 8628 §3.1). */
   readonly declaredByDefault?: boolean;
-  /** Leave out scopes that are unknown or not granted to the application, rather than refuse the request (OIDC Core §3.1.2.1). */
+  /**
+   * Leave out scopes that are unknown or not granted to the application, rather than refuse the request (OIDC Core
+   * §3.1.2.1).
+   */
   readonly ignoreUnknown?: boolean;
 }
 
@@ -60,10 +63,11 @@ export interface GrantedScopes {
 /**
  * Decides which scopes a request gets, all of them for at most one API resource.
  *
- * If a client on its own behalf requests no scope, it gets every API scope of its one resource (RFC 6749 §3.3 requires a default
- * or an error); a user's grant names its scopes, unless `declaredByDefault`. With `resource`, the API scopes of other resources are dropped
- * (RFC 8707 §2.2), and the token is for that resource even if no API scope is left. Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is
- * unknown or not granted, if no scope is left, or if the API scopes belong to two resources.
+ * If a client on its own behalf requests no scope, it gets every API scope of its one resource (RFC 6749 §3.3 requires
+ * a default or an error); a user's grant names its scopes, unless `declaredByDefault`. With `resource`, the API scopes
+ * of other resources are dropped (RFC 8707 §2.2), and the token is for that resource even if no API scope is left.
+ * Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is unknown or not
+ * granted, if no scope is left, or if the API scopes belong to two resources.
  */
 export function grantScopes(request: ScopeRequest): GrantedScopes {
   const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
@@ -104,8 +108,9 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
 }
 
 /**
- * The resources that a user's grant may have if the token request names `resource`; empty: any, as the request names none.
- * If the application has `resource`, a grant without a resource is accepted too: the token request may choose it (RFC 8707 §2.2).
+ * The resources that a user's grant may have if the token request names `resource`; empty: any, as the request names
+ * none. If the application has `resource`, a grant without a resource is accepted too: the token request may choose it
+ * (RFC 8707 §2.2).
  */
 export function grantResourcesFor(resource: string, available: readonly AvailableScope[]): string[] {
   if (resource === '') return [];
@@ -114,8 +119,8 @@ export function grantResourcesFor(resource: string, available: readonly Availabl
 }
 
 /**
- * The declared audience of the resource that a request names; empty if it names none, which is always accepted.
- * Throws `invalid_target` if the application has no scope of it, without which it could get tokens for any API (RFC 8707 §2).
+ * The declared audience of the resource that a request names; empty if it names none, which is always accepted. Throws
+ * `invalid_target` if the application has no scope of it, without which it could get tokens for any API (RFC 8707 §2).
  */
 export function requireResource(resource: string, available: readonly AvailableScope[]): string {
   const declared = resource === '' ? '' : declaredResource(available, resource);
@@ -125,7 +130,10 @@ export function requireResource(resource: string, available: readonly AvailableS
   });
 }
 
-/** The audience that equals a resource, where an empty path is the path `/` (RFC 3986 §6.2.3). The same text comes first. */
+/**
+ * The audience that equals a resource, where an empty path is the path `/` (RFC 3986 §6.2.3). The same text comes
+ * first.
+ */
 function declaredResource(available: readonly AvailableScope[], resource: string): string | undefined {
   const audiences = available.map(({ audience }) => audience).filter((audience) => audience !== '');
   const wanted = withUriPath(resource);
@@ -158,8 +166,8 @@ function defaultScopes(request: ScopeRequest): string[] {
 }
 
 /**
- * Scopes of the access token of a refresh request (RFC 6749 §6): the granted ones if none is requested, else the requested ones,
- * in the order of the grant. Throws `invalid_scope` if one was not granted.
+ * Scopes of the access token of a refresh request (RFC 6749 §6): the granted ones if none is requested, else the
+ * requested ones, in the order of the grant. Throws `invalid_scope` if one was not granted.
  */
 export function narrowScopes(granted: readonly string[], requested: readonly string[]): string[] {
   if (requested.length === 0) return [...granted];

@@ -1,4 +1,7 @@
-/** `acr` of a sign-in by one factor, such as a password, by two, and by two that nobody can be tricked out of (OIDC Core §2). */
+/**
+ * `acr` of a sign-in by one factor, such as a password, by two, and by two that nobody can be tricked out of (OIDC Core
+ * §2).
+ */
 export const oneFactorAcr = '1';
 export const twoFactorsAcr = '2';
 export const phishingResistantAcr = '3';
@@ -16,7 +19,10 @@ export function resistsPhishing(methods: readonly string[]): boolean {
   return hasTwoFactors(methods) && (methods.includes('hwk') || methods.includes('swk'));
 }
 
-/** What a tenant or an application may ask of sign-ins, the weakest first: each asks for the class of `acrValues` at its place. */
+/**
+ * What a tenant or an application may ask of sign-ins, the weakest first: each asks for the class of `acrValues` at its
+ * place.
+ */
 export const authenticationPolicies = ['any', 'second-factor', 'phishing-resistant'] as const;
 
 /** The policy of who asks for nothing. */
@@ -30,7 +36,10 @@ export interface NeededFactors {
   readonly needsPhishingResistance: boolean;
 }
 
-/** What some policies, and some classes that are asked for beside them, need together. An unknown one, of a later version, is taken for the strongest. */
+/**
+ * What some policies, and some classes that are asked for beside them, need together. An unknown one, of a later
+ * version, is taken for the strongest.
+ */
 export function neededFactors(policies: readonly string[], classes: readonly string[] = []): NeededFactors {
   const ranks = [
     ...policies.map((policy) => rankIn(authenticationPolicies, policy === '' ? weakestPolicy : policy)),
@@ -70,7 +79,10 @@ export function acrOf(methods: readonly string[]): string | undefined {
   return hasTwoFactors(methods) ? twoFactorsAcr : oneFactorAcr;
 }
 
-/** Whether a sign-in of class `acr` is one of the asked classes, or stronger than one of them. Classes of others are never met. */
+/**
+ * Whether a sign-in of class `acr` is one of the asked classes, or stronger than one of them. Classes of others are
+ * never met.
+ */
 export function meetsAcr(acr: string, asked: readonly string[]): boolean {
   const rank = acrValues.indexOf(acr);
   return asked.some((value) => acrValues.includes(value) && acrValues.indexOf(value) <= rank);

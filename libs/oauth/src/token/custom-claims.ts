@@ -1,7 +1,9 @@
 import type { ClaimObject, ClaimValue } from './user-claims.ts';
 import { userInfoClaimNames } from './user-claims.ts';
 
-/** Claims with a meaning in the protocols, for tokens of any issuer; a mapped value in their place would be believed. */
+/**
+ * Claims with a meaning in the protocols, for tokens of any issuer; a mapped value in their place would be believed.
+ */
 const protocolClaims: ReadonlySet<string> = new Set([
   'iss',
   'sub',
@@ -65,7 +67,10 @@ export interface ClaimSource {
   readonly attributes?: Readonly<Record<string, ClaimValue>> | undefined;
 }
 
-/** The mapped claims of a user for one target; undefined if there are none. Absent attributes and empty lists are left out. */
+/**
+ * The mapped claims of a user for one target; undefined if there are none. Absent attributes and empty lists are left
+ * out.
+ */
 export function mappedClaims(
   mappings: readonly ClaimMapping[],
   user: ClaimSource,

@@ -75,8 +75,8 @@ function demandedAge(seconds: string | undefined): number | undefined {
 }
 
 /**
- * Returns the token if it meets the demand; else throws `invalid_token`, `insufficient_scope` or `insufficient_user_authentication`
- * (RFC 9470 §3).
+ * Returns the token if it meets the demand; else throws `invalid_token`, `insufficient_scope` or
+ * `insufficient_user_authentication` (RFC 9470 §3).
  * @param token undefined: not an active access token
  * @param now seconds since the Unix epoch
  */

@@ -9,8 +9,8 @@ export const idTokenType = 'JWT';
 export const logoutTokenType = 'logout+jwt';
 
 /**
- * The `typ` headers that an access token may have: an API resource may choose that of ID tokens, for verifiers that know no other.
- * Whatever its `typ`, an access token has `client_id` and an ID token never has it.
+ * The `typ` headers that an access token may have: an API resource may choose that of ID tokens, for verifiers that
+ * know no other. Whatever its `typ`, an access token has `client_id` and an ID token never has it.
  */
 export const accessTokenTypes: readonly string[] = [accessTokenType, idTokenType];
 
@@ -58,7 +58,10 @@ export interface AccessTokenClaims {
   /** Absent where no person signed in (RFC 9470 §6.1). */
   readonly auth_time?: number | undefined;
   readonly acr?: string | undefined;
-  /** Claims that the token releases at /userinfo in addition to those of its scopes (OIDC Core §5.5); absent if there are none. */
+  /**
+   * Claims that the token releases at /userinfo in addition to those of its scopes (OIDC Core §5.5); absent if there
+   * are none.
+   */
   readonly userinfo_claims?: readonly string[] | undefined;
 }
 
@@ -173,8 +176,8 @@ function isPresent(value: string | undefined): value is string {
 }
 
 /**
- * `at_hash`: the left half of the hash of the access token issued together with an ID token, with the digest of that one's signature
- * (OIDC Core §3.1.3.6).
+ * `at_hash`: the left half of the hash of the access token issued together with an ID token, with the digest of that
+ * one's signature (OIDC Core §3.1.3.6).
  */
 export function accessTokenHash(accessToken: string): string {
   const digest = hash(signingAlgorithms[defaultSigningAlgorithm].digest, accessToken, 'buffer');

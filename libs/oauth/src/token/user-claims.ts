@@ -110,8 +110,8 @@ export function claimNamesOf(scopes: readonly string[]): string[] {
 }
 
 /**
- * Those of the requested claims (OIDC Core §5.5) that a scope of the application releases, so that asking by name gives no more than
- * asking by scope.
+ * Those of the requested claims (OIDC Core §5.5) that a scope of the application releases, so that asking by name gives
+ * no more than asking by scope.
  */
 export function entitledClaims(
   requested: readonly string[],

@@ -17,8 +17,9 @@ const letterSeconds = 3 * 24 * 3600;
 const longestUserAgent = 256;
 
 /**
- * Tells a person of a sign-in with a browser that is not known for them. Does nothing for one without an address, for the first sign-in to a
- * new account, and after some letters within an hour: with a browser that keeps no cookies, every sign-in is one with a new browser.
+ * Tells a person of a sign-in with a browser that is not known for them. Does nothing for one without an address, for
+ * the first sign-in to a new account, and after some letters within an hour: with a browser that keeps no cookies,
+ * every sign-in is one with a new browser.
  */
 export async function announceSignIn(
   {

@@ -6,8 +6,8 @@ import type { Outbox } from '../mail/outbox.ts';
 const letterSeconds = 3 * 24 * 3600;
 
 /**
- * Tells a person that many wrong codes were tried after the first step of a sign-in to their account. Does nothing for one without a
- * verified address: it may be that of somebody else.
+ * Tells a person that many wrong codes were tried after the first step of a sign-in to their account. Does nothing for
+ * one without a verified address: it may be that of somebody else.
  */
 export async function announceWrongCodes(
   { database, outbox }: { readonly database: Database; readonly outbox: Outbox },

@@ -6,9 +6,9 @@ import type { Announce } from '../mail/announce.ts';
 import type { Origin } from '../change/own-change.postgres.ts';
 
 /**
- * Deletes a person as administration does, tells them, and ends what was issued to them. `unknown` for one who is not active, `declared` for
- * one whom a file or a controller declares, `not_allowed` if the tenant lets nobody, `last_administrator` if it would have no other
- * administrator who can sign in.
+ * Deletes a person as administration does, tells them, and ends what was issued to them. `unknown` for one who is not
+ * active, `declared` for one whom a file or a controller declares, `not_allowed` if the tenant lets nobody,
+ * `last_administrator` if it would have no other administrator who can sign in.
  */
 export async function closeOwnAccount(
   { changeRecord, announce }: { readonly changeRecord: ChangeRecord; readonly announce: Announce },

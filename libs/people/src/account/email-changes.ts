@@ -42,13 +42,16 @@ interface Origin {
 /** Addresses that people confirm by a link that is mailed there. */
 export interface EmailChanges {
   /**
-   * Mails a link to an address that the person says is theirs. The answer, and its time, are the same if somebody else has it; it is the same
-   * if the address gets too much mail, or the person asks for too much. Throws InvalidArgument for what is no address, NotFound for a person who may not sign in, FailedPrecondition for one whom a file declares.
+   * Mails a link to an address that the person says is theirs. The answer, and its time, are the same if somebody else
+   * has it; it is the same if the address gets too much mail, or the person asks for too much. Throws InvalidArgument
+   * for what is no address, NotFound for a person who may not sign in, FailedPrecondition for one whom a file declares.
    */
   propose(person: PersonId & Origin & { readonly email: string; readonly language: string }): Promise<void>;
   /** The address that a link confirms for the person who is signed in. Throws NotFound for every other link. */
   find(person: PersonId & { readonly link: string }): Promise<string>;
-  /** Makes it the person's address, verified, once. Throws NotFound as `find`, and if somebody else has it meanwhile. */
+  /**
+   * Makes it the person's address, verified, once. Throws NotFound as `find`, and if somebody else has it meanwhile.
+   */
   confirm(person: PersonId & Origin & { readonly link: string }): Promise<void>;
 }
 
@@ -82,7 +85,8 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
         } as const;
         const actor = { type: 'user', id: userId } as const;
         await insertAuditRows(tx, [{ ...event, actor, ipAddress, requestId }], runtime);
-        // Who asks learns neither how much mail the address gets nor, as that is looked at when the mail is sent, whether somebody has it.
+        // Who asks learns neither how much mail the address gets nor, as that is looked at when the mail is sent,
+        // whether somebody has it.
         if (!(await outbox.count(tx, tenantId, userId))) return;
         if (!(await outbox.count(tx, tenantId, email))) return;
         const mailId = outbox.newId();
@@ -137,7 +141,9 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
   };
 }
 
-/** The address that a link of a person confirms; undefined for one that is unknown, used, expired or of somebody else. */
+/**
+ * The address that a link of a person confirms; undefined for one that is unknown, used, expired or of somebody else.
+ */
 async function addressOf(database: Queryable, person: PersonId, link: string): Promise<string | undefined> {
   const found = await emailLinks.find(database, digestOf(link));
   const isTheirs = found?.tenantId === person.tenantId && found.holder.user_id === person.userId;

@@ -8,7 +8,10 @@ import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
-/** The call of an administrator that removes the app, the codes and the passkeys of a person, and ends what was issued before. */
+/**
+ * The call of an administrator that removes the app, the codes and the passkeys of a person, and ends what was issued
+ * before.
+ */
 export function factorResetCalls({
   database,
   onChange,
@@ -43,8 +46,8 @@ function impactOfReset({ userId, username }: UserRecord, tenantId: string, remov
 }
 
 /**
- * Removes all second factors of a person, and ends what was issued to them before. Call it with the lock on the row of the person. Returns
- * which they had; if none, nothing has ended.
+ * Removes all second factors of a person, and ends what was issued to them before. Call it with the lock on the row of
+ * the person. Returns which they had; if none, nothing has ended.
  */
 async function removeFactors(
   tx: Queryable,

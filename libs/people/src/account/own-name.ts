@@ -10,8 +10,8 @@ import {
 import type { Origin } from '../change/own-change.postgres.ts';
 
 /**
- * Gives a person another name. `unknown` for one who is not active, `declared` for one whom a file or a controller declares, `text` for a
- * name that is empty or too long. Their sign-ins stay as they are.
+ * Gives a person another name. `unknown` for one who is not active, `declared` for one whom a file or a controller
+ * declares, `text` for a name that is empty or too long. Their sign-ins stay as they are.
  */
 export async function changeOwnName(
   changeRecord: ChangeRecord,

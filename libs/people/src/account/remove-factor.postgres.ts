@@ -7,9 +7,10 @@ import { forgetRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
- * Removes a passkey of a person, or their authenticator app (`credentialId` ''), and ends what was issued to them before: whoever has the
- * lost device may be signed in with it. `unknown` if they have no such factor or are not active, `last` for the only way in which they can
- * sign in. Returns from when sign-ins count, in seconds since the Unix epoch.
+ * Removes a passkey of a person, or their authenticator app (`credentialId` ''), and ends what was issued to them
+ * before: whoever has the lost device may be signed in with it. `unknown` if they have no such factor or are not
+ * active, `last` for the only way in which they can sign in. Returns from when sign-ins count, in seconds since the
+ * Unix epoch.
  */
 export async function removeFactor(
   database: Database,

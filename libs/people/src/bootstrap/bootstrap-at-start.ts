@@ -27,8 +27,8 @@ interface Options {
 }
 
 /**
- * Makes the first administrator of a file, unless there is one. Throws ConfigError for a file that cannot be used; no message has
- * anything of its content but the names of its keys.
+ * Makes the first administrator of a file, unless there is one. Throws ConfigError for a file that cannot be used; no
+ * message has anything of its content but the names of its keys.
  */
 export async function bootstrapAtStart({ file, admin, call, log }: Options): Promise<void> {
   if (file === undefined) return;

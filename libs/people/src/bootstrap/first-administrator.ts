@@ -54,9 +54,9 @@ interface FirstAdministrator {
 }
 
 /**
- * Makes the first administrator of the operator tenant, with a password that was declared, or with a link that sets one, unless the tenant
- * is administered or has ever been. The lock of the tenant lets one of several callers be the first; a link is looked at again when it is
- * used. Throws ConnectError.
+ * Makes the first administrator of the operator tenant, with a password that was declared, or with a link that sets
+ * one, unless the tenant is administered or has ever been. The lock of the tenant lets one of several callers be the
+ * first; a link is looked at again when it is used. Throws ConnectError.
  */
 export async function createFirstAdministrator(
   deps: FirstAdministratorDeps,
@@ -127,7 +127,10 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
   return tenant;
 }
 
-/** The id of the person with the user name, who is made unless there is an administrator of that name who has no password. */
+/**
+ * The id of the person with the user name, who is made unless there is an administrator of that name who has no
+ * password.
+ */
 async function personWithRole(
   { newUserId }: FirstAdministratorDeps,
   {

@@ -21,8 +21,8 @@ interface AskedMailDeps extends AuditRuntime {
 }
 
 /**
- * Answers a request that was kept for the worker, so that the time of its answer told nobody who has an account: makes the mail, or records
- * why not. Who asked is told nothing of it.
+ * Answers a request that was kept for the worker, so that the time of its answer told nobody who has an account: makes
+ * the mail, or records why not. Who asked is told nothing of it.
  */
 export async function answerAskedMail(
   { database, outbox, ...runtime }: AskedMailDeps,

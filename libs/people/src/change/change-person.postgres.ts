@@ -6,8 +6,8 @@ import type { AnnouncedChange, ChangeRuntime } from '../mail/announce.ts';
 /** What a change of a person does besides what it changes. */
 export interface PersonChange {
   /**
-   * As in the table of endings: `all` ends what was issued to them before; after `renewed` other services read them again; `nothing` is of what
-   * no other service knows.
+   * As in the table of endings: `all` ends what was issued to them before; after `renewed` other services read them
+   * again; `nothing` is of what no other service knows.
    */
   readonly ends: 'all' | 'renewed' | 'nothing';
   /** What happened, in its order. */
@@ -17,9 +17,9 @@ export interface PersonChange {
 }
 
 /**
- * Concludes a change of a person that no plan of records carries out; to be called last in a transaction that has the lock of the tenant
- * together with others, and then the row of the person: what was issued ends, then as `concludeChange`. Returns from when sign-ins count, in
- * seconds since the Unix epoch, if that ends all.
+ * Concludes a change of a person that no plan of records carries out; to be called last in a transaction that has the
+ * lock of the tenant together with others, and then the row of the person: what was issued ends, then as
+ * `concludeChange`. Returns from when sign-ins count, in seconds since the Unix epoch, if that ends all.
  */
 export async function changePerson(
   tx: Queryable,

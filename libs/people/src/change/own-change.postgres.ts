@@ -9,8 +9,8 @@ export interface Origin {
 }
 
 /**
- * Runs the change of a person who may sign in, in a transaction with the locks of every change of one person: the lock of the tenant, together
- * with others, and then the row of the person. Returns `otherwise` for one who may not sign in.
+ * Runs the change of a person who may sign in, in a transaction with the locks of every change of one person: the lock
+ * of the tenant, together with others, and then the row of the person. Returns `otherwise` for one who may not sign in.
  */
 export async function ofActive<T, const O>(
   database: Database,

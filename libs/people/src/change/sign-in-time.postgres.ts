@@ -2,9 +2,9 @@ import { areActive, type PersonId } from '@tessera/directory/ground';
 import type { Queryable } from '@tessera/stores';
 
 /**
- * Holds a person as they are until the commit, and returns when they sign in, in milliseconds since the Unix epoch: not before what ended earlier
- * sign-ins. Undefined for a person who may not sign in. The share lock waits for a change that is under way, and a change that comes later is
- * dated after it.
+ * Holds a person as they are until the commit, and returns when they sign in, in milliseconds since the Unix epoch: not
+ * before what ended earlier sign-ins. Undefined for a person who may not sign in. The share lock waits for a change
+ * that is under way, and a change that comes later is dated after it.
  */
 export async function signInTime(tx: Queryable, { tenantId, userId }: PersonId): Promise<number | undefined> {
   const { rows } = await tx.query<{ signed_in_at: number }>({

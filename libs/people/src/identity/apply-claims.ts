@@ -13,7 +13,10 @@ import {
 import type { Identity } from './identities.postgres.ts';
 import { mappedClaims, mappedPerson, type MappedClaims } from './mapped-person.ts';
 
-/** Gives a person what the claims of the provider say, unless a file declares the person: then the next apply would undo it. */
+/**
+ * Gives a person what the claims of the provider say, unless a file declares the person: then the next apply would undo
+ * it.
+ */
 export async function applyClaims(
   identity: Identity,
   around: RecordTransaction,

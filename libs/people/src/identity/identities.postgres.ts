@@ -30,9 +30,10 @@ export async function findHolder(database: Queryable, identity: Identity): Promi
 }
 
 /**
- * The time of a sign-in with an identity, as `confirmSignIn` dates one with a password; undefined if its person, tenant or provider is gone
- * or not active. The share locks wait for a change that is under way, such as the end of the link, and a change that comes later is dated
- * after it. A change of providers locks them before the people whose sign-ins it ends, and so does this.
+ * The time of a sign-in with an identity, as `confirmSignIn` dates one with a password; undefined if its person, tenant
+ * or provider is gone or not active. The share locks wait for a change that is under way, such as the end of the link,
+ * and a change that comes later is dated after it. A change of providers locks them before the people whose sign-ins it
+ * ends, and so does this.
  */
 export async function confirmIdentity(
   database: Queryable,

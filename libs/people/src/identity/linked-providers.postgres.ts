@@ -7,14 +7,14 @@ import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts
 import { bindIdentity, findHolder, providersOf, type Identity } from './identities.postgres.ts';
 
 /**
- * Why a person is not linked. `taken`: the identity is somebody else's, or the person has another one there. `provider`: the tenant has no
- * such provider with that issuer. `inactive`: the person may not sign in.
+ * Why a person is not linked. `taken`: the identity is somebody else's, or the person has another one there.
+ * `provider`: the tenant has no such provider with that issuer. `inactive`: the person may not sign in.
  */
 export type LinkRefusal = 'taken' | 'provider' | 'inactive';
 
 /**
- * Binds an identity to a person who has proved that it is theirs while they are signed in. Undefined if it is theirs now; one that was theirs
- * before stays so, without a further audit row.
+ * Binds an identity to a person who has proved that it is theirs while they are signed in. Undefined if it is theirs
+ * now; one that was theirs before stays so, without a further audit row.
  */
 export async function linkProvider(
   database: Database,
@@ -35,9 +35,9 @@ export async function linkProvider(
 }
 
 /**
- * Removes what a person signs in with at a provider, and ends what was issued to them before: who has that account may be signed in with it.
- * `unknown` if they have nothing there or are not active, `last` for the only way in which they can sign in. Returns from when sign-ins
- * count, in seconds since the Unix epoch.
+ * Removes what a person signs in with at a provider, and ends what was issued to them before: who has that account may
+ * be signed in with it. `unknown` if they have nothing there or are not active, `last` for the only way in which they
+ * can sign in. Returns from when sign-ins count, in seconds since the Unix epoch.
  */
 export async function unlinkProvider(
   database: Database,

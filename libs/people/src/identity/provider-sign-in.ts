@@ -58,10 +58,10 @@ export interface ProviderProof extends Identity {
 }
 
 /**
- * Why somebody does not get in, for the audit trail; people are told the same for each. `unknown`: nobody is bound to the identity, and none
- * is made. `taken`: somebody has the address and is not linked; `unproven`: only because neither a link that was mailed there nor this provider
- * has proved that it is theirs. `inactive`: the person or the tenant is disabled, locked or gone.
- * `provider`: the tenant has no such provider with that issuer.
+ * Why somebody does not get in, for the audit trail; people are told the same for each. `unknown`: nobody is bound to
+ * the identity, and none is made. `taken`: somebody has the address and is not linked; `unproven`: only because neither
+ * a link that was mailed there nor this provider has proved that it is theirs. `inactive`: the person or the tenant is
+ * disabled, locked or gone. `provider`: the tenant has no such provider with that issuer.
  */
 export type Refusal = 'unknown' | 'taken' | 'unproven' | 'inactive' | 'provider';
 
@@ -73,7 +73,10 @@ export type ProviderSignedIn =
     }
   | { readonly refusal: Refusal };
 
-/** Signs in the person bound to an identity that a provider proved; the first time, the person whom the rules of the provider allow. */
+/**
+ * Signs in the person bound to an identity that a provider proved; the first time, the person whom the rules of the
+ * provider allow.
+ */
 export type ProviderSignIn = (proof: ProviderProof) => Promise<ProviderSignedIn>;
 
 export interface ProviderSignInDeps {
@@ -171,8 +174,9 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
 }
 
 /**
- * The person with this address, if they may be linked: the tenant must say that a verified address is enough, and a link that was mailed there,
- * or this provider, must have proved that it is theirs. What an administrator or another provider says leads nobody to an account.
+ * The person with this address, if they may be linked: the tenant must say that a verified address is enough, and a
+ * link that was mailed there, or this provider, must have proved that it is theirs. What an administrator or another
+ * provider says leads nobody to an account.
  */
 async function link(
   proof: ProviderProof,
@@ -214,7 +218,10 @@ async function holderOf(
   return found && (await find('user', found.user.userId))?.record;
 }
 
-/** What the tenant gets to know of a new person. An address that its provider does not vouch for is not kept, as it may be anybody's. */
+/**
+ * What the tenant gets to know of a new person. An address that its provider does not vouch for is not kept, as it may
+ * be anybody's.
+ */
 function accountOf(
   { provider, issuer, subject, ...proof }: ProviderProof,
   email: string,

@@ -17,7 +17,8 @@ export function linkCalls({
 }: LinkCallsDeps): Pick<Handlers<typeof UsersService>, 'createPasswordLink'> {
   return {
     async createPasswordLink({ purpose, ...request }, context) {
-      // Also where a caller asks past the administration API, which checks the rule of the field: another link would make an administrator.
+      // Also where a caller asks past the administration API, which checks the rule of the field: another link would
+      // make an administrator.
       if (!isPurpose(purpose))
         throw invalidFields([{ field: 'purpose', description: 'must be invitation or reset' }]);
       const created = await links.create({ ...request, purpose }, context);

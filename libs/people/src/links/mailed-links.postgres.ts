@@ -10,9 +10,9 @@ export function mailedAs(digest: Buffer, address: string | undefined): string {
 }
 
 /**
- * What a link proves that its person has followed: that the address is theirs to which it was mailed, if they still have it. A record that a
- * file declares says itself whether the address is verified. To be called in a transaction that has the row of the person. Returns what
- * happened.
+ * What a link proves that its person has followed: that the address is theirs to which it was mailed, if they still
+ * have it. A record that a file declares says itself whether the address is verified. To be called in a transaction
+ * that has the row of the person. Returns what happened.
  * @param mailed as `mailedAs` said when the link was made. Compatibility until 0.3: null if version 0.1 made it
  * @param email of the person
  */

@@ -8,8 +8,9 @@ import { proveMailedAddress } from './mailed-links.postgres.ts';
 import { linked, takeLink, usable, type PresentedLink } from './password-links.postgres.ts';
 
 /**
- * SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account page. Who has an app,
- * from when they had a way in, sets a password and proves the app: a passkey would stand for both.
+ * SQL: an invitation of somebody who has nothing to sign in with. People who have something add to it at the account
+ * page. Who has an app, from when they had a way in, sets a password and proves the app: a passkey would stand for
+ * both.
  */
 const invites = `${usable} AND l.purpose = 'invitation' AND ${hasNoWayIn('u')}
   AND NOT EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id)`;
@@ -29,8 +30,8 @@ export async function findInvited(
 }
 
 /**
- * Uses up an invitation and enrols the first passkey of its person, in one commit. False if another call was faster, or the link is no longer
- * valid.
+ * Uses up an invitation and enrols the first passkey of its person, in one commit. False if another call was faster, or
+ * the link is no longer valid.
  */
 export async function redeemInvitation(
   database: Database,

@@ -30,7 +30,10 @@ export interface PasskeyLinksDeps {
 
 /** Links with which people make an account. */
 export interface RegistrationLinks {
-  /** Who makes an account with a link; undefined for one that is unknown, used or expired, or of another issuer's tenant. */
+  /**
+   * Who makes an account with a link; undefined for one that is unknown, used or expired, or of another issuer's
+   * tenant.
+   */
   find(
     opened: OpenedLink,
   ): Promise<
@@ -46,8 +49,9 @@ interface OpenedAt extends OpenedLink {
 }
 
 /**
- * Links with which people who have nothing to sign in with make a passkey in place of a password: invitations and registrations. No other link
- * does: who has something and could add a passkey by a link would need none of it (CVE-2026-37982).
+ * Links with which people who have nothing to sign in with make a passkey in place of a password: invitations and
+ * registrations. No other link does: who has something and could add a passkey by a link would need none of it
+ * (CVE-2026-37982).
  */
 export interface PasskeyLinks {
   /** What the page of a link asks the browser for; nothing where no passkey may be made with it. */

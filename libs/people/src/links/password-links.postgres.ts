@@ -15,8 +15,8 @@ import { passwordLinks } from '../one-time/one-time-values.postgres.ts';
 import { mailedAs, proveMailedAddress } from './mailed-links.postgres.ts';
 
 /**
- * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator, as long as the
- * tenant has never been administered.
+ * An `invitation` is for a person who has no password, a `reset` for anybody, `bootstrap` for the first administrator,
+ * as long as the tenant has never been administered.
  */
 export type LinkPurpose = 'invitation' | 'reset' | 'bootstrap';
 
@@ -51,8 +51,8 @@ export const linked = `
   JOIN directory.tenant t ON t.tenant_id = l.tenant_id`;
 
 /**
- * Keeps a link in place of an earlier one with its purpose. Call it with the lock on the row of the person. Returns when it expires, in
- * seconds since the Unix epoch.
+ * Keeps a link in place of an earlier one with its purpose. Call it with the lock on the row of the person. Returns
+ * when it expires, in seconds since the Unix epoch.
  */
 export async function putLink(
   tx: Queryable,
@@ -94,7 +94,9 @@ export async function endLinks(tx: Queryable, tenantId: string, purpose: LinkPur
   });
 }
 
-/** Undefined for a link that is unknown, used, expired, no longer valid, or of a tenant that the issuer does not serve. */
+/**
+ * Undefined for a link that is unknown, used, expired, no longer valid, or of a tenant that the issuer does not serve.
+ */
 export async function findLink(
   database: Queryable,
   { digest, tenantId }: PresentedLink,
@@ -123,8 +125,8 @@ interface TakenLink extends PersonId {
 }
 
 /**
- * Uses a link up, with the lock on the row of its person, as by every other change of the person. Undefined if another call was faster, or the
- * link is no longer valid.
+ * Uses a link up, with the lock on the row of its person, as by every other change of the person. Undefined if another
+ * call was faster, or the link is no longer valid.
  * @param condition SQL: as `usable`, which it contains
  */
 export async function takeLink(
@@ -149,8 +151,8 @@ export async function takeLink(
 }
 
 /**
- * Uses up a link, sets the password of its person and ends what was issued to them before, in one commit. False if another call was
- * faster, or the link is no longer valid.
+ * Uses up a link, sets the password of its person and ends what was issued to them before, in one commit. False if
+ * another call was faster, or the link is no longer valid.
  */
 export async function redeemLink(
   database: Database,

@@ -48,9 +48,9 @@ export interface OpenedLink {
 /** One-time links with which people set their passwords, so that nobody else ever knows one. */
 export interface PasswordLinks {
   /**
-   * Makes a link in place of an earlier one with its purpose. Throws ConnectError for an unknown or inactive person, and for an invitation
-   * to a person who has a password, Aborted for another version than `etag`, unless that is empty. With `validateOnly` it makes none. With
-   * `mail` it goes to the person and is not returned.
+   * Makes a link in place of an earlier one with its purpose. Throws ConnectError for an unknown or inactive person,
+   * and for an invitation to a person who has a password, Aborted for another version than `etag`, unless that is
+   * empty. With `validateOnly` it makes none. With `mail` it goes to the person and is not returned.
    */
   create(
     request: {
@@ -64,7 +64,8 @@ export interface PasswordLinks {
     context: CallContext,
   ): Promise<CreatedLink | undefined>;
   /**
-   * Makes a link in a transaction that holds the lock of the tenant, for a person of it who may have one, with its audit row.
+   * Makes a link in a transaction that holds the lock of the tenant, for a person of it who may have one, with its
+   * audit row.
    */
   add(
     tx: Queryable,
@@ -79,11 +80,14 @@ export interface PasswordLinks {
     },
     origin: Pick<AuditEvent, 'actor' | 'requestId' | 'ipAddress'>,
   ): Promise<CreatedLink>;
-  /** Whose password a link sets; undefined for one that is unknown, used, expired or no longer valid, or of another issuer's tenant. */
+  /**
+   * Whose password a link sets; undefined for one that is unknown, used, expired or no longer valid, or of another
+   * issuer's tenant.
+   */
   find(opened: OpenedLink): Promise<LinkedPerson | undefined>;
   /**
-   * Sets the password, once. Throws `temporarily_unavailable` if too many passwords are being hashed. Returns `unknown` as `find`
-   * returns undefined, and otherwise why the person may not have this password, as the end of a sentence.
+   * Sets the password, once. Throws `temporarily_unavailable` if too many passwords are being hashed. Returns `unknown`
+   * as `find` returns undefined, and otherwise why the person may not have this password, as the end of a sentence.
    */
   redeem(
     request: OpenedLink & { readonly password: string; readonly ipAddress: string },

@@ -31,7 +31,10 @@ interface ResetRequest {
 
 /** Requests for a new password. */
 export interface ResetRequests {
-  /** Keeps a request, with the same work whether or not there is such an account. Throws NotFound for a tenant that is not served there. */
+  /**
+   * Keeps a request, with the same work whether or not there is such an account. Throws NotFound for a tenant that is
+   * not served there.
+   */
   keep(request: ResetRequest): Promise<void>;
   /** Makes a mail of a request, if it may; nobody waits for it. */
   answer(mail: ClaimedMail, said: MailContent): Promise<void>;

@@ -43,17 +43,21 @@ interface Asked extends Origin {
 /** Codes that people are mailed, and sign in with: after a password, or alone. */
 export interface MailCodes {
   /**
-   * Keeps a request of somebody who types an identifier, with the same work whether or not there is such an account. Throws NotFound for a
-   * tenant that is not served there or does not allow it.
+   * Keeps a request of somebody who types an identifier, with the same work whether or not there is such an account.
+   * Throws NotFound for a tenant that is not served there or does not allow it.
    */
   request(asked: Asked & { readonly issuerTenantId: string; readonly identifier: string }): Promise<void>;
   /** Makes a mail of a request, if it may; nobody waits for it. */
   answer(mail: ClaimedMail, said: MailContent): Promise<void>;
-  /** Mails a code to a person who is known. False if they got too much mail, or have no address; throws NotFound for one who may not. */
+  /**
+   * Mails a code to a person who is known. False if they got too much mail, or have no address; throws NotFound for one
+   * who may not.
+   */
   send(asked: Asked & PersonId): Promise<boolean>;
   /**
-   * Judges a code, and uses it up. Undefined for a code that is wrong, used, expired, of another visit, or of somebody else than `userId`, if that is
-   * not empty; and for a person who may not sign in, or whose address or password changed since.
+   * Judges a code, and uses it up. Undefined for a code that is wrong, used, expired, of another visit, or of somebody
+   * else than `userId`, if that is not empty; and for a person who may not sign in, or whose address or password
+   * changed since.
    */
   verify(
     presented: PersonId & Origin & { readonly visit: string; readonly code: string },
@@ -100,7 +104,8 @@ export function createMailCodes(deps: MailCodesDeps): MailCodes {
         if (!isServedAt(tenant, issuerTenantId) || !tenant.signInMethods.includes(mailCodeAlone))
           throw notFound('The tenant');
         const holder = holderOf(visit);
-        // No code has this digest. Tries are counted for everybody, as the time of a wrong one would tell who has an account.
+        // No code has this digest. Tries are counted for everybody, as the time of a wrong one would tell who has an
+        // account.
         const nobodys = { digest: digestOf(holder, ''), kept: '' };
         await codes.put(tx, { tenantId, holder, ...nobodys, lifetimeSeconds });
         const content = {
@@ -178,7 +183,10 @@ async function useCode(
 
 const secondMethods: ReadonlySet<string> = new Set([mailCodeAlone, mailCodeSecond]);
 
-/** Whose code it is, as they are now: it ends with the address that it was mailed to, and with what ends earlier sign-ins. */
+/**
+ * Whose code it is, as they are now: it ends with the address that it was mailed to, and with what ends earlier
+ * sign-ins.
+ */
 function keptOf({ user: { userId, email }, validFrom }: FoundUser): string {
   return JSON.stringify([userId, normalizeIdentifier(email), validFrom]);
 }

@@ -5,7 +5,8 @@ import type { announcedChanges, MailContent, Outbox } from './outbox.ts';
 export type AnnouncedChange = (typeof announcedChanges)[number];
 
 /**
- * Tells a person by mail that something was changed, in the transaction of the change; does nothing where no mail is sent.
+ * Tells a person by mail that something was changed, in the transaction of the change; does nothing where no mail is
+ * sent.
  * @param said what else the mail needs; with `to` it goes to another address than that of the person
  */
 export type Announce = (

@@ -10,7 +10,9 @@ import type { MailContent, Outbox } from './outbox.ts';
 import { claimMails, finishMail, postponeMail, type ClaimedMail } from './outbox.postgres.ts';
 import type { Letter, MailTransport } from './smtp.ts';
 
-/** What becomes of what people asked for, by its kind: in one transaction it is deleted, and perhaps followed by a mail. */
+/**
+ * What becomes of what people asked for, by its kind: in one transaction it is deleted, and perhaps followed by a mail.
+ */
 export type Requests = Readonly<Record<string, (mail: ClaimedMail, said: MailContent) => Promise<void>>>;
 
 export interface MailWorkerDeps {
@@ -34,7 +36,8 @@ export interface MailPace {
   /** Between looks for mail. */
   readonly lookMs: number;
   /**
-   * Before the first look at a request, in seconds: some time after its answer, so that the load of one does not show in the next.
+   * Before the first look at a request, in seconds: some time after its answer, so that the load of one does not show
+   * in the next.
    */
   readonly requestDelay: number;
 }
@@ -50,8 +53,8 @@ const recordPauseMs = 1_000;
 type DueMail = ClaimedMail & { readonly clientId: 'smtp' };
 
 /**
- * Sends what waits in the outbox, at least once: a mail whose process dies after the server took it, and before that is recorded, is sent
- * again with the same Message-ID. Any number of processes may do so.
+ * Sends what waits in the outbox, at least once: a mail whose process dies after the server took it, and before that is
+ * recorded, is sent again with the same Message-ID. Any number of processes may do so.
  */
 export function startMailWorker(deps: MailWorkerDeps): Worker {
   const { transport, runtime, pace = usualPace } = deps;
@@ -133,7 +136,10 @@ async function deliver(
   }
 }
 
-/** Postgres may be unavailable just now: as long as this process alone holds the mail, it tries to record that it was sent. */
+/**
+ * Postgres may be unavailable just now: as long as this process alone holds the mail, it tries to record that it was
+ * sent.
+ */
 async function recordSent(
   { runtime }: MailWorkerDeps,
   mail: ClaimedMail,
@@ -162,8 +168,8 @@ async function send(transport: MailTransport, letter: Letter): Promise<Sent> {
 }
 
 /**
- * The addresses that mail is sent to: those that no header or command needs quotes for (RFC 5321 §4.1.2, RFC 6531). What else looks like one
- * could be read as several, and one of them as somebody else's.
+ * The addresses that mail is sent to: those that no header or command needs quotes for (RFC 5321 §4.1.2, RFC 6531).
+ * What else looks like one could be read as several, and one of them as somebody else's.
  */
 const mailAddress = /^[^\s\p{Cc}()<>[\]:;@\\,"]+@[^\s\p{Cc}()<>[\]:;@\\,"]+$/u;
 

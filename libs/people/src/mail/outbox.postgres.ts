@@ -43,7 +43,10 @@ export async function putMail(
   });
 }
 
-/** Claims up to `limit` mails of these kinds that are due, for `leaseSeconds`. A mail has one holder at a time, however many processes claim. */
+/**
+ * Claims up to `limit` mails of these kinds that are due, for `leaseSeconds`. A mail has one holder at a time, however
+ * many processes claim.
+ */
 export async function claimMails(
   database: Queryable,
   {
@@ -155,7 +158,10 @@ export async function mailBacklog(
   return { count: rows[0]?.count ?? 0, oldestSeconds: rows[0]?.oldest_seconds ?? 0 };
 }
 
-/** Removes up to `limit` mails that nobody has sent for a day after they expired, and counts that are over. Returns how many it removed. */
+/**
+ * Removes up to `limit` mails that nobody has sent for a day after they expired, and counts that are over. Returns how
+ * many it removed.
+ */
 export async function purgeMail(database: Queryable, limit: number): Promise<number> {
   const mails = await database.query({
     name: 'directory.purge_mail',

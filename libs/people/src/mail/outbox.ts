@@ -6,7 +6,10 @@ import { createSealing, derivedKey } from '@tessera/directory/ground';
 import { normalizeIdentifier } from '@tessera/directory/records';
 import { countMail, putMail, type StoredMail } from './outbox.postgres.ts';
 
-/** What a mail says, besides those of ways to sign in, which bring their own. `-request` is what a person asked for, and becomes one of the others if there is such an account. */
+/**
+ * What a mail says, besides those of ways to sign in, which bring their own. `-request` is what a person asked for, and
+ * becomes one of the others if there is such an account.
+ */
 export const mailKinds = [
   'reset-request',
   'invitation',

@@ -86,8 +86,8 @@ export function createSmtpTransport({ url, requireTls, ca }: SmtpOptions): MailT
 }
 
 /**
- * Only what the server says of the recipient or of the mail is final (RFC 5321 §4.2.1); of a wrong password or sender an operator hears, and
- * the mail waits. Never the text of the server, which quotes addresses.
+ * Only what the server says of the recipient or of the mail is final (RFC 5321 §4.2.1); of a wrong password or sender
+ * an operator hears, and the mail waits. Never the text of the server, which quotes addresses.
  */
 function sentOf(error: unknown): Sent {
   const {

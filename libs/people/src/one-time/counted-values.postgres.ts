@@ -8,8 +8,8 @@ interface OfHolder {
 }
 
 /**
- * Values of one kind that are short enough to be guessed. Each works once, until it expires, and within `mostTries`, which Postgres counts. A
- * holder has one at a time.
+ * Values of one kind that are short enough to be guessed. Each works once, until it expires, and within `mostTries`,
+ * which Postgres counts. A holder has one at a time.
  */
 export interface CountedValues {
   /** Keeps a value in place of an earlier one of its holder, with no tries yet. */

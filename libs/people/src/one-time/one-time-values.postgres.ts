@@ -9,7 +9,9 @@ interface OfHolder<Holder extends string> {
 
 /** Values of one kind. Each works once and until it expires; a holder has one at a time. Only digests are stored. */
 export interface OneTimeValues<Holder extends string, Kept extends string> {
-  /** Keeps a value in place of an earlier one of its holder. Returns when it expires, in seconds since the Unix epoch. */
+  /**
+   * Keeps a value in place of an earlier one of its holder. Returns when it expires, in seconds since the Unix epoch.
+   */
   put(
     tx: Queryable,
     value: OfHolder<Holder> & {
@@ -48,7 +50,10 @@ export const registrationLinks = valuesOf({
   kept: ['email'],
 });
 
-/** Which rows of a table are of no more use. What a visit asked for is remembered once it was answered: no visit lasts for two days. */
+/**
+ * Which rows of a table are of no more use. What a visit asked for is remembered once it was answered: no visit lasts
+ * for two days.
+ */
 const purged = [
   { table: 'password_link', key: 'tenant_id, digest', time: 'expires_at', after: '0' },
   { table: 'email_link', key: 'tenant_id, digest', time: 'expires_at', after: '0' },

@@ -77,7 +77,10 @@ export async function passkeysOfUser(
   }));
 }
 
-/** Enrols a passkey, and uses its challenge up; false if that was used, or the tenant has the passkey, or the person may not have one. */
+/**
+ * Enrols a passkey, and uses its challenge up; false if that was used, or the tenant has the passkey, or the person may
+ * not have one.
+ */
 export async function putPasskey(
   database: Database,
   runtime: ChangeRuntime,
@@ -124,7 +127,10 @@ export async function insertPasskey(
   return rowCount === 1;
 }
 
-/** Keeps the passkey that a person has in place of a password; returns what happened. Throws if the tenant has it already. */
+/**
+ * Keeps the passkey that a person has in place of a password; returns what happened. Throws if the tenant has it
+ * already.
+ */
 export async function insertFirstPasskey(
   tx: Queryable,
   person: PersonId,
@@ -140,9 +146,9 @@ function passkeyAdded(person: PersonId, origin: Origin): AuditEvent {
 }
 
 /**
- * Uses a challenge up and stores the counter of the passkey that answered it. Returns the time of the sign-in, as `confirmSignIn` does:
- * undefined for a challenge that was used, a person who may not sign in, and a counter that did not grow, which is a sign of a copied
- * authenticator (WebAuthn L3 §6.1.1) and has an audit row.
+ * Uses a challenge up and stores the counter of the passkey that answered it. Returns the time of the sign-in, as
+ * `confirmSignIn` does: undefined for a challenge that was used, a person who may not sign in, and a counter that did
+ * not grow, which is a sign of a copied authenticator (WebAuthn L3 §6.1.1) and has an audit row.
  */
 export async function usePasskey(
   database: Database,

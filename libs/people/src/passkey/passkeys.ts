@@ -34,13 +34,19 @@ interface Answered extends PersonId, Origin {
   readonly response: string;
 }
 
-/** Passkeys of people (WebAuthn Level 3): of one tenant and one domain each, used with user verification, found by the authenticator. */
+/**
+ * Passkeys of people (WebAuthn Level 3): of one tenant and one domain each, used with user verification, found by the
+ * authenticator.
+ */
 export interface Passkeys {
   /** PublicKeyCredentialCreationOptionsJSON (§5.4). Throws NotFound for a person who may not sign in. */
   propose(person: PersonId & { readonly ceremony: Ceremony }): Promise<string>;
   /** Enrols a passkey (§7.1). Undefined for a response that is not good, and for a person who may not sign in. */
   enrol(answered: Answered): Promise<{ readonly found: FoundUser; readonly synced: boolean } | undefined>;
-  /** Signs in with a passkey (§7.2). `userId` is empty if nobody is known yet. Undefined as above, and for the passkey of somebody else. */
+  /**
+   * Signs in with a passkey (§7.2). `userId` is empty if nobody is known yet. Undefined as above, and for the passkey
+   * of somebody else.
+   */
   verify(answered: Answered): Promise<(SignedIn & { readonly synced: boolean }) | undefined>;
 }
 

@@ -2,7 +2,10 @@ import type { AttestationObject } from '@simplewebauthn/server/helpers';
 import { credentialIdShape } from '@tessera/oauth';
 import { z } from 'zod';
 
-/** What a page asked a browser for: the domain of the passkey, the only origin that may use it, and a challenge (base64url). */
+/**
+ * What a page asked a browser for: the domain of the passkey, the only origin that may use it, and a challenge
+ * (base64url).
+ */
 export interface Ceremony {
   readonly rpId: string;
   readonly origin: string;
@@ -144,8 +147,8 @@ export function readAssertion(text: string): Assertion | undefined {
 }
 
 /**
- * Judges what a passkey has signed (WebAuthn L3 §7.2), except for its counter, which the caller compares when it stores it. Undefined if
- * anything is wrong.
+ * Judges what a passkey has signed (WebAuthn L3 §7.2), except for its counter, which the caller compares when it stores
+ * it. Undefined if anything is wrong.
  */
 export async function verifyAssertion(
   ceremony: Ceremony,
@@ -185,7 +188,10 @@ function isEmbedded(clientDataJson: string): boolean {
   return data.crossOrigin === true || data.topOrigin !== undefined;
 }
 
-/** We ask for no attestation, so one with certificates is none of ours; judging it would fetch from addresses that it names. */
+/**
+ * We ask for no attestation, so one with certificates is none of ours; judging it would fetch from addresses that it
+ * names.
+ */
 function isAttested(decoded: AttestationObject): boolean {
   const format = decoded.get('fmt');
   return format !== 'none' && (format !== 'packed' || decoded.get('attStmt').get('x5c') !== undefined);

@@ -5,8 +5,8 @@ import { eventOf } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
- * SQL: what `SET` of a user (`u`) says when the person sets a password, by which all ends that was issued before. The former hash is kept as
- * one that was imported: applying a file that declares it does not put it back.
+ * SQL: what `SET` of a user (`u`) says when the person sets a password, by which all ends that was issued before. The
+ * former hash is kept as one that was imported: applying a file that declares it does not put it back.
  */
 export const newPassword = (hash: string): string => `
   password_hash = ${hash},
@@ -23,8 +23,8 @@ export interface PasswordReplacement {
 }
 
 /**
- * Replaces the hash of a person, if it is still `from` and the person may sign in, and ends what was issued to them before, in one commit.
- * Returns from when sign-ins count, in seconds since the Unix epoch.
+ * Replaces the hash of a person, if it is still `from` and the person may sign in, and ends what was issued to them
+ * before, in one commit. Returns from when sign-ins count, in seconds since the Unix epoch.
  */
 export async function replacePassword(
   database: Database,

@@ -28,8 +28,8 @@ export interface PasswordChange {
 }
 
 /**
- * Changes the password of a person who knows the present one, and signs them in. `wrong` also for unknown and inactive people; a problem
- * is the end of a sentence, and nothing has changed.
+ * Changes the password of a person who knows the present one, and signs them in. `wrong` also for unknown and inactive
+ * people; a problem is the end of a sentence, and nothing has changed.
  */
 export type ChangePassword = (
   change: PasswordChange,

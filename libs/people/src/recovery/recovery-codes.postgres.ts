@@ -20,7 +20,10 @@ export async function replaceRecoveryCodes(
   });
 }
 
-/** Makes these the recovery codes of a person, in a transaction with the lock on their row. Returns whether they had any. */
+/**
+ * Makes these the recovery codes of a person, in a transaction with the lock on their row. Returns whether they had
+ * any.
+ */
 export async function setRecoveryCodes(
   tx: Queryable,
   person: PersonId,

@@ -5,7 +5,10 @@ import { recoveryCodesOf } from './recovery-codes.ts';
 
 /** What protects recovery codes at rest. */
 export interface RecoveryKeys {
-  /** The recovery codes that a person may keep from a page; the same for the same seed, so that none is stored before they are kept. */
+  /**
+   * The recovery codes that a person may keep from a page; the same for the same seed, so that none is stored before
+   * they are kept.
+   */
   proposed(person: PersonId, seed: string): string[];
   /** The digest of a recovery code, which has too few bits for one without a key. */
   digest(person: PersonId, code: string): Buffer;

@@ -71,13 +71,13 @@ interface RegistrationRequest {
 }
 
 /**
- * Accounts that people make. The address comes first, the password once it is proven theirs: whoever registers the address of somebody else
- * chooses nothing of the account.
+ * Accounts that people make. The address comes first, the password once it is proven theirs: whoever registers the
+ * address of somebody else chooses nothing of the account.
  */
 export interface Registration extends RegistrationLinks {
   /**
-   * Keeps a request, with the same work whether or not there is such an account. Throws NotFound for a tenant that is not served there or lets
-   * nobody in, InvalidArgument for an address that it lets nobody in with.
+   * Keeps a request, with the same work whether or not there is such an account. Throws NotFound for a tenant that is
+   * not served there or lets nobody in, InvalidArgument for an address that it lets nobody in with.
    */
   keep(request: RegistrationRequest): Promise<void>;
   /** Makes a mail of a request, if it may; nobody waits for it. */
@@ -244,8 +244,8 @@ async function answerRequest(
 }
 
 /**
- * Who has an identifier. Somebody who was deleted does not come back by registering, and nobody gets the name by which programs know
- * somebody else.
+ * Who has an identifier. Somebody who was deleted does not come back by registering, and nobody gets the name by which
+ * programs know somebody else.
  */
 async function whoHas(tx: Queryable, tenantId: string, email: string) {
   const identifier = normalizeIdentifier(email);

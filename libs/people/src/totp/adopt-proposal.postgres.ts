@@ -21,8 +21,8 @@ export interface Proposal extends Origin {
 }
 
 /**
- * Stores the app and the recovery codes of a proposal, in one commit and once: a code that was used meanwhile is not valid again. `refused` for a
- * person who may not sign in, or would have codes alone.
+ * Stores the app and the recovery codes of a proposal, in one commit and once: a code that was used meanwhile is not
+ * valid again. `refused` for a person who may not sign in, or would have codes alone.
  */
 export async function adoptProposal(
   database: Database,

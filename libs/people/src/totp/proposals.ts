@@ -9,20 +9,28 @@ import { findTotp } from './totp.postgres.ts';
 import type { Origin } from '../change/own-change.postgres.ts';
 import { stepOfCode, totpUri } from './totp.ts';
 
-/** An app and recovery codes that a page shows, derived from its seed: nothing is stored before the person keeps them. */
+/**
+ * An app and recovery codes that a page shows, derived from its seed: nothing is stored before the person keeps them.
+ */
 export interface Proposals {
-  /** The `otpauth` address of an app that is not enrolled; the same for the same seed. Throws NotFound for a person who may not sign in. */
+  /**
+   * The `otpauth` address of an app that is not enrolled; the same for the same seed. Throws NotFound for a person who
+   * may not sign in.
+   */
   propose(person: PersonId & { readonly seed: string }): Promise<string>;
-  /** The time step of the first code of that app. Undefined for a wrong code, and for a person who has an app or may not sign in. */
+  /**
+   * The time step of the first code of that app. Undefined for a wrong code, and for a person who has an app or may not
+   * sign in.
+   */
   verifyProposed(
     presented: PersonId & { readonly seed: string; readonly code: string },
   ): Promise<number | undefined>;
   /** Recovery codes that are not valid yet; the same for the same seed. Throws NotFound as `propose` does. */
   proposeCodes(person: PersonId & { readonly seed: string }): Promise<string[]>;
   /**
-   * Makes those codes valid in place of all earlier ones and, with the time step of its first code, enrols that app, in one commit. Once for a
-   * seed: repeated, it answers the same. `superseded` if another app was enrolled, or other codes took their place; undefined for a person who
-   * may not sign in, or would have codes alone.
+   * Makes those codes valid in place of all earlier ones and, with the time step of its first code, enrols that app, in
+   * one commit. Once for a seed: repeated, it answers the same. `superseded` if another app was enrolled, or other
+   * codes took their place; undefined for a person who may not sign in, or would have codes alone.
    */
   adopt(
     proposal: PersonId & Origin & { readonly seed: string; readonly step: number | undefined },

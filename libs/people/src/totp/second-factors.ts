@@ -34,11 +34,19 @@ interface Presented extends PersonId, Origin {
 
 /** The second factors of people: an authenticator app (RFC 6238), and recovery codes for when it is lost. */
 export interface SecondFactors extends Proposals {
-  /** Enrols the app that is proposed, given its first code. Undefined for a wrong code, and for a person who has an app or may not sign in. */
+  /**
+   * Enrols the app that is proposed, given its first code. Undefined for a wrong code, and for a person who has an app
+   * or may not sign in.
+   */
   enrol(presented: Presented & { readonly seed: string }): Promise<FoundUser | undefined>;
-  /** Judges a code of the app or a recovery code, which it uses up. Undefined if it is wrong or used, or the person may not sign in. */
+  /**
+   * Judges a code of the app or a recovery code, which it uses up. Undefined if it is wrong or used, or the person may
+   * not sign in.
+   */
   verify(presented: Presented): Promise<FoundUser | undefined>;
-  /** New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without a second factor. */
+  /**
+   * New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without a second factor.
+   */
   replaceRecoveryCodes(person: PersonId & Origin): Promise<string[]>;
 }
 

@@ -5,7 +5,10 @@ import { totpSecretLength } from './totp.ts';
 
 /** What protects the secrets of authenticator apps at rest. */
 export interface TotpKeys {
-  /** The secret that a person may enrol from a page; the same for the same seed, so that none is stored before it is enrolled. */
+  /**
+   * The secret that a person may enrol from a page; the same for the same seed, so that none is stored before it is
+   * enrolled.
+   */
   proposed(person: PersonId, seed: string): Buffer;
   /** A secret, encrypted for this person. */
   seal(person: PersonId, secret: Buffer): Promise<string>;

@@ -28,7 +28,8 @@ export function isTotpCode(text: string): boolean {
 }
 
 /**
- * The time step that a code is of; undefined for a wrong one. A step is used up with its code, so the caller must store it.
+ * The time step that a code is of; undefined for a wrong one. A step is used up with its code, so the caller must store
+ * it.
  * @param now milliseconds since the Unix epoch
  */
 export function stepOfCode(secret: Buffer, code: string, now: number): number | undefined {

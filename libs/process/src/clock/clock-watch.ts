@@ -43,7 +43,9 @@ export interface ClockWatchDeps {
 
 /** Compares the clock of the process with the database's for as long as the process runs. */
 export function watchClock({ database, clock, log }: ClockWatchDeps) {
-  /** The process's clock minus the monotonic one when the clocks last agreed; undefined before that, and after a step. */
+  /**
+   * The process's clock minus the monotonic one when the clocks last agreed; undefined before that, and after a step.
+   */
   let agreedAt: number | undefined;
   let difference: CheckFailure | undefined;
   let comparing: Promise<void> | undefined;
@@ -80,7 +82,10 @@ export function watchClock({ database, clock, log }: ClockWatchDeps) {
 
   return {
     check,
-    /** @throws OAuthError `temporarily_unavailable` unless the clocks agreed and this process's clock has not stepped since */
+    /**
+     * @throws OAuthError `temporarily_unavailable` unless the clocks agreed and this process's clock has not stepped
+     * since
+     */
     requireAgreement(): void {
       if (agreedAt !== undefined && Math.abs(offset() - agreedAt) > toleratedSkewMs) {
         agreedAt = undefined;

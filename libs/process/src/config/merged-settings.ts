@@ -1,6 +1,6 @@
 /**
- * Settings of version 0.1 that are part of another one, each with that one. Compatibility until 0.3: each works where the other
- * one does not say it, and the start warns and names the other one.
+ * Settings of version 0.1 that are part of another one, each with that one. Compatibility until 0.3: each works where
+ * the other one does not say it, and the start warns and names the other one.
  */
 export const mergedSettings: Readonly<Record<string, string>> = {
   TESSERA_APPLY_ALLOW_ADMINISTRATION: 'TESSERA_APPLY_ALLOW',

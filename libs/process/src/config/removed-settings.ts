@@ -1,6 +1,9 @@
 import table from './removed-settings.json' with { type: 'json' };
 
-/** Settings of earlier versions, each with what holds in its place. They are no mistake in an environment, and have no effect. */
+/**
+ * Settings of earlier versions, each with what holds in its place. They are no mistake in an environment, and have no
+ * effect.
+ */
 export const removedSettings: Readonly<Record<string, string>> = table;
 
 /** Whether a name, or what it names with `_FILE`, is one of them. */

@@ -1,8 +1,8 @@
 import table from './renamed-settings.json' with { type: 'json' };
 
 /**
- * Settings that had another name in version 0.1. Compatibility until 0.3: the old name works, and the start warns and names the
- * new one.
+ * Settings that had another name in version 0.1. Compatibility until 0.3: the old name works, and the start warns and
+ * names the new one.
  */
 const renamedSettings: Readonly<Record<string, string>> = table;
 

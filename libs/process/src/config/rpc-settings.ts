@@ -38,7 +38,10 @@ export function peerTarget(config: RpcConfig, name: PeerName): string | undefine
   return parsePeers(config.TESSERA_PEERS ?? '')[name] ?? config[formerKey(name)];
 }
 
-/** Whether an environment says where a service is. What cannot be read says it: who calls the service hears what is wrong. */
+/**
+ * Whether an environment says where a service is. What cannot be read says it: who calls the service hears what is
+ * wrong.
+ */
 export function isPeerGiven(
   environment: Readonly<Record<string, string | undefined>>,
   name: PeerName,
@@ -71,7 +74,10 @@ function parsePeers(text: string): Partial<Record<PeerName, string>> {
   return peers;
 }
 
-/** The PEM files by which this process proves itself to others and has them prove themselves; undefined if they are not set. */
+/**
+ * The PEM files by which this process proves itself to others and has them prove themselves; undefined if they are not
+ * set.
+ */
 export function rpcCertificate(
   config: Partial<RpcConfig>,
 ): { readonly cert: string; readonly key: string; readonly ca: string } | undefined {

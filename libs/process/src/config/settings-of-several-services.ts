@@ -4,8 +4,8 @@ import { choice, choices, duration, flag, integer } from './setting-types.ts';
 /** Settings that several services read: one schema each, so that a process that hosts them all has the rules of all. */
 
 /**
- * The issuer, an origin: every endpoint, cookie and link of ours lives at its root, and tokens are compared with it byte
- * for byte. Absent: inferred from the request's host.
+ * The issuer, an origin: every endpoint, cookie and link of ours lives at its root, and tokens are compared with it
+ * byte for byte. Absent: inferred from the request's host.
  */
 export const issuerSetting = z
   .string()
@@ -21,8 +21,8 @@ export const operatorTenantSetting = z.string().optional();
 export const profileSetting = choice(['contract', 'strict'], 'contract');
 
 /**
- * What goes over plain http and to addresses that are not public: `webhooks` (notifications, logout tokens), or what is asked of the
- * `providers` of tenants.
+ * What goes over plain http and to addresses that are not public: `webhooks` (notifications, logout tokens), or what is
+ * asked of the `providers` of tenants.
  */
 export const allowPrivateSetting = choices(['webhooks', 'providers']);
 
@@ -48,7 +48,9 @@ export const messagesDirSetting = z.string().min(1).optional();
 /** Authorization, device and backchannel requests that one address may start in a minute. */
 export const requestsPerAddressSetting = integer(600, { min: 1 });
 
-/** Failed sign-ins per identifier and window, or per user and browser if it has signed in before; a success resets them. */
+/**
+ * Failed sign-ins per identifier and window, or per user and browser if it has signed in before; a success resets them.
+ */
 export const failuresPerAccountSetting = integer(10, { min: 1 });
 
 /** Failed sign-ins per address and window. */

@@ -24,8 +24,9 @@ const samplers = [
 ] as const;
 
 /**
- * Settings of traces, by the names of the OpenTelemetry specification. The SDK reads them, and every other `OTEL_*` variable
- * that it knows, from the environment. Listed here is what decides whether traces are on and what a start should refuse.
+ * Settings of traces, by the names of the OpenTelemetry specification. The SDK reads them, and every other `OTEL_*`
+ * variable that it knows, from the environment. Listed here is what decides whether traces are on and what a start
+ * should refuse.
  */
 export const tracingConfig = z.object({
   OTEL_SDK_DISABLED: flag(false),

@@ -29,8 +29,8 @@ export type AdmittedCaller = Pick<AuthenticatedCaller, 'caller' | 'principal'>;
 const bearerTimeoutMs = 1_000;
 
 /**
- * The door of a server: authenticates the caller of each call and checks that the method is declared for it. What it throws is the
- * refusal as the caller may see it; the log has a line of each cause.
+ * The door of a server: authenticates the caller of each call and checks that the method is declared for it. What it
+ * throws is the refusal as the caller may see it; the log has a line of each cause.
  */
 export function createAdmission({ credentials, access, log }: AdmissionDeps) {
   const identify = authenticationBy(credentials);

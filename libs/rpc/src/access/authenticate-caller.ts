@@ -50,7 +50,10 @@ function authenticateByClaim({ header }: Presented): AuthenticatedCaller {
   return { caller: isCallerName(claimed) ? claimed : undefined };
 }
 
-/** A caller with the shared token, or a proof of it, may claim any name, unless the token has one. Digests are compared, in constant time. */
+/**
+ * A caller with the shared token, or a proof of it, may claim any name, unless the token has one. Digests are compared,
+ * in constant time.
+ */
 function authenticateByToken({
   token,
   of,

@@ -13,9 +13,10 @@ export interface CertifiedName {
 }
 
 /**
- * Who a certificate speaks for, from its subject alternative names: the DNS name `<caller>` or `<caller>.<trust domain>`,
- * or a SPIFFE id of the trust domain whose last segment is the caller. Introspectors may have further labels in between,
- * which tell them apart. Without a trust domain any domain will do. Undefined when it names no process, or more than one.
+ * Who a certificate speaks for, from its subject alternative names: the DNS name `<caller>` or `<caller>.<trust
+ * domain>`, or a SPIFFE id of the trust domain whose last segment is the caller. Introspectors may have further labels
+ * in between, which tell them apart. Without a trust domain any domain will do. Undefined when it names no process, or
+ * more than one.
  * @param subjectAltName as Node prints it: `DNS:token, URI:spiffe://example/token`
  */
 export function certifiedName(

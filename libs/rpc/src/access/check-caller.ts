@@ -33,7 +33,10 @@ export function accessTo(route: Route, method: DescMethod): Access {
   return { callers, scopes, bearer: route.bearer };
 }
 
-/** To the description of services and their health: who may call any of their methods by an access token may read it too. */
+/**
+ * To the description of services and their health: who may call any of their methods by an access token may read it
+ * too.
+ */
 export function accessToDescription(routes: readonly Route[]): Access {
   const methods = routes.flatMap((route) => route.service.methods.map((method) => accessTo(route, method)));
   const bearer = routes.find((route) => route.bearer !== undefined)?.bearer;
@@ -42,7 +45,8 @@ export function accessToDescription(routes: readonly Route[]): Access {
 }
 
 /**
- * The check of the caller, for calls over the wire and in process: the error that refuses the call, undefined if the caller may call.
+ * The check of the caller, for calls over the wire and in process: the error that refuses the call, undefined if the
+ * caller may call.
  * @param access undefined for a method that does not exist
  * @param method for the message: `<service>/<method>`
  * @param help for callers over the wire

@@ -17,8 +17,8 @@ export type CheckTexts = (request: Message) => void;
 const longestField = 200;
 
 /**
- * The check of every text in a method's requests, keys of maps included; undefined where the method is declared for any text. No handler
- * repeats it. What a handler decodes from bytes or out of a text has not passed it.
+ * The check of every text in a method's requests, keys of maps included; undefined where the method is declared for any
+ * text. No handler repeats it. What a handler decodes from bytes or out of a text has not passed it.
  */
 export function textCheck(method: DescMethod): CheckTexts | undefined {
   if (declaredAccess(method).anyText) return undefined;
@@ -33,8 +33,8 @@ export function textCheck(method: DescMethod): CheckTexts | undefined {
 }
 
 /**
- * The path, seen from a value, of its first text that no store takes: empty for the value itself, or such as `.user.roles[1]`; undefined without
- * one. It grows on the way back, so that a request without one costs no path.
+ * The path, seen from a value, of its first text that no store takes: empty for the value itself, or such as
+ * `.user.roles[1]`; undefined without one. It grows on the way back, so that a request without one costs no path.
  */
 type Find = (value: unknown) => string | undefined;
 

@@ -43,14 +43,17 @@ export interface RemoteService {
    * `timeoutMs`, `signal`, the request id and the actor travel; response headers are not offered.
    */
   client<S extends DescService>(service: S): Client<S>;
-  /** Resolves once the peer has answered at the channel of each client that was made. Rejects if it does not within a second, or refuses this caller. */
+  /**
+   * Resolves once the peer has answered at the channel of each client that was made. Rejects if it does not within a
+   * second, or refuses this caller.
+   */
   answered(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connects lazily; while the service is unavailable, calls fail with `temporarily_unavailable`. A stream waits for a service that has not
- * answered yet: processes start in any order.
+ * Connects lazily; while the service is unavailable, calls fail with `temporarily_unavailable`. A stream waits for a
+ * service that has not answered yet: processes start in any order.
  * @throws Error if the certificates are not usable, or the target is not an address
  */
 export function openRemoteService(options: RemoteOptions): RemoteService {

@@ -1,8 +1,8 @@
 import { parseAddresses, type Address } from '@tessera/kit';
 
 /**
- * Reads where a peer is: `host:port`, several of them with commas, or the same after `dns:`, `dns:///`, `ipv4:` or `ipv6:`
- * (gRPC Name Resolution).
+ * Reads where a peer is: `host:port`, several of them with commas, or the same after `dns:`, `dns:///`, `ipv4:` or
+ * `ipv6:` (gRPC Name Resolution).
  * @throws TypeError that says what is expected, as settings say it
  */
 export function parseTarget(target: string): readonly Address[] {

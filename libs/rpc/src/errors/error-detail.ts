@@ -3,7 +3,9 @@ import { Code } from '@connectrpc/connect';
 import type { ErrorCode, OAuthError } from '@tessera/oauth';
 import { OAuthErrorDetailSchema, type OAuthErrorDetail } from '@tessera/proto-gen/error';
 
-/** The code of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT. */
+/**
+ * The code of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT.
+ */
 const codes: Partial<Record<ErrorCode, Code>> = {
   invalid_client: Code.Unauthenticated,
   invalid_token: Code.Unauthenticated,

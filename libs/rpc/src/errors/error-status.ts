@@ -41,8 +41,9 @@ function statusWith(code: number, message: string, detail: Any): Buffer {
 }
 
 /**
- * What a client throws for a status that is not OK: the protocol error or the fields in its details, `temporarily_unavailable` for a
- * service that cannot be reached, did not answer in time or is of another version, else a ConnectError.
+ * What a client throws for a status that is not OK: the protocol error or the fields in its details,
+ * `temporarily_unavailable` for a service that cannot be reached, did not answer in time or is of another version, else
+ * a ConnectError.
  */
 export function fromStatus({ code, details, metadata }: StatusObject, method: string): PublicError {
   const [detail] = metadata.get(detailKey);

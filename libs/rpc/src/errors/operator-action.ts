@@ -5,8 +5,8 @@ import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 const operatorPhase = 'needs an operator';
 
 /**
- * The error while a service cannot do its work until an operator changes something: to clients it is `temporarily_unavailable`, but waiting does
- * not help.
+ * The error while a service cannot do its work until an operator changes something: to clients it is
+ * `temporarily_unavailable`, but waiting does not help.
  * @param remedy what is wrong and what to do, for the log and for operators
  */
 export function needsOperator(remedy: string): OAuthError {

@@ -12,14 +12,17 @@ class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood';
 }
 
-/** The error for a method that a peer does not have: `temporarily_unavailable`, as the upgrade that is under way ends it. */
+/**
+ * The error for a method that a peer does not have: `temporarily_unavailable`, as the upgrade that is under way ends
+ * it.
+ */
 export function notOffered(method: string): OAuthError {
   return temporarilyUnavailable(new NotOffered(`${method} is not known to the process that was asked`));
 }
 
 /**
- * The error for what a process of another version sent, and this one does not know, such as a case of a `oneof` or a value of
- * an `enum`: `temporarily_unavailable`. It is never read as something that is known.
+ * The error for what a process of another version sent, and this one does not know, such as a case of a `oneof` or a
+ * value of an `enum`: `temporarily_unavailable`. It is never read as something that is known.
  * @param what for the log
  */
 export function notUnderstood(what: string, cause?: unknown): OAuthError {
@@ -36,8 +39,9 @@ export function readStored<T>(what: string, read: () => T): T {
 }
 
 /**
- * The answer of a peer, or of the administration API, or what stands for it where that is of an earlier version and does not have the method.
- * Only for what lets nobody do more when it is missing; the absence of what restricts is an error, so it is not caught.
+ * The answer of a peer, or of the administration API, or what stands for it where that is of an earlier version and
+ * does not have the method. Only for what lets nobody do more when it is missing; the absence of what restricts is an
+ * error, so it is not caught.
  */
 export async function whereOffered<T, A>(answer: Promise<T>, absent: () => A | Promise<A>): Promise<T | A> {
   try {
@@ -51,8 +55,8 @@ export async function whereOffered<T, A>(answer: Promise<T>, absent: () => A | P
 }
 
 /**
- * The error for a call that a peer refuses as it stands, although we made it ourselves: it asks for other fields, or admits other
- * callers, than this version expects. Undefined for any other error.
+ * The error for a call that a peer refuses as it stands, although we made it ourselves: it asks for other fields, or
+ * admits other callers, than this version expects. Undefined for any other error.
  */
 export function refusedByPeer(error: unknown): OAuthError | undefined {
   if (!(error instanceof ConnectError)) return undefined;

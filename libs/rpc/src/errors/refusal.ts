@@ -45,7 +45,9 @@ function whoIs({ kind, id, tenantId }: Principal): Pick<Principal, 'kind' | 'id'
   return { kind, id, ...(tenantId !== undefined && { tenantId }) };
 }
 
-/** ResourceExhausted is one of them: a service refuses a client with an `OAuthError`, so this one is a limit on the way. */
+/**
+ * ResourceExhausted is one of them: a service refuses a client with an `OAuthError`, so this one is a limit on the way.
+ */
 const unavailableOrTooSlow: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,

@@ -6,7 +6,9 @@ import { createSubject } from '../testing/subject.ts';
 import { TrialService } from '../testing/trial/trial-services.ts';
 import { local } from './in-process/local.ts';
 
-/** A client of a service whose changes and reads note what time they had, when they begin and when `resume` is called. */
+/**
+ * A client of a service whose changes and reads note what time they had, when they begin and when `resume` is called.
+ */
 function open(caller: CallerName) {
   const { built, log } = createSubject();
   const times: unknown[] = [];

@@ -74,8 +74,8 @@ export function streamingInvocation(route: Route, method: DescMethod, refuse: Re
 const administrators: ReadonlySet<CallerName> = new Set(['admin', 'operator']);
 
 /**
- * What administration changes becomes final only while its caller waits, so that nothing changes after the caller was told that the
- * service is unavailable.
+ * What administration changes becomes final only while its caller waits, so that nothing changes after the caller was
+ * told that the service is unavailable.
  */
 function inTime(method: DescMethod, handler: UnaryHandler): UnaryHandler {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return handler;

@@ -7,7 +7,10 @@ import type { RpcServer } from '../hosts/grpc/serve-grpc.ts';
 export interface Relay {
   /** On 127.0.0.1. */
   readonly port: number;
-  /** What is sent from now on does not arrive, both ways, until it speaks again, as TCP repeats it then; connections are still taken. */
+  /**
+   * What is sent from now on does not arrive, both ways, until it speaks again, as TCP repeats it then; connections are
+   * still taken.
+   */
   silence(): void;
   speak(): void;
   close(): void;

@@ -39,7 +39,9 @@ export function stockHealth(target: string, metadata: Metadata): (service: strin
   };
 }
 
-/** `grpc.health.v1.Health/Watch` of the whole server. Tells each status by its name, and rejects with that of the call. */
+/**
+ * `grpc.health.v1.Health/Watch` of the whole server. Tells each status by its name, and rejects with that of the call.
+ */
 export async function stockHealthWatch(
   target: string,
   metadata: Metadata,

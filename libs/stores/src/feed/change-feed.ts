@@ -10,7 +10,10 @@ const pollMs = 100;
 const announcedPollMs = 500;
 /** Between two readings because of announcements. A change made by this process is read at once. */
 const gatherMs = 20;
-/** A watcher that has received nothing for this time gets its position with the next poll, as a sign that the feed is read. */
+/**
+ * A watcher that has received nothing for this time gets its position with the next poll, as a sign that the feed is
+ * read.
+ */
 const quietMs = 400;
 const longestPollMs = 2_000;
 /** Once the feed could not be read for this time, its watchers end: they may miss changes. */
@@ -71,7 +74,8 @@ export class ChangeFeed<T extends Sequenced> {
     try {
       for (;;) {
         let newest = await unlessAborted(ending, this.#tick.promise);
-        // The tick may be older than what this watcher has received since: only a later reading proves that the feed moved back.
+        // The tick may be older than what this watcher has received since: only a later reading proves that the feed
+        // moved back.
         if (newest < position) newest = await unlessAborted(ending, this.#store.newestChange());
         if (newest < position) return;
         while (position < newest) {

@@ -23,7 +23,10 @@ interface Recorded extends Sequenced {
   readonly recorded_at: number;
 }
 
-/** Reads and purges a table of changes in Postgres or PGlite. Its rows are written by the statements that make the changes. */
+/**
+ * Reads and purges a table of changes in Postgres or PGlite. Its rows are written by the statements that make the
+ * changes.
+ */
 export function createFeedStore<Row, T extends Sequenced>(
   database: Database,
   { schema, table, columns, read }: FeedTable<Row, T>,

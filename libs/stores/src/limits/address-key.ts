@@ -14,7 +14,10 @@ export function addressKey(ipAddress: string): string {
     .join(':');
 }
 
-/** The network of an address, which one operator holds as a whole: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+/**
+ * The network of an address, which one operator holds as a whole: the /24 of an IPv4 address, the /48 of an IPv6
+ * address.
+ */
 export function networkKey(ipAddress: string): string {
   const key = addressKey(ipAddress);
   return ipaddr.IPv4.isValid(key) ? key.slice(0, key.lastIndexOf('.')) : key.split(':', 3).join(':');

@@ -11,7 +11,9 @@ export interface LimitRule {
 
 const maxCounters = 100_000;
 
-/** Counters in the memory of this process. They answer 0, or the milliseconds until the window of a used-up one ends. */
+/**
+ * Counters in the memory of this process. They answer 0, or the milliseconds until the window of a used-up one ends.
+ */
 export function createCounters(clock: Clock) {
   const counters = boundedCache<{ count: number; readonly endsAt: number }>(maxCounters);
   function living(name: string) {

@@ -14,8 +14,8 @@ export interface LimitResult {
 
 export interface GuessResult extends LimitResult {
   /**
-   * Refused although fewer guesses failed than the limit: those in progress take what is left, and nothing is known about
-   * them yet. The caller is to try again, and is told nothing about the limit.
+   * Refused although fewer guesses failed than the limit: those in progress take what is left, and nothing is known
+   * about them yet. The caller is to try again, and is told nothing about the limit.
    */
   readonly busy: boolean;
 }
@@ -34,8 +34,8 @@ export interface EndedGuess {
 }
 
 /**
- * Limits of two kinds: of attempts, all of which count, and of guesses of a secret, of which the failed ones count. A rule
- * is of one kind.
+ * Limits of two kinds: of attempts, all of which count, and of guesses of a secret, of which the failed ones count. A
+ * rule is of one kind.
  */
 export interface Limiter {
   /** Counts an attempt, atomically. */
@@ -76,8 +76,8 @@ const busy: GuessResult = { allowed: false, busy: true, retryAfterSeconds: 1 };
 
 /**
  * A limiter on Redis and on the memory of this process: an attempt is refused when either has no more of them, because
- * a Redis that lost its counters must not hand out new ones. While Redis is unavailable the memory limits alone, at half
- * the rate, and one line `ratelimit.degraded` says so.
+ * a Redis that lost its counters must not hand out new ones. While Redis is unavailable the memory limits alone, at
+ * half the rate, and one line `ratelimit.degraded` says so.
  */
 export function createLimiter(deps: LimiterDeps): Limiter {
   const { local, shared, count, end } = createCounting(deps);

@@ -1,4 +1,6 @@
-/** How often the first of a line tries again without being told to: what it waits for may be held by another process. */
+/**
+ * How often the first of a line tries again without being told to: what it waits for may be held by another process.
+ */
 const sweepMs = 20;
 /** Callers that may wait at once; more are not admitted. */
 const maxWaiting = 5_000;

@@ -217,7 +217,9 @@ describe('migrate on Postgres', () => {
     expect(await read(database, 'SELECT id FROM sample.thing')).toEqual([{ id: 'one' }]);
   });
 
-  /** A role of its own in a new database, with no right but to connect; answers how to be it and how to be the owner. */
+  /**
+   * A role of its own in a new database, with no right but to connect; answers how to be it and how to be the owner.
+   */
   async function limitedRole(name: string) {
     const url = await newDatabaseUrl();
     const owner = keep(await openDatabase({ url }));

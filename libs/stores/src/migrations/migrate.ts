@@ -31,16 +31,19 @@ const lockTimeout = '5s';
 const turnPauseMs = 200;
 
 /**
- * The first line of a file whose statements Postgres allows in no transaction, as CREATE INDEX CONCURRENTLY, which stops no writer. They run
- * one by one, and again from the first if one fails. Each ends its last line with a semicolon.
+ * The first line of a file whose statements Postgres allows in no transaction, as CREATE INDEX CONCURRENTLY, which
+ * stops no writer. They run one by one, and again from the first if one fails. Each ends its last line with a
+ * semicolon.
  */
 const outside = '-- Outside a transaction.\n';
 
 /**
- * Brings a schema up to date: runs each file once, in order, in its own transaction, or in none; concurrent processes are safe. A
- * schema that is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
- * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right; OAuthError
- *   `temporarily_unavailable` when the database is unavailable, a lock was not granted in time, or a file is to be waited for.
+ * Brings a schema up to date: runs each file once, in order, in its own transaction, or in none; concurrent processes
+ * are safe. A schema that is ahead of these files is accepted, so that processes of the last release may run alongside
+ * the new ones.
+ * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right;
+ *   OAuthError `temporarily_unavailable` when the database is unavailable, a lock was not granted in time, or a file is
+ *   to be waited for.
  */
 export async function migrate(
   database: Database,

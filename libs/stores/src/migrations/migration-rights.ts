@@ -17,8 +17,8 @@ const standing = `
 export type Aim = 'apply' | 'wait' | 'work';
 
 /**
- * What to throw for an error of a migration or of a trial: where the role lacks a right, one that names the role, and what to grant or
- * whom to be instead; any other error as it is.
+ * What to throw for an error of a migration or of a trial: where the role lacks a right, one that names the role, and
+ * what to grant or whom to be instead; any other error as it is.
  */
 export async function explainRights(
   database: Database,

@@ -1,7 +1,9 @@
 import type { OpenedDatabase } from '../database.ts';
 import { explainRights } from './migration-rights.ts';
 
-/** Tables of a schema with the columns that a statement may set; the list of migrations is written by whoever migrates. */
+/**
+ * Tables of a schema with the columns that a statement may set; the list of migrations is written by whoever migrates.
+ */
 const tables = `
   SELECT quote_ident(nspname) || '.' || quote_ident(relname) AS name,
          string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns, min(quote_ident(attname)) AS column
@@ -20,9 +22,10 @@ interface Table {
 const undone = new Error('The trial is taken back.');
 
 /**
- * Reads and writes each table of a schema as its service does, and takes it back: one audit row, and in every table statements that find no row.
- * @throws Error that names the role, the table and the GRANT, where the role lacks a right; OAuthError `temporarily_unavailable`
- *   where the database does not write
+ * Reads and writes each table of a schema as its service does, and takes it back: one audit row, and in every table
+ * statements that find no row.
+ * @throws Error that names the role, the table and the GRANT, where the role lacks a right; OAuthError
+ *   `temporarily_unavailable` where the database does not write
  */
 export async function tryRights(database: OpenedDatabase, schema: string): Promise<void> {
   const { rows } = await database.query<Table>({ name: 'rights.tables', text: tables, values: [schema] });

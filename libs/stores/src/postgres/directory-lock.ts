@@ -3,7 +3,9 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Locks of this process. A lock file with our own id that is not among them is from an earlier process with this id. */
+/**
+ * Locks of this process. A lock file with our own id that is not among them is from an earlier process with this id.
+ */
 const held = new Set<string>();
 
 const takeoverAttempts = 40;

@@ -4,8 +4,8 @@ import { openDatabase } from './postgres.ts';
 import { remedyFor } from '../store-errors.ts';
 
 /**
- * A database that gives each session a prepared statement of somebody else, as a pooler does that lends sessions for a transaction and does
- * not know who prepared what.
+ * A database that gives each session a prepared statement of somebody else, as a pooler does that lends sessions for a
+ * transaction and does not know who prepared what.
  */
 async function mixedUp(statement: string): Promise<string> {
   const url = await newDatabaseUrl();

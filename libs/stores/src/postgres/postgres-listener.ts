@@ -23,8 +23,9 @@ interface ListenerDeps {
 }
 
 /**
- * Hears announcements on one connection of its own, which it opens for the first listener and replaces when it ends. Behind
- * a pooler that lends connections for a transaction LISTEN succeeds and nothing is ever heard, so the way is proven first.
+ * Hears announcements on one connection of its own, which it opens for the first listener and replaces when it ends.
+ * Behind a pooler that lends connections for a transaction LISTEN succeeds and nothing is ever heard, so the way is
+ * proven first.
  */
 export function createPostgresListener({ connect, notify, log }: ListenerDeps): PostgresListener {
   const listeners = new Listeners();

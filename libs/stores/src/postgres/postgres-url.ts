@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { nearest, parseAddresses, shownOption } from '@tessera/kit';
 
-/** The options of a connection string, with their values where these are few. The driver leaves out in silence what it does not know. */
+/**
+ * The options of a connection string, with their values where these are few. The driver leaves out in silence what it
+ * does not know.
+ */
 const known: Readonly<Record<string, readonly string[] | undefined>> = {
   sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
   ssl: ['true', '1', '0', 'no-verify'],
@@ -23,18 +26,19 @@ const known: Readonly<Record<string, readonly string[] | undefined>> = {
 };
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?...`, as libpq does: one of several hosts is the primary,
- * the others are its standbys. `target_session_attrs` may be `read-write` or `primary`, which it is anyway.
+ * Reads `postgres://user:password@host:port,host:port/database?...`, as libpq does: one of several hosts is the
+ * primary, the others are its standbys. `target_session_attrs` may be `read-write` or `primary`, which it is anyway.
  * @returns a connection string for each of the hosts, in order.
- * @throws Error with a sentence that says what is expected, and names an option that is not known or has another value than it can have.
+ * @throws Error with a sentence that says what is expected, and names an option that is not known or has another value
+ * than it can have.
  */
 export function parsePostgresUrl(text: string): readonly string[] {
   return hostsOf(text).map((url) => url.replace(asVerifyFull, '$1verify-full'));
 }
 
 /**
- * To the driver these mean `verify-full`, and it writes a warning of ten lines that they will not in its next major version. They stay what
- * they are by being told to it as that.
+ * To the driver these mean `verify-full`, and it writes a warning of ten lines that they will not in its next major
+ * version. They stay what they are by being told to it as that.
  */
 const asVerifyFull = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
@@ -89,8 +93,8 @@ const form =
   'expected postgres://credentials@host:port[,host:port...]/database[?sslmode=verify-full&...]; credentials are user:password';
 
 /**
- * Finds out before the first connection whether the files that a connection string names are there and hold what they should: the driver
- * reads them while it connects, where an error is nobody's.
+ * Finds out before the first connection whether the files that a connection string names are there and hold what they
+ * should: the driver reads them while it connects, where an error is nobody's.
  * @throws Error with a sentence that names the option.
  */
 export function requireFiles(connectionString: string): void {

@@ -59,7 +59,8 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     types: postgresTypes,
   };
   const pools = createPools(urls, poolOptions, log);
-  // A migration may take its time, and a listener waits for ever. Each connects when there is one; none stays open for another.
+  // A migration may take its time, and a listener waits for ever. Each connects when there is one; none stays open for
+  // another.
   const patientPools = createPools(
     urls,
     { ...poolOptions, query_timeout: 0, idleTimeoutMillis: 1, keepAliveInitialDelayMillis: 10_000 },

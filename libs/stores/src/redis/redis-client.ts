@@ -131,8 +131,8 @@ function nodeOptions(settings: ClientSettings) {
 }
 
 /**
- * A Redis that refuses a connection says why in its only reply. It must reach a command whose error the library reports, which
- * HELLO and CLIENT SETINFO are not.
+ * A Redis that refuses a connection says why in its only reply. It must reach a command whose error the library
+ * reports, which HELLO and CLIENT SETINFO are not.
  */
 const firstReplyIsReported = { protocol: 2, disableClientInfo: true } satisfies ClientOptions;
 

@@ -4,8 +4,9 @@ import type { Logger } from 'pino';
 export type RedisGuard = ReturnType<typeof createRedisGuard>;
 
 /**
- * Redis must not evict keys to make room: it would forget codes and counters in silence. And it must be in the database of the URL: the
- * driver goes on in database 0 where it is refused. Checked at every connection, as another server may answer after a failover.
+ * Redis must not evict keys to make room: it would forget codes and counters in silence. And it must be in the database
+ * of the URL: the driver goes on in database 0 where it is refused. Checked at every connection, as another server may
+ * answer after a failover.
  * @param database number of the database that the URL names
  */
 export function createRedisGuard(database: number, log: Logger | undefined) {

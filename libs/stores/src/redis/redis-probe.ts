@@ -40,8 +40,8 @@ return redis.status_reply('OK')`,
 };
 
 /**
- * Writes, reads and deletes in Redis as a service does: with the prefix of its records and of its limits, by commands and by scripts.
- * Leaves nothing.
+ * Writes, reads and deletes in Redis as a service does: with the prefix of its records and of its limits, by commands
+ * and by scripts. Leaves nothing.
  * @param service the first part of its keys, for example `token`
  * @throws OAuthError `temporarily_unavailable` with what Redis answers, where the user of the URL lacks a right
  */

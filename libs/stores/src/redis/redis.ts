@@ -14,8 +14,8 @@ import { translateRedisError } from './redis-errors.ts';
 export type RedisArgument = string | number | Buffer;
 
 /**
- * The one view of Redis that services have. Every command fails within twice the time-out (ADR 30); trouble is thrown as the
- * `temporarily_unavailable` OAuthError. Keys are given without prefix; the handle adds the deployment's.
+ * The one view of Redis that services have. Every command fails within twice the time-out (ADR 30); trouble is thrown
+ * as the `temporarily_unavailable` OAuthError. Keys are given without prefix; the handle adds the deployment's.
  */
 export interface RedisHandle {
   /** A Lua script as a function; one round trip (EVALSHA, EVAL on a miss). */
@@ -49,7 +49,8 @@ const maxInFlight = 10_000;
 /**
  * Opens one connection that comes back by itself. An unavailable Redis does not keep the process from starting: calls
  * fail with `temporarily_unavailable` until it is back, and are never queued or sent twice.
- * @throws Error when Redis may evict keys, as its `maxmemory-policy` must be `noeviction`, or does not give the database of the URL.
+ * @throws Error when Redis may evict keys, as its `maxmemory-policy` must be `noeviction`, or does not give the
+ * database of the URL.
  */
 export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   const { keyPrefix = '', commandTimeoutMs = 250, openTimeoutMs = 2000, log } = options;
@@ -139,8 +140,8 @@ function withPrefix(
 }
 
 /**
- * The hash tag of a key in a cluster, where a script can only reach keys of one slot. The keys of a service share a slot,
- * as its scripts follow references between records. The two counters of a limit share one of their own.
+ * The hash tag of a key in a cluster, where a script can only reach keys of one slot. The keys of a service share a
+ * slot, as its scripts follow references between records. The two counters of a limit share one of their own.
  */
 function slotOf(key: string): string {
   const [service = '', family, rule, name] = key.split(':', 4);
@@ -195,7 +196,8 @@ function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger 
   });
   onNode((node) => {
     if (!client.isCluster) return;
-    // Attempts that fail are many, and the driver leaves nodes that it has no use for by itself: those are gone already.
+    // Attempts that fail are many, and the driver leaves nodes that it has no use for by itself: those are gone
+    // already.
     node.once('ready', () => {
       node.once('close', () => {
         const { host, port } = node.options;

@@ -5,7 +5,10 @@ type Fields = Readonly<Record<string, unknown>> & LogFnFields;
 
 /** Rate-limits warnings that clients can trigger. */
 export interface RepeatedWarnings {
-  /** `cause` distinguishes warnings: a text of ours, from a closed set, never one of a request. Returns whether it is the first. */
+  /**
+   * `cause` distinguishes warnings: a text of ours, from a closed set, never one of a request. Returns whether it is
+   * the first.
+   */
   warn(cause: string, fields: Fields, message: string): boolean;
 }
 
@@ -19,8 +22,8 @@ interface Repeats {
 }
 
 /**
- * Logs the first warning of a cause at once. Those that follow within a minute are one line at its end, with the fields of the
- * last one and their number in `repeated`.
+ * Logs the first warning of a cause at once. Those that follow within a minute are one line at its end, with the fields
+ * of the last one and their number in `repeated`.
  */
 export function limitRepeats(log: Pick<Logger, 'warn'>): RepeatedWarnings {
   const causes = new Map<string, Repeats>();

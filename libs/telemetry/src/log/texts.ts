@@ -4,7 +4,9 @@ const maxText = 4000;
 const opaquePrefixes = 't[a-z]_';
 const secretNames = 'password|passphrase|secret|token|code|verifier|assertion|hint|auth_?req_?id|state|nonce';
 
-/** What a secret looks like inside a text: opaque values, JWTs, Authorization, credentials in URLs, named parameters. */
+/**
+ * What a secret looks like inside a text: opaque values, JWTs, Authorization, credentials in URLs, named parameters.
+ */
 const secretShapes: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`\\b(?:${opaquePrefixes})[A-Za-z0-9_.-]{8,}`, 'g'), redacted],
   [/\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_.-]*/g, redacted],
@@ -43,7 +45,9 @@ export function firstCharacters(text: string, count: number): string {
   return [...enough].slice(0, count).join('');
 }
 
-/** A text fit for one line of the log: bounded, no characters that act on a terminal, nothing that looks like a secret. */
+/**
+ * A text fit for one line of the log: bounded, no characters that act on a terminal, nothing that looks like a secret.
+ */
 export function cleanText(value: string): string {
   if (value.length <= maxText && !suspicious.test(value)) return value;
   let text =

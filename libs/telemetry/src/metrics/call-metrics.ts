@@ -20,8 +20,8 @@ const refusals = metrics.counter({
 });
 
 /**
- * Starts the refusals of a method for these reasons at 0, where its service is built: an increase shows only from a value that
- * was there before, and refusals that alerts watch are rare.
+ * Starts the refusals of a method for these reasons at 0, where its service is built: an increase shows only from a
+ * value that was there before, and refusals that alerts watch are rare.
  */
 export function expectRefusals(method: DescMethod, reasons: readonly string[]): void {
   for (const reason of reasons) refusals.labels(methodName(method), reason).inc(0);

@@ -11,8 +11,8 @@ const statement = String.raw`[a-z_]{1,30}(?:\.[a-z_\d]{1,60}){0,3}|[A-Z]{2,20}`;
 const whole = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`);
 
 /**
- * All that a span may say in addition to its name and times, and what each may look like. Traces are kept where secrets are not
- * expected: whatever is not on this list, or does not look as it should, is left out.
+ * All that a span may say in addition to its name and times, and what each may look like. Traces are kept where secrets
+ * are not expected: whatever is not on this list, or does not look as it should, is left out.
  */
 const allowed = {
   'db.query.summary': whole(statement),

@@ -17,8 +17,8 @@ const dropped = metrics.counter({
 const closeMs = 2000;
 
 /**
- * The batch processor of the SDK, which counts no spans and reports every failure. Here spans are counted, and the log has
- * one line when the collector becomes unavailable and one when it is back.
+ * The batch processor of the SDK, which counts no spans and reports every failure. Here spans are counted, and the log
+ * has one line when the collector becomes unavailable and one when it is back.
  */
 export function createReportingBatch(exporter: SpanExporter, log: Logger): SpanProcessor {
   // The SDK drops spans beyond this number unseen, so they are counted before it does.

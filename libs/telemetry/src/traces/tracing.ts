@@ -35,7 +35,10 @@ export function activateTracer(tracer: Tracer): () => void {
   };
 }
 
-/** Starts the span of a request that enters the system here, under `parent` if there is one; undefined if it is not sampled. */
+/**
+ * Starts the span of a request that enters the system here, under `parent` if there is one; undefined if it is not
+ * sampled.
+ */
 export function startRootSpan(options: SpanOptions, parent: SpanContext | undefined): Span | undefined {
   return start(options, parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent));
 }

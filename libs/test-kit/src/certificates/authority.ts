@@ -31,8 +31,8 @@ export interface Authority {
   /** PEM of its own certificate. */
   readonly cert: string;
   /**
-   * Issues a certificate for a server and client of this name, which is its common name and a DNS name in addition to `localhost`
-   * and the loopback addresses.
+   * Issues a certificate for a server and client of this name, which is its common name and a DNS name in addition to
+   * `localhost` and the loopback addresses.
    */
   issue(name: string, options?: CertificateOptions): Promise<CertificatePair>;
 }

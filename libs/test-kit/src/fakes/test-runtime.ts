@@ -3,7 +3,10 @@ import { notListening, type Database, type RedisHandle } from '@tessera/stores';
 import type { Logger } from '@tessera/telemetry';
 import { silentLog } from './silent-log.ts';
 
-/** What a process hands to a service that it builds, as `Runtime` of `process`, which stands on this package in its own tests. */
+/**
+ * What a process hands to a service that it builds, as `Runtime` of `process`, which stands on this package in its own
+ * tests.
+ */
 interface TestRuntime {
   readonly log: Logger;
   readonly clock: Clock;

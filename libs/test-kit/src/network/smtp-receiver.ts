@@ -34,7 +34,10 @@ export interface SmtpReceiver {
   close(): Promise<void>;
 }
 
-/** With a `certificate` the server offers STARTTLS, or speaks TLS at once if it is `secure`; with `user` it asks for a password. */
+/**
+ * With a `certificate` the server offers STARTTLS, or speaks TLS at once if it is `secure`; with `user` it asks for a
+ * password.
+ */
 export async function startSmtpReceiver({
   port = 0,
   certificate,

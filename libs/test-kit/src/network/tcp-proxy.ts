@@ -18,7 +18,10 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** @param localAddress where the proxy connects to the store from, such as 127.0.0.3, which Redis does not count as loopback */
+/**
+ * @param localAddress where the proxy connects to the store from, such as 127.0.0.3, which Redis does not count as
+ * loopback
+ */
 export async function openTcpProxy(target: string, localAddress?: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -12,8 +12,8 @@ import { requiredUrl } from './urls.ts';
 const prefix = (): string => `${databasePrefix()}embedded_`;
 
 /**
- * Makes `directory` an embedded database without records by copying one: creating it anew takes 3 s of processor time, and migrating it
- * as much. What is about a first start of all must start without.
+ * Makes `directory` an embedded database without records by copying one: creating it anew takes 3 s of processor time,
+ * and migrating it as much. What is about a first start of all must start without.
  */
 export async function copyEmbeddedDatabase(
   directory: string,

@@ -93,7 +93,10 @@ export function holdProcess(options: HeldProcessOptions): HeldProcess {
 
 /** Below those that systems give to outgoing connections, one of which could take a port while its server restarts. */
 const ports = { from: 10_240, to: 32_768 } as const;
-/** Test files that run side by side take theirs from parts of their own: a free port is taken only a moment after it was found. */
+/**
+ * Test files that run side by side take theirs from parts of their own: a free port is taken only a moment after it was
+ * found.
+ */
 const parts = 16;
 const part = Number(process.env['VITEST_POOL_ID'] ?? 0) % parts;
 const perPart = Math.floor((ports.to - ports.from) / parts);

@@ -7,9 +7,9 @@ import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { oneTimeRedemption, replayed, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 
 /**
- * RFC 6749 §4.1.3 with RFC 7636 §4.5: every client sends code and redirect URI, and the verifier unless PKCE is optional for
- * it. If a code is presented again, the replay check (RFC 6749 §4.1.2) comes before every other check. After a crash before the commit the second
- * presentation is a retry.
+ * RFC 6749 §4.1.3 with RFC 7636 §4.5: every client sends code and redirect URI, and the verifier unless PKCE is
+ * optional for it. If a code is presented again, the replay check (RFC 6749 §4.1.2) comes before every other check.
+ * After a crash before the commit the second presentation is a retry.
  */
 export function authorizationCodeGrant(authorize: Client<typeof AuthorizeService>, deps: OneTimeDeps): Grant {
   return {

@@ -46,7 +46,10 @@ export function cibaGrant(
   });
 }
 
-/** Each token request is one poll. `device` throws `authorization_pending`, `slow_down`, `expired_token` and `access_denied`. */
+/**
+ * Each token request is one poll. `device` throws `authorization_pending`, `slow_down`, `expired_token` and
+ * `access_denied`.
+ */
 function polledGrant(deps: OneTimeDeps, { name, parameter, kind, poll }: PolledGrant): Grant {
   return {
     name,

@@ -15,9 +15,9 @@ export interface RefreshDeps {
 }
 
 /**
- * RFC 6749 §6 with rotation (RFC 9700 §4.14.2). One statement checks owner, generation, state, scope and resource and rotates the
- * token, so that no parameter of the request can hide a reuse. If a later phase fails (inactive user, lost scope, server error),
- * the client can present the same token again and gets the successor.
+ * RFC 6749 §6 with rotation (RFC 9700 §4.14.2). One statement checks owner, generation, state, scope and resource and
+ * rotates the token, so that no parameter of the request can hide a reuse. If a later phase fails (inactive user, lost
+ * scope, server error), the client can present the same token again and gets the successor.
  */
 export function refreshTokenGrant(deps: RefreshDeps): Grant {
   const { families, refreshTokens, runtime } = deps;

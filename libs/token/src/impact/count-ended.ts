@@ -13,7 +13,10 @@ export interface Counters {
   readonly approvals?: Count | undefined;
 }
 
-/** Counts all that a change would end. What a service does not know how to count, because it is of an earlier version, is absent. */
+/**
+ * Counts all that a change would end. What a service does not know how to count, because it is of an earlier version,
+ * is absent.
+ */
 export async function countEnded(
   { sessions, families, approvals }: Counters,
   ends: Ends,

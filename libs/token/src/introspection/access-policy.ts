@@ -35,8 +35,8 @@ const unrestricted = policyOfOne(true);
 const nothing = policyOfOne(false);
 
 /**
- * The access policy of a caller: everything for the services of this deployment, and for the gateway whatever the client may see
- * whose credentials it forwards. Throws `invalid_client` if they are wrong.
+ * The access policy of a caller: everything for the services of this deployment, and for the gateway whatever the
+ * client may see whose credentials it forwards. Throws `invalid_client` if they are wrong.
  */
 export function accessPolicyFor(
   deps: AccessPolicyDeps,
@@ -49,8 +49,8 @@ export function accessPolicyFor(
 }
 
 /**
- * The access policy as of now, to be evaluated repeatedly during a long call. Throws `invalid_token` if the calling client is no
- * longer active.
+ * The access policy as of now, to be evaluated repeatedly during a long call. Throws `invalid_token` if the calling
+ * client is no longer active.
  */
 export async function currentAccessPolicy(
   { directory, certificateClients }: Pick<AccessPolicyDeps, 'directory' | 'certificateClients'>,

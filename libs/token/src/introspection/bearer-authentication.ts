@@ -12,8 +12,9 @@ export interface BearerDeps {
 }
 
 /**
- * Authenticates a client by an access token of the client credentials grant with the scope `tokens.introspect` and this server
- * as audience. The client must still be active and have the scope. Throws `invalid_token` or `insufficient_scope`.
+ * Authenticates a client by an access token of the client credentials grant with the scope `tokens.introspect` and this
+ * server as audience. The client must still be active and have the scope. Throws `invalid_token` or
+ * `insufficient_scope`.
  */
 export function bearerAuthentication({ directory, verifier, issuer }: BearerDeps): AuthenticateBearer {
   return async (accessToken, call) => {

@@ -10,9 +10,9 @@ export type CertificateClients = ReadonlyMap<string, CertificateClient>;
 const tenantId = /^[^\s=;]+$/;
 
 /**
- * Parses entries of the form `name=tenant audience audience`: the name in the certificate (a DNS name or a SPIFFE ID), its
- * tenants separated by `;` or `*` for all, then the audiences that restrict it, if any. Undefined if an entry has another form
- * or a name appears twice.
+ * Parses entries of the form `name=tenant audience audience`: the name in the certificate (a DNS name or a SPIFFE ID),
+ * its tenants separated by `;` or `*` for all, then the audiences that restrict it, if any. Undefined if an entry has
+ * another form or a name appears twice.
  */
 export function parseCertificateClients(entries: readonly string[]): CertificateClients | undefined {
   const clients = new Map<string, CertificateClient>();

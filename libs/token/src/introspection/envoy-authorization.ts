@@ -25,11 +25,12 @@ const ok = 0;
 const permissionDenied = 7;
 
 /**
- * Answers Envoy (ext_authz) whether a request may pass, as `GET /auth/verify` does: OK with headers that describe the caller, or
- * the response for the client: 401 or 403 with a challenge (RFC 6750 §3), 400 if the route does not say what it demands, 503.
- * The decision of a token that cannot be checked is a response too: an error would pass in a proxy with `failure_mode_allow`.
- * A token that the proxy may not introspect is invalid, and so is one of a tenant's own issuer if the route demands neither a tenant nor
- * an issuer: another tenant may declare the same audience. A proxy that is a client sees its own tenant's tokens alone.
+ * Answers Envoy (ext_authz) whether a request may pass, as `GET /auth/verify` does: OK with headers that describe the
+ * caller, or the response for the client: 401 or 403 with a challenge (RFC 6750 §3), 400 if the route does not say what
+ * it demands, 503. The decision of a token that cannot be checked is a response too: an error would pass in a proxy
+ * with `failure_mode_allow`. A token that the proxy may not introspect is invalid, and so is one of a tenant's own
+ * issuer if the route demands neither a tenant nor an issuer: another tenant may declare the same audience. A proxy
+ * that is a client sees its own tenant's tokens alone.
  */
 export async function checkForEnvoy(
   deps: IntrospectionDeps,

@@ -23,8 +23,8 @@ export interface IntrospectionDeps extends AccessPolicyDeps {
 }
 
 /**
- * How long the response for an access token may be cached: a withdrawn key takes effect after it. Callers may forget earlier, or
- * watch revocations.
+ * How long the response for an access token may be cached: a withdrawn key takes effect after it. Callers may forget
+ * earlier, or watch revocations.
  */
 const longestCacheSeconds = 60;
 
@@ -73,8 +73,8 @@ const longestNameMs = 500;
 const sliceSize = 64;
 
 /**
- * Introspects a token (RFC 7662 §2). An invalid token is inactive, whatever the reason. A server error is thrown and never
- * reported as inactive.
+ * Introspects a token (RFC 7662 §2). An invalid token is inactive, whatever the reason. A server error is thrown and
+ * never reported as inactive.
  */
 export async function introspect(
   deps: IntrospectionDeps,
@@ -142,7 +142,10 @@ async function outcomeOf(
 /** On whose behalf a token is introspected. */
 interface Requester {
   readonly policy: AccessPolicy;
-  /** The issuer that the request was sent to: only its access tokens are active. Undefined: those of every issuer of this server. */
+  /**
+   * The issuer that the request was sent to: only its access tokens are active. Undefined: those of every issuer of
+   * this server.
+   */
   readonly issuer: string | undefined;
   /** The tenant whose own issuer it is; empty at the shared issuer. */
   readonly tenantId: string;
@@ -180,8 +183,8 @@ async function introspectToken(
 }
 
 /**
- * Adds the person's user name (RFC 7662 §2.2), from the cached user. An access token outlives an outage of the directory and the deletion
- * of its user: the name is left out then, and the answer not cached.
+ * Adds the person's user name (RFC 7662 §2.2), from the cached user. An access token outlives an outage of the
+ * directory and the deletion of its user: the name is left out then, and the answer not cached.
  */
 async function named(
   { directory }: IntrospectionDeps,

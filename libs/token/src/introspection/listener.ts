@@ -17,8 +17,8 @@ const served: readonly string[] = [IntrospectionService.typeName, Authorization.
 export type IntrospectionListenerConfig = z.infer<typeof introspectionListenerConfig>;
 
 /**
- * Serves only introspection, and the same decision for Envoy. With mutual TLS it also accepts connections without a certificate, whose calls
- * must carry an access token. Undefined if no port is configured.
+ * Serves only introspection, and the same decision for Envoy. With mutual TLS it also accepts connections without a
+ * certificate, whose calls must carry an access token. Undefined if no port is configured.
  */
 export async function serveIntrospection(
   built: BuiltService,

@@ -27,8 +27,8 @@ export interface LogoutNoticeDeps {
 }
 
 /**
- * Sends logout tokens to the applications of ended sessions (OIDC Back-Channel Logout §2.5). `authorize` keeps the notices and
- * never calls this service, so they are fetched; any number of processes may do so concurrently.
+ * Sends logout tokens to the applications of ended sessions (OIDC Back-Channel Logout §2.5). `authorize` keeps the
+ * notices and never calls this service, so they are fetched; any number of processes may do so concurrently.
  */
 export function startLogoutNotices(deps: LogoutNoticeDeps): Worker {
   const { authorize, runtime } = deps;
@@ -103,9 +103,9 @@ async function messageOf(
 }
 
 /**
- * Whose keys sign a notice: those of the tenant for its own issuer, the shared ones ('') for the shared issuer. Undefined for an issuer
- * that is neither now: no key set that is published there would verify the signature. Without a configured issuer the shared one is any
- * origin.
+ * Whose keys sign a notice: those of the tenant for its own issuer, the shared ones ('') for the shared issuer.
+ * Undefined for an issuer that is neither now: no key set that is published there would verify the signature. Without a
+ * configured issuer the shared one is any origin.
  */
 function signingTenantOf(
   tenant: Pick<Tenant, 'tenantId' | 'issuer'>,

@@ -11,8 +11,8 @@ interface GrantAnswer {
 }
 
 /**
- * The grant of an answer. Compatibility until 0.3: services of version 0.1 send a flat one, which `device` sends without
- * tenant and client.
+ * The grant of an answer. Compatibility until 0.3: services of version 0.1 send a flat one, which `device` sends
+ * without tenant and client.
  */
 export function userGrantOf(
   { userGrant, grant }: GrantAnswer,

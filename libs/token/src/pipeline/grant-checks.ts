@@ -8,8 +8,8 @@ import { acceptsSignIn, isOfIssuer } from '../usable.ts';
 import type { Exchange } from './grant-table.ts';
 
 /**
- * Throws `invalid_grant` for a grant of another issuer than that of the tenant, or for a tenant without one than the configured one,
- * even if it was the right one before.
+ * Throws `invalid_grant` for a grant of another issuer than that of the tenant, or for a tenant without one than the
+ * configured one, even if it was the right one before.
  */
 export function requireIssuer(
   configured: string | undefined,
@@ -21,8 +21,9 @@ export function requireIssuer(
 }
 
 /**
- * Checks that application, tenant and user are active now and have been since the grant, that their policies accept the sign-in,
- * and that the user may use the application. Resolves with the user of the grant; undefined if the client acts on its own behalf.
+ * Checks that application, tenant and user are active now and have been since the grant, that their policies accept the
+ * sign-in, and that the user may use the application. Resolves with the user of the grant; undefined if the client acts
+ * on its own behalf.
  */
 export async function requireActive(
   directory: DirectoryClient,
@@ -51,9 +52,10 @@ export async function requireActive(
 }
 
 /**
- * Decides scope and resource of the access token. A client on its own behalf gets what it requests and is allowed. A user's grant is
- * the upper bound: the request may narrow it, and scopes that the application has lost since, or that belong to another
- * API resource now, are left out. Throws `invalid_target` for a resource of which the application has no scope.
+ * Decides scope and resource of the access token. A client on its own behalf gets what it requests and is allowed. A
+ * user's grant is the upper bound: the request may narrow it, and scopes that the application has lost since, or that
+ * belong to another API resource now, are left out. Throws `invalid_target` for a resource of which the application has
+ * no scope.
  */
 export function decideScopes(
   { application, request, requestedScopes }: Exchange,
@@ -86,8 +88,8 @@ export function decideScopes(
 }
 
 /**
- * The resource of an access token whose request names none. A grant that has a resource without scopes of it names the resource of the
- * authorization request; any other token without API scopes is for the issuer.
+ * The resource of an access token whose request names none. A grant that has a resource without scopes of it names the
+ * resource of the authorization request; any other token without API scopes is for the issuer.
  */
 function resourceOf(grant: UserGrant, scopes: readonly string[]): string {
   const identityAlone = (names: readonly string[]) => names.every((name) => builtInScopes.has(name));

@@ -46,8 +46,8 @@ export interface Redemption {
   /** Undefined if the client acts on its own behalf. */
   readonly userGrant: UserGrant | undefined;
   /**
-   * Phase 8: makes the redemption final and writes its audit row. Resolves with the refresh token to issue, if any. The rotation of
-   * a refresh token is final after phase 4 already; `abandon` undoes it.
+   * Phase 8: makes the redemption final and writes its audit row. Resolves with the refresh token to issue, if any. The
+   * rotation of a refresh token is final after phase 4 already; `abandon` undoes it.
    */
   commit(issued: IssuedToken): Promise<string | undefined>;
   /** Called when a later phase failed: undoes what `redeem` changed to the client's disadvantage. Never throws. */

@@ -51,8 +51,8 @@ export interface IssuingDeps {
 }
 
 /**
- * Issues the access token (RFC 9068 §2) and, if `openid` was granted, the ID token (OIDC Core §2). `keys` signs both in one call
- * and adds `at_hash`, the hash of the signed access token, to the ID token.
+ * Issues the access token (RFC 9068 §2) and, if `openid` was granted, the ID token (OIDC Core §2). `keys` signs both in
+ * one call and adds `at_hash`, the hash of the signed access token, to the ID token.
  */
 export async function issueTokens(
   deps: IssuingDeps,
@@ -61,7 +61,8 @@ export async function issueTokens(
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
   const now = epochSeconds(deps.runtime.clock);
-  // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier sign-ins.
+  // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier
+  // sign-ins.
   const issuedAt = Math.max(now, Math.min(subject?.grant.authentication?.time ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;
   // A tenant with an issuer of its own has keys of its own.
@@ -119,8 +120,8 @@ export async function issueTokens(
 }
 
 /**
- * An access token in the shape that its API resource declares, signed as it declares. It has one audience. The one for the issuer itself has
- * the defaults.
+ * An access token in the shape that its API resource declares, signed as it declares. It has one audience. The one for
+ * the issuer itself has the defaults.
  */
 function accessTokenTask(
   claims: AccessTokenClaims,

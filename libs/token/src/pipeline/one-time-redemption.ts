@@ -29,8 +29,9 @@ export interface OneTimeValue {
 }
 
 /**
- * The redemption of a one-time value. Nothing is consumed before `commit`, so the client can retry after any earlier failure. The
- * marker in Postgres decides between concurrent redemptions. A replayed code revokes the tokens issued for it (RFC 6749 §4.1.2).
+ * The redemption of a one-time value. Nothing is consumed before `commit`, so the client can retry after any earlier
+ * failure. The marker in Postgres decides between concurrent redemptions. A replayed code revokes the tokens issued for
+ * it (RFC 6749 §4.1.2).
  */
 export function oneTimeRedemption(deps: OneTimeDeps, exchange: Exchange, value: OneTimeValue): Redemption {
   const family = mayRefresh(exchange, value.userGrant)

@@ -107,7 +107,10 @@ const exchanges = metrics.counter({
 
 const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) => name));
 
-/** Counts a token request by its outcome; if it is denied, audits it and tells the gateway's log who was refused and why. */
+/**
+ * Counts a token request by its outcome; if it is denied, audits it and tells the gateway's log who was refused and
+ * why.
+ */
 async function observed(
   { audit, directory }: PipelineDeps,
   { grantType, ...from }: { clientId: string; ipAddress: string; grantType: string },

@@ -23,7 +23,8 @@ export async function* mergeStreams<T extends object>(streams: {
       yield arrived;
     }
   } finally {
-    // A generator that waits at a `yield` notices no signal, so the streams are ended explicitly. Their last results do not matter.
+    // A generator that waits at a `yield` notices no signal, so the streams are ended explicitly. Their last results do
+    // not matter.
     const ends = names.map(async (name) => streams[name].return?.());
     void Promise.allSettled([...pending.values(), ...ends]);
   }

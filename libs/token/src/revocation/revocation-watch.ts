@@ -31,9 +31,9 @@ export interface RevocationMessage {
 }
 
 /**
- * Streams revocations: revoked refresh families and access tokens of this service, ended sessions of `authorize`, and users, applications
- * and tenants disabled in `directory`, under one cursor. Throws UNAVAILABLE as soon as one feed is interrupted, so that
- * watchers know that they may miss a revocation.
+ * Streams revocations: revoked refresh families and access tokens of this service, ended sessions of `authorize`, and
+ * users, applications and tenants disabled in `directory`, under one cursor. Throws UNAVAILABLE as soon as one feed is
+ * interrupted, so that watchers know that they may miss a revocation.
  */
 export async function* watchRevocations(
   deps: WatchDeps,

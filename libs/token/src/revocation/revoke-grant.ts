@@ -30,9 +30,9 @@ interface Owner {
 const longestReason = 512;
 
 /**
- * Revokes the family of a refresh token (RFC 7009), whichever generation is presented. Revoking again succeeds and changes
- * nothing. A client with credentials can revoke only its own tokens, a caller without credentials only those of the issuer that it
- * asks at. Resolves once the revocation is durable.
+ * Revokes the family of a refresh token (RFC 7009), whichever generation is presented. Revoking again succeeds and
+ * changes nothing. A client with credentials can revoke only its own tokens, a caller without credentials only those of
+ * the issuer that it asks at. Resolves once the revocation is durable.
  */
 export async function revoke(
   deps: RevocationDeps,
@@ -68,8 +68,8 @@ async function isServedHere(
 }
 
 /**
- * The reason as it is written to the audit trail. People type it and may paste the token itself, so tokens are removed; no
- * text prevents the revocation.
+ * The reason as it is written to the audit trail. People type it and may paste the token itself, so tokens are removed;
+ * no text prevents the revocation.
  */
 export function sanitizedReason(reason: string): string {
   const printable = reason.toWellFormed().replace(/\p{Cc}/gu, ' ');
@@ -77,8 +77,9 @@ export function sanitizedReason(reason: string): string {
 }
 
 /**
- * The tenant at whose own issuer the gateway admitted the caller without credentials; undefined at the shared one. A public client is only identified: RFC 7009 §2.1
- * lets it revoke its own tokens, but it cannot pass where the contract requires credentials.
+ * The tenant at whose own issuer the gateway admitted the caller without credentials; undefined at the shared one. A
+ * public client is only identified: RFC 7009 §2.1 lets it revoke its own tokens, but it cannot pass where the contract
+ * requires credentials.
  */
 async function authenticateOwner(
   deps: RevocationDeps,

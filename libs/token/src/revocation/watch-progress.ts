@@ -3,8 +3,9 @@ import type { StreamItem } from './merge-streams.ts';
 import { cursorOf, type Positions, type Sources } from './revocation-sources.ts';
 
 /**
- * Every feed sends a message twice a second. When the heartbeat of the family feed has come so often without a message of
- * another feed, revocations may be missed. The clock says nothing about that: a busy process is late with all of them.
+ * Every feed sends a message twice a second. When the heartbeat of the family feed has come so often without a message
+ * of another feed, revocations may be missed. The clock says nothing about that: a busy process is late with all of
+ * them.
  */
 const longestSilence = 6;
 

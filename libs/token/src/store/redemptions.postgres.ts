@@ -10,10 +10,9 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The marker decides: family and audit rows are inserted only with it, and it is not inserted for a code of an ended
- * session. $5 is null if no family starts.
- * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
- * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit, $15 `jti` and $16 `aud` of the access token, $17 claims
- * for /userinfo, $18 claims for the ID token, $19 the grant
+ * session. $5 is null if no family starts. $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7
+ * scopes, $8 resource, $9 session, $10 issuer, $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit, $15
+ * `jti` and $16 `aud` of the access token, $17 claims for /userinfo, $18 claims for the ID token, $19 the grant
  */
 const redeemSql = `
   WITH ended AS MATERIALIZED (
@@ -36,9 +35,10 @@ const redeemSql = `
   SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
 
 /**
- * Finds the marker of a value that was redeemed before. For a code it revokes the family and the access token of the first
- * redemption (RFC 6749 §4.1.2); a device or CIBA client may have polled twice at once (RFC 8628 §3.5). Both are sorted before
- * they are recorded, so that both rows are locked before the advisory lock is taken. $1 tenant, $2 kind, $3 hash, $4 audit
+ * Finds the marker of a value that was redeemed before. For a code it revokes the family and the access token of the
+ * first redemption (RFC 6749 §4.1.2); a device or CIBA client may have polled twice at once (RFC 8628 §3.5). Both are
+ * sorted before they are recorded, so that both rows are locked before the advisory lock is taken. $1 tenant, $2 kind,
+ * $3 hash, $4 audit
  */
 const replaySql = `
   WITH marker AS (
@@ -82,8 +82,8 @@ const purgeSessionEndsSql = `
     LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
 /**
- * $1 limit. A marker must exist for as long as its value could be presented again, even if Redis was restored from an old
- * copy.
+ * $1 limit. A marker must exist for as long as its value could be presented again, even if Redis was restored from an
+ * old copy.
  */
 const purgeOldSql = `
   DELETE FROM token.redemption

@@ -7,8 +7,8 @@ import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } f
 import { grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
 /**
- * A response with the live generation was not delivered. If no other response has delivered it, everything of the rotation
- * is undone except the generation number. $1 tenant, $2 family, $3 generation, $4 audit
+ * A response with the live generation was not delivered. If no other response has delivered it, everything of the
+ * rotation is undone except the generation number. $1 tenant, $2 family, $3 generation, $4 audit
  */
 const recordUndeliveredSql = `
   WITH updated AS (

@@ -16,7 +16,9 @@ const revokedTokensSql = `
   SELECT token_id FROM token.revocation
   WHERE token_id IS NOT NULL AND recorded_at > statement_timestamp() - interval '1 day'`;
 
-/** The feed of revoked families and access tokens on Postgres or PGlite. The statements that revoke write its entries. */
+/**
+ * The feed of revoked families and access tokens on Postgres or PGlite. The statements that revoke write its entries.
+ */
 export function createRevocationStore(database: Database): RevocationStore {
   const feed = createFeedStore<RevocationRow, RecordedRevocation>(database, {
     schema: 'token',

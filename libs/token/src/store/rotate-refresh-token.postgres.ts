@@ -6,7 +6,10 @@ import { auditFamily, recordRevocations } from './sql-fragments.ts';
 import type { RotationError, RotationOutcome, RotationRequest } from './store.ts';
 import { grantColumnNames, grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
-/** Rotates the live generation. $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle seconds, $8 audit */
+/**
+ * Rotates the live generation. $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle
+ * seconds, $8 audit
+ */
 const rotateSql = `
   WITH rotated AS (
     UPDATE token.refresh_family
@@ -126,7 +129,8 @@ function settledOutcome(row: (GenerationRow & { verdict: string }) | undefined):
   if (row === undefined) return { kind: 'unknown' };
   if (row.verdict === 'retried') return { kind: 'retried', generation: row.generation, grant: grantOf(row) };
   if (isRotationError(row.verdict)) return { kind: row.verdict };
-  // The rotation found no row, but the reason no longer holds: another request changed the family meanwhile. A retry succeeds.
+  // The rotation found no row, but the reason no longer holds: another request changed the family meanwhile. A retry
+  // succeeds.
   throw temporarilyUnavailable(new Error('the refresh family changed twice during a rotation'));
 }
 

@@ -1,8 +1,9 @@
 /**
- * Parts of the statements. Each change is one statement together with its audit rows, so that both are committed or neither.
+ * Parts of the statements. Each change is one statement together with its audit rows, so that both are committed or
+ * neither.
  *
- * An `audit` parameter is a JSON array of objects with a `record`; one with a `when` is written only for that verdict. The
- * statements add to the record what only the family knows: subject, session, family.
+ * An `audit` parameter is a JSON array of objects with a `record`; one with a `when` is written only for that verdict.
+ * The statements add to the record what only the family knows: subject, session, family.
  */
 import { auditInsert } from '@tessera/audit';
 
@@ -19,9 +20,9 @@ export function auditFamily(source: string, parameter: string, condition = 'true
 }
 
 /**
- * Records the families of `source` as revoked, or access tokens if it has a `tokenId`; their rows are locked already. Sequence numbers must follow the order of
- * the commits, so the advisory lock is taken before the number and held until the commit. No statement waits for a row
- * while it holds the lock.
+ * Records the families of `source` as revoked, or access tokens if it has a `tokenId`; their rows are locked already.
+ * Sequence numbers must follow the order of the commits, so the advisory lock is taken before the number and held until
+ * the commit. No statement waits for a row while it holds the lock.
  */
 export function recordRevocations(source: string, condition: string, tokenId = 'NULL'): string {
   return `

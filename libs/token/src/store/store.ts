@@ -65,8 +65,8 @@ export type RotationError =
 export interface RevocationRequest {
   readonly familyId: string;
   /**
-   * Only a family of this tenant, and of this client unless the caller was admitted without credentials, is revoked. Undefined: any
-   * family.
+   * Only a family of this tenant, and of this client unless the caller was admitted without credentials, is revoked.
+   * Undefined: any family.
    */
   readonly owner: { readonly tenantId: string; readonly clientId: string | undefined } | undefined;
   /** For people; empty if none was given. */
@@ -129,8 +129,9 @@ export interface RefreshStore {
    */
   findLive(familyId: string, generation: number): Promise<LiveFamily | undefined>;
   /**
-   * Up to `limit` families that were neither revoked nor have expired: of a tenant, of these people or of these applications of it, in order
-   * of people or applications and ids. Whether a refresh would accept them is not known here.
+   * Up to `limit` families that were neither revoked nor have expired: of a tenant, of these people or of these
+   * applications of it, in order of people or applications and ids. Whether a refresh would accept them is not known
+   * here.
    */
   live(scope: LiveScope, after: FamilyPosition, limit: number): Promise<FoundFamily[]>;
   /** Deletes up to `limit` families a day past their absolute expiry; resolves with their number. */
@@ -195,13 +196,13 @@ export interface Replay {
 
 export interface RedemptionStore {
   /**
-   * Redeems a one-time value and starts its family, unless it was redeemed before. The caller has checked that the value was
-   * issued to this client.
+   * Redeems a one-time value and starts its family, unless it was redeemed before. The caller has checked that the
+   * value was issued to this client.
    */
   redeem(request: RedemptionRequest): Promise<RedemptionOutcome>;
   /**
-   * Handles a value that is presented again as `redeem` does if it was redeemed before; undefined if it was not. The caller has
-   * checked that the value was issued to this client.
+   * Handles a value that is presented again as `redeem` does if it was redeemed before; undefined if it was not. The
+   * caller has checked that the value was issued to this client.
    */
   findReplay(value: PresentedValue): Promise<Replay | undefined>;
   /** From now on, codes of the session cannot be redeemed. Idempotent. */

@@ -25,9 +25,9 @@ export const redirectUri = 'https://app.example/cb';
 export const verifier = 'v'.repeat(43);
 
 /**
- * Codes as `authorize` keeps them: found only by their client, invalidated ("burnt") by a wrong verifier or redirect URI, and
- * returned again to a client that presents them again, so that the marker in Postgres decides. For a code that was returned before
- * it was burnt, both facts are reported.
+ * Codes as `authorize` keeps them: found only by their client, invalidated ("burnt") by a wrong verifier or redirect
+ * URI, and returned again to a client that presents them again, so that the marker in Postgres decides. For a code that
+ * was returned before it was burnt, both facts are reported.
  */
 export class FakeAuthorize {
   readonly line: Line = { cut: false };

@@ -18,15 +18,15 @@ import type { RevokedAccessTokens } from './revoked-access-tokens.ts';
 import type { VerificationKeys } from './verification-keys.ts';
 
 /**
- * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm, the
- * key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here. `client_id` tells access tokens
- * from ID tokens, as both may have the `typ` `JWT`.
+ * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm,
+ * the key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here. `client_id` tells
+ * access tokens from ID tokens, as both may have the `typ` `JWT`.
  */
 export interface TokenVerifier {
   /**
-   * Resolves with the claims of a live access token (RFC 9068 §4), or undefined for anything else. Answers synchronously
-   * if the token was verified before. The caller checks the issuer. Throws `temporarily_unavailable` if a key must be
-   * fetched and `keys` does not answer.
+   * Resolves with the claims of a live access token (RFC 9068 §4), or undefined for anything else. Answers
+   * synchronously if the token was verified before. The caller checks the issuer. Throws `temporarily_unavailable` if a
+   * key must be fetched and `keys` does not answer.
    * @param onward called for the options of a call to `keys`, if one is needed
    */
   accessToken(
@@ -98,7 +98,9 @@ interface VerifiedToken {
   readonly claims: z.infer<typeof accessTokenClaims>;
 }
 
-/** Verifies with the keys of `keys` and remembers the access tokens it has verified. A revoked access token is not live. */
+/**
+ * Verifies with the keys of `keys` and remembers the access tokens it has verified. A revoked access token is not live.
+ */
 export function createTokenVerifier(
   keys: VerificationKeys,
   runtime: Pick<Runtime, 'clock'>,

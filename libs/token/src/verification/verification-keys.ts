@@ -31,8 +31,8 @@ export interface VerificationKeys {
   /** Whether the current key set of this tenant, or of the shared issuer, has this key, without fetching. */
   has(kid: string, tenantId: string): boolean;
   /**
-   * The key for the header of a token, of the issuer that it names; undefined if there is none. Throws `temporarily_unavailable` if the
-   * keys must be fetched and cannot be.
+   * The key for the header of a token, of the issuer that it names; undefined if there is none. Throws
+   * `temporarily_unavailable` if the keys must be fetched and cannot be.
    */
   find(header: KeyHeader, issuer: string, onward: () => CallOptions): Promise<FoundKey | undefined>;
 }
@@ -72,7 +72,8 @@ interface IssuerKeys {
   has(kid: string): boolean;
   /**
    * The key for this header, synchronously if it is in the current key set; undefined if there is none. Throws
-   * `temporarily_unavailable` if the key is not in the set and `keys` does not answer, or does not know the algorithm yet.
+   * `temporarily_unavailable` if the key is not in the set and `keys` does not answer, or does not know the algorithm
+   * yet.
    * @param onward called for the options of a call to `keys`, if one is needed
    */
   find(header: KeyHeader, onward: () => CallOptions): CryptoKey | undefined | Promise<CryptoKey | undefined>;
@@ -93,7 +94,10 @@ interface KeySet {
   readonly fetchedAt: number;
 }
 
-/** Fetches the keys when first needed, then once a minute while they are used, and at most once a second for an unknown `kid`. */
+/**
+ * Fetches the keys when first needed, then once a minute while they are used, and at most once a second for an unknown
+ * `kid`.
+ */
 function createIssuerKeys(
   keys: Client<typeof KeysService>,
   runtime: Pick<Runtime, 'clock' | 'log'>,

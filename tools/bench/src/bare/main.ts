@@ -1,6 +1,6 @@
 /**
- * The floor of the stack: a bare Fastify server and an empty grpc-js handler that parse the same requests as the product,
- * decide nothing, and answer with a constant; a sign-in costs them one password hash.
+ * The floor of the stack: a bare Fastify server and an empty grpc-js handler that parse the same requests as the
+ * product, decide nothing, and answer with a constant; a sign-in costs them one password hash.
  */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { argon2, randomBytes } from 'node:crypto';

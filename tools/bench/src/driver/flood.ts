@@ -11,8 +11,8 @@ export interface FloodRequest {
   /** Each sends its next request after a response. */
   readonly connections: number;
   /**
-   * `starting`: each is an application that wants one token, and pauses for as long as `Retry-After` of a refusal says. `pressing`: each asks for
-   * all applications in turn, and never pauses.
+   * `starting`: each is an application that wants one token, and pauses for as long as `Retry-After` of a refusal says.
+   * `pressing`: each asks for all applications in turn, and never pauses.
    */
   readonly clients: 'starting' | 'pressing';
 }

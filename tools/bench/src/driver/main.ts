@@ -25,8 +25,8 @@ async function perform(request: DriverRequest): Promise<unknown> {
 }
 
 /**
- * Keeps this process from sleeping while `work` runs. An answer sent to a process that sleeps costs its sender the waking,
- * on a virtual machine more than the answer itself; between machines there is no such cost.
+ * Keeps this process from sleeping while `work` runs. An answer sent to a process that sleeps costs its sender the
+ * waking, on a virtual machine more than the answer itself; between machines there is no such cost.
  */
 async function awake<T>(work: () => Promise<T>): Promise<T> {
   let isDone = false;

@@ -19,7 +19,9 @@ export interface Bench {
 }
 
 const restSeconds = 4;
-/** Time for batched writes of this system, such as audit rows every 250 ms, to finish before the next one is measured. */
+/**
+ * Time for batched writes of this system, such as audit rows every 250 ms, to finish before the next one is measured.
+ */
 const restOfWorkMs = 300;
 
 /** What the stores do for idle systems. */
@@ -41,9 +43,9 @@ interface Candidate {
 }
 
 /**
- * One operation on all systems that have it: prepare and warm up, then the loops that are charged, a second on each system in
- * turn. Of the slices of a system the median counts: on a machine that is shared, a bad second is one of several, and hits every
- * system alike.
+ * One operation on all systems that have it: prepare and warm up, then the loops that are charged, a second on each
+ * system in turn. Of the slices of a system the median counts: on a machine that is shared, a bad second is one of
+ * several, and hits every system alike.
  */
 export async function measure(
   name: OperationName,
@@ -61,7 +63,8 @@ export async function measure(
       await driver.prepare(name, system.target, duration);
     }
     say(`${name}: warming up`);
-    // In turn, like the measuring: a process that rests for half a minute is cold again, and costs up to 1.8 of what it did.
+    // In turn, like the measuring: a process that rests for half a minute is cold again, and costs up to 1.8 of what it
+    // did.
     for (let round = 0; round < warmUp.rounds; round += 1)
       for (const candidate of candidates)
         candidate.errors += (await candidate.driver.loop(warmUp.seconds, warmUp.share)).errors;

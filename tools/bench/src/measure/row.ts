@@ -55,7 +55,10 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
-/** How often the physical work fits into the operation: the median of what each second says, as both suffer from the same neighbours. */
+/**
+ * How often the physical work fits into the operation: the median of what each second says, as both suffer from the
+ * same neighbours.
+ */
 export const ratioOf = ({ seconds }: Row): number => median(seconds.map(({ micros, unit }) => micros / unit));
 
 /** The cost of one row as a multiple of another's, second by second, because they alternate. */

@@ -18,8 +18,8 @@ const yardsticks = {
 export type Yardstick = keyof typeof yardsticks;
 
 /**
- * The microseconds of processor time that the physical work costs in these seconds on this machine, in short bursts while `work`,
- * which another process does, so that both suffer from the same neighbours.
+ * The microseconds of processor time that the physical work costs in these seconds on this machine, in short bursts
+ * while `work`, which another process does, so that both suffer from the same neighbours.
  */
 export async function withYardstick<T>(unit: Yardstick, work: () => Promise<T>): Promise<[T, number]> {
   const { work: once, times, pauseMs } = yardsticks[unit];

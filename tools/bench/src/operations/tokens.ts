@@ -57,7 +57,10 @@ export async function contractClientCredentials(target: Target): Promise<HttpLoa
   return cycle(requests, okWith('"accessToken":"ey'));
 }
 
-/** Refreshes one token after another: each response yields the next request. A scope without `openid` narrows it (RFC 6749 §6). */
+/**
+ * Refreshes one token after another: each response yields the next request. A scope without `openid` narrows it (RFC
+ * 6749 §6).
+ */
 export async function refreshes(target: Target, scope?: string): Promise<HttpLoad> {
   const tokens = await issuePersonalTokens(target, refreshChains);
   const clients = new Map(tokens.map(({ client }) => [client.clientId, client]));

@@ -1,4 +1,6 @@
-/** The peer as a process of its own. In addition to its own endpoints it has one that signs in a person without a page. */
+/**
+ * The peer as a process of its own. In addition to its own endpoints it has one that signs in a person without a page.
+ */
 import { createServer } from 'node:http';
 import { activeClients, usualPopulation } from '../declared-state.ts';
 import { createPeer, day } from './provider.ts';

@@ -50,8 +50,8 @@ const routes = {
 };
 
 /**
- * The peer in its best case: everything in memory, no log, everyone who is signed in has consented. Its paths are ours, so that
- * the same requests measure it. Access tokens with `orders.read` are JWTs, as ours are, others opaque.
+ * The peer in its best case: everything in memory, no log, everyone who is signed in has consented. Its paths are ours,
+ * so that the same requests measure it. Access tokens with `orders.read` are JWTs, as ours are, others opaque.
  */
 export function createPeer(issuer: string, clients: readonly Client[]): Provider {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -17,7 +17,10 @@ export interface AppliedTenant {
   readonly reads: TableReads;
 }
 
-/** Changes an application of a tenant by its declared state. Throws if that waits for other tenants, or changes anything else. */
+/**
+ * Changes an application of a tenant by its declared state. Throws if that waits for other tenants, or changes anything
+ * else.
+ */
 export async function applyOneTenant(
   call: (method: string, request: object) => Promise<unknown>,
   database: pg.Client,

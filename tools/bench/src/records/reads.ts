@@ -14,7 +14,9 @@ const inLargeTenant = { tenantId: tenantId(largeTenant) };
 /** Of names in the first half, which one page of a search looks through. */
 const digit = (number: number) => 1 + (number % 4);
 
-/** Lists of more than a thousand pages, and what finds one and many records; the number makes each search another one. */
+/**
+ * Lists of more than a thousand pages, and what finds one and many records; the number makes each search another one.
+ */
 const lists = {
   users: {
     method: 'admin.v1.UsersService/List',

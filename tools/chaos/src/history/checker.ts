@@ -59,7 +59,9 @@ function* oneGrant({ byPresented }: Index): Generator<Violation> {
   }
 }
 
-/** I2: a token has one successor, however often it is presented, and at most one token of a family is alive at the end. */
+/**
+ * I2: a token has one successor, however often it is presented, and at most one token of a family is alive at the end.
+ */
 function* oneLiveGeneration({ byPresented, byBasis }: Index): Generator<Violation> {
   for (const [token, operations] of byPresented) {
     const successors = new Set(
@@ -102,7 +104,9 @@ function* nothingAfterTheEnd({ ends, byBasis }: Index, limits: Limits): Generato
   }
 }
 
-/** I4: each delivered access token has one audit row of its request; a row without a token belongs to a lost response. */
+/**
+ * I4: each delivered access token has one audit row of its request; a row without a token belongs to a lost response.
+ */
 function* audited(
   { faults, operations }: History,
   { byId }: Index,
@@ -186,8 +190,8 @@ function isRefusal({ outcome: { result } }: Operation): boolean {
 }
 
 /**
- * Why a refusal is right. `asked for`: the grant was ended, or its values were used twice. `spent`: the value was used up by a
- * lost response or lost by a fault, which the rules allow for short-lived values.
+ * Why a refusal is right. `asked for`: the grant was ended, or its values were used twice. `spent`: the value was used
+ * up by a lost response or lost by a fault, which the rules allow for short-lived values.
  */
 function reasonOf(operation: Operation, index: Index, limits: Limits): 'asked for' | 'spent' | undefined {
   const { kind, basis, presented, startedAt, endedAt, outcome } = operation;

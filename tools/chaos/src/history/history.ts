@@ -23,8 +23,8 @@ export type Kind =
   | 'administer';
 
 /**
- * The outcome. `waiting`: a pending poll. `inactive`: the result of an introspection. `sent-away`: a redirect with an error.
- * `unavailable`: 503 or 429. `lost`: no response. `failed`: a response that no server should give.
+ * The outcome. `waiting`: a pending poll. `inactive`: the result of an introspection. `sent-away`: a redirect with an
+ * error. `unavailable`: 503 or 429. `lost`: no response. `failed`: a response that no server should give.
  */
 export type Result =
   'good' | 'waiting' | 'refused' | 'inactive' | 'sent-away' | 'unavailable' | 'lost' | 'failed';

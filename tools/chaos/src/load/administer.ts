@@ -26,7 +26,9 @@ interface Place {
   readonly on: Surroundings;
 }
 
-/** Administrators of both tenants, who read everything, and make people and delete them, until they are asked to leave. */
+/**
+ * Administrators of both tenants, who read everything, and make people and delete them, until they are asked to leave.
+ */
 export function administer(place: Place): { leave(): Promise<void> } {
   let running = true;
   const served = place.cluster.administrators.length > 0 ? tenants : [];
@@ -60,7 +62,9 @@ async function round(place: Place, tenantId: string): Promise<void> {
   await ask(place, 'UsersService/Delete', whom, [404]);
 }
 
-/** Repeats a call until it is answered. A status of `spent` is what an earlier attempt leaves, whose answer was lost. */
+/**
+ * Repeats a call until it is answered. A status of `spent` is what an earlier attempt leaves, whose answer was lost.
+ */
 async function ask(
   { cluster, on }: Place,
   method: string,

@@ -131,7 +131,9 @@ export class Caller {
   }
 }
 
-/** The headers of a reverse proxy: a request id, by which the audit trail shows the attempt, and an internal address. */
+/**
+ * The headers of a reverse proxy: a request id, by which the audit trail shows the attempt, and an internal address.
+ */
 export const passedOn = (id: string): Record<string, string> => ({
   'x-request-id': id,
   'x-forwarded-for': '10.0.0.7',

@@ -33,8 +33,8 @@ interface Secret {
 }
 
 /**
- * For a minute, by the administration API: every two seconds, new signing keys of every algorithm take over, the next ones are published,
- * and an application gets a new secret before its former one is deleted.
+ * For a minute, by the administration API: every two seconds, new signing keys of every algorithm take over, the next
+ * ones are published, and an application gets a new secret before its former one is deleted.
  */
 export async function rotateKeysAndSecrets({ cluster, on, log }: Stage): Promise<void> {
   const { administrators, fronts } = cluster;
@@ -132,7 +132,9 @@ class Publications {
     this.#on = on;
   }
 
-  /** The milliseconds until every replica publishes keys that none published before; verifiers know them from then on. */
+  /**
+   * The milliseconds until every replica publishes keys that none published before; verifiers know them from then on.
+   */
   async next(): Promise<number> {
     const startedAt = performance.now();
     let kids: string[][] = [];

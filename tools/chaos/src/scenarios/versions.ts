@@ -41,8 +41,8 @@ export async function replaceEach(stage: Stage, old: string): Promise<void> {
 }
 
 /**
- * Each service alone: new among old ones and back; then, once every process is new, old among new ones and back. Whatever order a
- * rollout or a rollback has, each call is made by one of these pairs.
+ * Each service alone: new among old ones and back; then, once every process is new, old among new ones and back.
+ * Whatever order a rollout or a rollback has, each call is made by one of these pairs.
  */
 export async function replaceAlone(stage: Stage, old: string, only?: readonly string[]): Promise<void> {
   const { cluster, log } = stage;

@@ -19,8 +19,8 @@ const issuer = 'http://localhost:8080';
 const people = Array.from({ length: 10 }, (_, index) => `person-${index + 1}`);
 
 /**
- * docs/first-half-hour.md, typed as it stands, in a namespace of its own beside the release: install, the first administrator, a login
- * through forwarded ports, a tenant, ten invited people, a service and its new secret.
+ * docs/first-half-hour.md, typed as it stands, in a namespace of its own beside the release: install, the first
+ * administrator, a login through forwarded ports, a tenant, ten invited people, a service and its new secret.
  */
 export const firstHalfHour: Scenario = {
   name: 'first half hour',

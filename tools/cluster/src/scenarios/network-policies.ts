@@ -1,7 +1,9 @@
 import { probe } from '../probe.ts';
 import { check, NotPossibleHere, type Scenario } from '../scenario.ts';
 
-/** The load may reach the public listener, strangers may reach nothing, and the processes and stores reach each other. */
+/**
+ * The load may reach the public listener, strangers may reach nothing, and the processes and stores reach each other.
+ */
 export const networkPolicies: Scenario = {
   name: 'network policies',
   errors: 'none',

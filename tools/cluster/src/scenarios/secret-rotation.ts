@@ -5,7 +5,10 @@ import { certificatesOf } from '../release.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import { changeSecret, newSecret, readSecret } from '../secrets.ts';
 
-/** docs/operations.md#rotate: the key of refresh tokens, a client secret and, in split, the certificates of all processes. */
+/**
+ * docs/operations.md#rotate: the key of refresh tokens, a client secret and, in split, the certificates of all
+ * processes.
+ */
 export const secretRotation: Scenario = {
   name: 'secret rotation',
   errors: 'none',

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { cluster } from '../kubernetes.ts';
 import { check, NotPossibleHere, type Scenario } from '../scenario.ts';
 
-/** A node takes only pods that tolerate its taint: with `defaults.tolerations` all pods, Jobs and the test pod run there. */
+/**
+ * A node takes only pods that tolerate its taint: with `defaults.tolerations` all pods, Jobs and the test pod run
+ * there.
+ */
 export const taintedNode: Scenario = {
   name: 'tainted node',
   errors: 'none',

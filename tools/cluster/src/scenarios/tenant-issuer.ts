@@ -20,8 +20,8 @@ export const issuerClients = [
 ];
 
 /**
- * Tenants get issuers of their own, a path and a host. A proxy that follows the Ingress of the release, in place of a controller,
- * leads their clients to metadata, keys and tokens, and none to introspection and revocation.
+ * Tenants get issuers of their own, a path and a host. A proxy that follows the Ingress of the release, in place of a
+ * controller, leads their clients to metadata, keys and tokens, and none to introspection and revocation.
  */
 export const tenantIssuer: Scenario = {
   name: 'tenant issuer',

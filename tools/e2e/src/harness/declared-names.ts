@@ -40,7 +40,10 @@ export const people = {
   },
 } as const;
 
-/** Of their passwords: the state is applied hundreds of times in a run, and hashes cost nothing then. Bob's password is declared. */
+/**
+ * Of their passwords: the state is applied hundreds of times in a run, and hashes cost nothing then. Bob's password is
+ * declared.
+ */
 export const passwordHashes = {
   ada: '$argon2id$v=19$m=19456,t=2,p=1$ucOpNWRxd1nT4aj381VM/Q$K/16Bwhd94IYHs14QwtJQFSkR2vCFIfosQqsn7wqCp4',
   cleo: '$argon2id$v=19$m=19456,t=2,p=1$zY/DYHpguCu/h40kKqJu5A$lGNp6Z1rvJ9/oaYqYUI00t31mx6DR6kuIrMYg3yvviI',

@@ -17,7 +17,9 @@ interface Registration {
   readonly backchannelLogoutUri: string;
 }
 
-/** Signs somebody in there over HTTP, in a new browser; resolves with where the provider sends the browser in the end. */
+/**
+ * Signs somebody in there over HTTP, in a new browser; resolves with where the provider sends the browser in the end.
+ */
 export async function signInAtProvider(request: string, login: string): Promise<URL> {
   const cookies = new Map<string, string>();
   let form: { readonly action: URL; readonly fields: URLSearchParams } | undefined;

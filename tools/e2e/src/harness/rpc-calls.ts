@@ -62,7 +62,10 @@ export class RpcCalls {
     this.#system = system;
   }
 
-  /** One call with bytes; resolves with the code and the words of an error too. A stream has ended after its first message, or soon. */
+  /**
+   * One call with bytes; resolves with the code and the words of an error too. A stream has ended after its first
+   * message, or soon.
+   */
   send({ process, method }: ServedMethod, caller: string, message: Buffer): Promise<RawAnswer> {
     const metadata = new Metadata();
     metadata.set('authorization', `Bearer ${this.#system.environmentOf(process)['TESSERA_RPC_TOKEN']}`);

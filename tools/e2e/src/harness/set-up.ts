@@ -44,8 +44,8 @@ export const setUps = {
 } as const satisfies Record<string, SetUp>;
 
 /**
- * The set-ups of tests that the topology changes little: `npm test` runs them on the first one, where more can go wrong,
- * `npm run test:all` on each.
+ * The set-ups of tests that the topology changes little: `npm test` runs them on the first one, where more can go
+ * wrong, `npm run test:all` on each.
  */
 export function firstOf(first: SetUp, ...others: readonly SetUp[]): readonly SetUp[] {
   return runsEverything ? [first, ...others] : [first];

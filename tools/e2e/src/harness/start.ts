@@ -174,7 +174,9 @@ class RunningSystem implements System {
     await this.#reachable();
   }
 
-  /** A process may be ready before its callers have reconnected to it, and a key may be younger than its announcement. */
+  /**
+   * A process may be ready before its callers have reconnected to it, and a key may be younger than its announcement.
+   */
   async #reachable(): Promise<void> {
     const query = authorizeQuery({ client_id: 'nobody' });
     // For set-ups that trust this machine as a proxy.

@@ -8,7 +8,9 @@ export type Tenant = 'initech' | 'hooli';
 export const tenants: readonly Tenant[] = ['initech', 'hooli'];
 export const audience = 'https://api.own.example';
 
-/** Two tenants with issuers of their own, `initech` below a path and `hooli` on a host, and how their clients ask there. */
+/**
+ * Two tenants with issuers of their own, `initech` below a path and `hooli` on a host, and how their clients ask there.
+ */
 export type TenantIssuers = ReturnType<typeof tenantIssuersOf>;
 
 export function tenantIssuersOf(system: () => System) {

@@ -17,7 +17,9 @@ const environment = {
   TESSERA_ALLOW_PRIVATE: 'webhooks',
 };
 
-/** Starts a system for one file of suites, on the set-up of the run, and reads at the end what its processes printed. */
+/**
+ * Starts a system for one file of suites, on the set-up of the run, and reads at the end what its processes printed.
+ */
 export function onSetUp(suites: (system: () => System, setUp: SetUp) => void): void {
   let running: System | undefined;
   const system = (): System => {

@@ -42,8 +42,8 @@ export function peopleInJson(text: string): People {
 }
 
 /**
- * Reads CSV (RFC 4180) whose first line names the keys of users in the declared state: `attributes.<name>` and `address.<part>` for
- * one of those, roles with `;` between them. An empty cell is no value. Throws CommandError.
+ * Reads CSV (RFC 4180) whose first line names the keys of users in the declared state: `attributes.<name>` and
+ * `address.<part>` for one of those, roles with `;` between them. An empty cell is no value. Throws CommandError.
  */
 export function peopleInCsv(text: string): People {
   return knownPart(rowsOf(text).map((row) => entryOf(normalized(row))));
@@ -77,8 +77,8 @@ function valueOf(column: string, cell: string): unknown {
 }
 
 /**
- * Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of one's own. A person with a status
- * under another name is left out, whatever it is.
+ * Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of one's own. A
+ * person with a status under another name is left out, whatever it is.
  */
 function knownPart(entries: readonly Entry[]): People {
   const unknown = new Map<string, number>();
@@ -100,7 +100,10 @@ function knownPart(entries: readonly Entry[]): People {
   return { users, leftOut: [...leftOut, ...withOtherStatus] };
 }
 
-/** The entry with its keys and its status in the case that the declared state has; of two keys that then were one, the second stays. */
+/**
+ * The entry with its keys and its status in the case that the declared state has; of two keys that then were one, the
+ * second stays.
+ */
 function normalized<T>(given: Readonly<Record<string, T>>): Record<string, T | string> {
   const entry: Record<string, T | string> = {};
   for (const [key, value] of Object.entries(given)) {

@@ -112,7 +112,10 @@ function redirectsOf(client: Client, redirectUris: readonly string[], report: Re
   };
 }
 
-/** Keycloak lets every port in where a loopback redirect URI names none. Reports one that would let it in for others, too. */
+/**
+ * Keycloak lets every port in where a loopback redirect URI names none. Reports one that would let it in for others,
+ * too.
+ */
 function matchesAnyPort({ clientId }: Client, redirectUris: readonly string[], report: Report): boolean {
   const loopback = redirectUris.filter(isLoopbackRedirect);
   const withPort = loopback.filter((uri) => /^[^/]*\/\/[^/?]*:\d+([/?]|$)/.test(uri));

@@ -8,8 +8,8 @@ import { scopesOf } from './audience-scopes.ts';
 const federation = 'org.keycloak.storage.UserStorageProvider';
 
 /**
- * A realm as records of a tenant: clients, client scopes that name an audience, roles, and people with their hashes. Roles of groups
- * and composite roles are given to each person. Throws CommandError.
+ * A realm as records of a tenant: clients, client scopes that name an audience, roles, and people with their hashes.
+ * Roles of groups and composite roles are given to each person. Throws CommandError.
  */
 export function importedRealm(
   files: readonly { readonly name: string; readonly text: string }[],

@@ -145,7 +145,9 @@ export const ownScopes: ReadonlySet<string> = new Set([
   'web-origins',
 ]);
 
-/** Reads the files of one export: one with everything, or that of the realm and those of its users. Throws CommandError. */
+/**
+ * Reads the files of one export: one with everything, or that of the realm and those of its users. Throws CommandError.
+ */
 export function readRealm(files: readonly { readonly name: string; readonly text: string }[]): Realm {
   const read = files.map(({ name, text }) => {
     const parsed = realm.safeParse(jsonOf(name, text));

@@ -15,9 +15,9 @@ const timeoutMs = 30_000;
 
 /**
  * Creates two tenants and tries, over public HTTP and by the administration API, what one could do with values of the
- * other: all must be answered as unknown values are. First both are at the shared issuer; then the one that tries has an
- * issuer of its own, where it administers itself. Deletes the tenants, whatever happened. Throws CommandError if a crossing
- * is not good; each is named before.
+ * other: all must be answered as unknown values are. First both are at the shared issuer; then the one that tries has
+ * an issuer of its own, where it administers itself. Deletes the tenants, whatever happened. Throws CommandError if a
+ * crossing is not good; each is named before.
  */
 export async function checkIsolation(place: Place, terminal: Terminal): Promise<void> {
   await withAdministration(terminal, {

@@ -12,7 +12,10 @@ interface OfApplication {
   readonly owner?: string | undefined;
 }
 
-/** Adds a secret, which the server makes, and prints it, this once. Throws CommandError, also if the application has two. */
+/**
+ * Adds a secret, which the server makes, and prints it, this once. Throws CommandError, also if the application has
+ * two.
+ */
 export async function createSecret(
   { tenant: tenantId, clientId, takeOver, owner = '', expires }: OfApplication & { readonly expires?: Date },
   terminal: Terminal,

@@ -39,8 +39,8 @@ export interface Allowed {
 }
 
 /**
- * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of what needs `allowDelete`
- * or `allowAdministration`, or of records of other owners.
+ * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of what
+ * needs `allowDelete` or `allowAdministration`, or of records of other owners.
  */
 export async function applyState(
   file: string | NamedText,
@@ -71,9 +71,9 @@ export async function applyState(
 }
 
 /**
- * Prints a line for each record that applying would change, for each that would get powers over the administration, and with `impact` for whom
- * it ends what was issued. Resolves with whether there are any, and the options without which applying would be refused. Throws as
- * `applyState`, but for those.
+ * Prints a line for each record that applying would change, for each that would get powers over the administration, and
+ * with `impact` for whom it ends what was issued. Resolves with whether there are any, and the options without which
+ * applying would be refused. Throws as `applyState`, but for those.
  */
 export async function diffState(
   file: string | NamedText,
@@ -142,7 +142,10 @@ async function linesOfImpact(tenants: readonly TenantComparison[], terminal: Ter
   });
 }
 
-/** Throws CommandError with exit code 3, after a list, for deletions that must be allowed, and for people who would have no way in. */
+/**
+ * Throws CommandError with exit code 3, after a list, for deletions that must be allowed, and for people who would have
+ * no way in.
+ */
 function refuseDeletions(response: ComparedFile, { out }: Terminal): void {
   const lines = [...linesOf(response, isGuarded), ...linesOfShutOut(response)];
   if (lines.length === 0) return;
@@ -192,7 +195,9 @@ export async function checkState(file: string, { say, ...sources }: Terminal): P
   say(`${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
 }
 
-/** Reads and checks a declared state offline; `absent` are references whose values are not here. Throws as `checkState`. */
+/**
+ * Reads and checks a declared state offline; `absent` are references whose values are not here. Throws as `checkState`.
+ */
 export async function readState(
   file: string,
   { environment, input }: Pick<Terminal, 'environment' | 'input'>,

@@ -24,7 +24,10 @@ const verbs = {
 
 const timeoutMs = 10_000;
 
-/** Sets the status of a tenant, application or person. Throws CommandError when there is no such record, or only its owner enables it. */
+/**
+ * Sets the status of a tenant, application or person. Throws CommandError when there is no such record, or only its
+ * owner enables it.
+ */
 export async function setStatus({ verb, target, takeOver }: StatusChange, terminal: Terminal): Promise<void> {
   const { name, status, done } = verbs[verb];
   const what = await withService('directory', terminal, {
@@ -104,7 +107,10 @@ async function find(
   }
 }
 
-/** Compatibility until 0.3: version 0.1 refuses to change the status of a record of another owner by the call that changes one record. */
+/**
+ * Compatibility until 0.3: version 0.1 refuses to change the status of a record of another owner by the call that
+ * changes one record.
+ */
 async function orAsBefore(change: Promise<unknown>, before: () => Promise<unknown>): Promise<unknown> {
   return whereOffered(change, before).catch(async (refusal: unknown) => {
     if (!isRefusal(refusal, Code.FailedPrecondition)) throw refusal;

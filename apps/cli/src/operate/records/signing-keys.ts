@@ -9,7 +9,10 @@ const timeoutMs = 10_000;
 /** An immediate rotation waits until every process has loaded the key again, a minute at most. */
 const rotationTimeoutMs = 90_000;
 
-/** Prints the keys in the key set, by algorithm, newest first. `tenantId` is empty for the shared issuer, here and below. */
+/**
+ * Prints the keys in the key set, by algorithm, newest first. `tenantId` is empty for the shared issuer, here and
+ * below.
+ */
 export async function listKeys(
   { tenantId, output }: { readonly tenantId: string; readonly output: Format },
   terminal: Terminal,
@@ -24,8 +27,8 @@ export async function listKeys(
 }
 
 /**
- * Publishes the next key of each algorithm, which signs after the publication lead, or within seconds with `immediately`. Throws
- * CommandError, also if the outcome is unknown.
+ * Publishes the next key of each algorithm, which signs after the publication lead, or within seconds with
+ * `immediately`. Throws CommandError, also if the outcome is unknown.
  */
 export async function rotateKeys(
   { immediately, tenantId }: { readonly immediately: boolean; readonly tenantId: string },

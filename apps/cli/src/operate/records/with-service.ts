@@ -86,10 +86,10 @@ const services = {
 type ServiceName = keyof typeof services;
 
 /**
- * Works with a service. With a context: by the administration API, as who is logged in. Without: calls its processes as `operator` if
- * `TESSERA_PEERS` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes notice the changes; otherwise
- * takes the current context; otherwise calls the process with embedded stores whose data directory is `TESSERA_DATA_DIR`. Throws
- * CommandError, also if the service refuses.
+ * Works with a service. With a context: by the administration API, as who is logged in. Without: calls its processes as
+ * `operator` if `TESSERA_PEERS` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes
+ * notice the changes; otherwise takes the current context; otherwise calls the process with embedded stores whose data
+ * directory is `TESSERA_DATA_DIR`. Throws CommandError, also if the service refuses.
  */
 export async function withService<T>(
   name: ServiceName,

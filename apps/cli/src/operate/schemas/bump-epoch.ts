@@ -5,8 +5,8 @@ import { CommandError, type Terminal } from '../../terminal.ts';
 import { patiently, withDatabase } from './with-database.ts';
 
 /**
- * Invalidates every sign-in so far, and what was issued for it, in the database of `DATABASE_URL`, which its processes notice.
- * Throws CommandError if there is no such tenant, or no tenant at all.
+ * Invalidates every sign-in so far, and what was issued for it, in the database of `DATABASE_URL`, which its processes
+ * notice. Throws CommandError if there is no such tenant, or no tenant at all.
  */
 export async function bump(tenant: string | undefined, terminal: Terminal): Promise<void> {
   const epochs = await withDatabase(terminal, async (database, log) => {

@@ -25,8 +25,9 @@ import { orExplain, reasonOf, silentLog, terminalLog, withDatabase } from './wit
 import { configurationProblems, processes, settings } from '../../settings.ts';
 
 /**
- * Checks everything a process depends on: its settings, the database with its schemas and its clock, Redis with its eviction
- * policy. Writes and reads in both as the process does, and leaves nothing. Throws CommandError if a check fails.
+ * Checks everything a process depends on: its settings, the database with its schemas and its clock, Redis with its
+ * eviction policy. Writes and reads in both as the process does, and leaves nothing. Throws CommandError if a check
+ * fails.
  */
 export async function examine(process: string, terminal: Terminal): Promise<void> {
   const counts = { all: 0, bad: 0 };
@@ -64,7 +65,10 @@ export async function examine(process: string, terminal: Terminal): Promise<void
 /** Prints the result of a check; resolves with false if it failed. */
 type Look = (what: string, check: () => Promise<void>) => Promise<boolean>;
 
-/** The same check of several: prints one line for those that passed, and one for each that failed. Resolves with the former. */
+/**
+ * The same check of several: prints one line for those that passed, and one for each that failed. Resolves with the
+ * former.
+ */
 type LookAtEach = (
   what: string,
   names: readonly string[],
@@ -124,7 +128,10 @@ async function lookAtHashes(look: Look, database: Database, terminal: Terminal):
   });
 }
 
-/** Whether the stored signing keys can be decrypted. A missing or malformed setting is already a problem of the settings. */
+/**
+ * Whether the stored signing keys can be decrypted. A missing or malformed setting is already a problem of the
+ * settings.
+ */
 async function lookAtKek(look: Look, database: Database, terminal: Terminal): Promise<void> {
   const config = settingsIfValid(keysConfig, terminal);
   if (config === undefined) return;

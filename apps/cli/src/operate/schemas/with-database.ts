@@ -44,8 +44,8 @@ export async function withDatabase<T>(
 }
 
 /**
- * Repeats work for a while if a store or service is unavailable. Throws CommandError if it stays unavailable, and at once if
- * waiting does not help because a person has to change something first.
+ * Repeats work for a while if a store or service is unavailable. Throws CommandError if it stays unavailable, and at
+ * once if waiting does not help because a person has to change something first.
  */
 export async function patiently<T>(work: () => Promise<T>, what: string, log: Logger): Promise<T> {
   const signal = AbortSignal.timeout(patienceMs);

@@ -30,9 +30,9 @@ const factor = 'mail_code';
 const unsent = '\0unsent';
 
 /**
- * A code by mail, where the tenant allows it: the fields `mail_code`, and `identifier` with an empty code to ask for one in place of the password;
- * `mail_code_again` for another code, `mail_code_back` for the password. Due for who has asked, and as the second factor of who has no other. Known
- * and unknown people get the same answers.
+ * A code by mail, where the tenant allows it: the fields `mail_code`, and `identifier` with an empty code to ask for
+ * one in place of the password; `mail_code_again` for another code, `mail_code_back` for the password. Due for who has
+ * asked, and as the second factor of who has no other. Known and unknown people get the same answers.
  */
 export function createMailCodeStep({ directoryService, directory, limitGuesses }: MailCodeDeps): Step {
   const { send, request } = createSending(directoryService);
@@ -138,7 +138,10 @@ function createSending(
     return answer?.sent === true ? '' : unsent;
   }
 
-  /** Keeps a request for a code and returns the identifier that was typed; undefined where the tenant no longer allows it. */
+  /**
+   * Keeps a request for a code and returns the identifier that was typed; undefined where the tenant no longer allows
+   * it.
+   */
   async function request(
     from: BrowserCall,
     visit: Visit,

@@ -3,8 +3,8 @@ import { passkeyCeremony, type PasskeyCeremony, type PasskeyUse } from '@tessera
 import type { Visit } from '../../store/store.ts';
 
 /**
- * A new ceremony of a visit, with the nonce that its form sends back. Its secret is the seed of the visit, which no page shows. Undefined where
- * browsers have no passkeys, and in a visit that version 0.1 began.
+ * A new ceremony of a visit, with the nonce that its form sends back. Its secret is the seed of the visit, which no
+ * page shows. Undefined where browsers have no passkeys, and in a visit that version 0.1 began.
  */
 export function newCeremony(
   visit: Visit,
@@ -30,7 +30,10 @@ export function ceremonyOf(
   return passkeyCeremony({ issuer, secret: seed, domain }, use, nonce);
 }
 
-/** What a sign-in with a passkey proves (RFC 8176 §2): a key, in hardware unless it can be copied, and that its owner was verified. */
+/**
+ * What a sign-in with a passkey proves (RFC 8176 §2): a key, in hardware unless it can be copied, and that its owner
+ * was verified.
+ */
 export function passkeyMethods(synced: boolean): readonly string[] {
   return [synced ? 'swk' : 'hwk', 'user', 'mfa'];
 }

@@ -3,8 +3,9 @@ import type { BrowserCall } from '../../browser-call.ts';
 import type { Visit } from '../../store/store.ts';
 
 /**
- * The domain of the passkeys of a visit's tenant (WebAuthn L3 §4, RP ID), if it is not the host of its issuer; else ''. A tenant that got a
- * host of its own may keep the passkeys that its people have at the shared issuer, which names the host as a related origin (§5.11).
+ * The domain of the passkeys of a visit's tenant (WebAuthn L3 §4, RP ID), if it is not the host of its issuer; else ''.
+ * A tenant that got a host of its own may keep the passkeys that its people have at the shared issuer, which names the
+ * host as a related origin (§5.11).
  */
 export type PasskeyDomain = (from: BrowserCall, visit: Pick<Visit, 'issuer' | 'tenantId'>) => Promise<string>;
 

@@ -11,9 +11,9 @@ import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 import type { PasskeyDomain } from './passkey-domain.ts';
 
 /**
- * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password, and with the second factor that
- * they have, in a browser that can make one: the fields `passkey_created`, which is what the browser answered, and `passkey_nonce`; or
- * `passkey_later`. Required of who must use one and has none.
+ * A new passkey, in a visit that adds one, and offered once in a visit to who has just signed in with a password, and
+ * with the second factor that they have, in a browser that can make one: the fields `passkey_created`, which is what
+ * the browser answered, and `passkey_nonce`; or `passkey_later`. Required of who must use one and has none.
  */
 export function createPasskeyEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -34,7 +34,10 @@ export function createPasskeyEnrolmentStep(deps: {
     return user !== undefined && !user.secondFactors.includes('passkey');
   }
 
-  /** Whether the person has a factor that they have not used: by a password alone, a new passkey would stand for it from then on. */
+  /**
+   * Whether the person has a factor that they have not used: by a password alone, a new passkey would stand for it from
+   * then on.
+   */
   async function isUnproven({ call }: BrowserCall, { tenantId, person }: Visit): Promise<boolean> {
     if (person === undefined || hasTwoFactors(person.methods)) return false;
     const user = await directory.user(tenantId, person.userId, call.onward());

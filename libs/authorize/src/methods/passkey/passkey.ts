@@ -9,9 +9,9 @@ import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
 import type { PasskeyDomain } from './passkey-domain.ts';
 
 /**
- * A passkey (WebAuthn Level 3), in place of the password or of a code: the fields `passkey`, which is what the browser answered, and
- * `passkey_nonce`. Its page names nobody, as the authenticator finds the passkey, so it is the same for everybody. Due by itself for who
- * must use one, or must use a second factor and has no other.
+ * A passkey (WebAuthn Level 3), in place of the password or of a code: the fields `passkey`, which is what the browser
+ * answered, and `passkey_nonce`. Its page names nobody, as the authenticator finds the passkey, so it is the same for
+ * everybody. Due by itself for who must use one, or must use a second factor and has no other.
  */
 export function createPasskeyStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;

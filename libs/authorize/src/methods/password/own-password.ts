@@ -9,15 +9,19 @@ import type { LimitGuesses } from '../../limits/guess-limits.ts';
 import { isPossible } from '../../limits/find-person.ts';
 import { longestPassword } from './password.ts';
 
-/** What came of a change. `wrong`: the present password, or too many attempts. `refused`: the new one, with the end of a sentence. */
+/**
+ * What came of a change. `wrong`: the present password, or too many attempts. `refused`: the new one, with the end of a
+ * sentence.
+ */
 export type PasswordChanged =
   | { readonly outcome: 'changed'; readonly opened: OpenedSession }
   | { readonly outcome: 'refused'; readonly problem: string }
   | { readonly outcome: 'wrong' | 'signed_out' };
 
 /**
- * Changes the password of the person who is signed in, who must know the present one: whoever finds an open browser may not lock its owner
- * out. Guesses count as those of sign-ins. Every session of the person ends; this browser gets a new one.
+ * Changes the password of the person who is signed in, who must know the present one: whoever finds an open browser may
+ * not lock its owner out. Guesses count as those of sign-ins. Every session of the person ends; this browser gets a new
+ * one.
  */
 export type ChangeOwnPassword = (
   from: BrowserCall,

@@ -11,9 +11,10 @@ import type { Guess, LimitGuesses } from '../../limits/guess-limits.ts';
 export const longestPassword = 1024;
 
 /**
- * User name, e-mail address or phone number, and password: the fields `identifier` and `password`, and `passkeys`, which is `make` from a
- * browser in which the person may make one. Its page also offers a mail to people who have forgotten theirs, if `recovers` is `yes`,
- * and to make an account if `registers` is. Unknown, wrong, locked and disabled get the same answer.
+ * User name, e-mail address or phone number, and password: the fields `identifier` and `password`, and `passkeys`,
+ * which is `make` from a browser in which the person may make one. Its page also offers a mail to people who have
+ * forgotten theirs, if `recovers` is `yes`, and to make an account if `registers` is. Unknown, wrong, locked and
+ * disabled get the same answer.
  */
 export function createPasswordStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;

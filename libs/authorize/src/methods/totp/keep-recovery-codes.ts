@@ -7,8 +7,8 @@ import { otpMethods } from './one-time-code.ts';
 import { enrolling } from './totp-enrolment.ts';
 
 /**
- * Recovery codes for who sets up an app, or asks for new ones: the field `recovery_codes`, `kept` once the person has saved them. The page shows
- * codes that are not valid yet; `kept` makes them valid, and enrols the app, in one commit.
+ * Recovery codes for who sets up an app, or asks for new ones: the field `recovery_codes`, `kept` once the person has
+ * saved them. The page shows codes that are not valid yet; `kept` makes them valid, and enrols the app, in one commit.
  */
 export function createRecoveryCodesStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;

@@ -11,7 +11,10 @@ import { codeFactor, type LimitGuesses } from '../../limits/guess-limits.ts';
 /** What a one-time code adds to a sign-in (RFC 8176 §2). */
 export const otpMethods = ['otp', 'mfa'] as const;
 
-/** A code of the authenticator app (RFC 6238), or a recovery code: the field `totp_code`. Due for everybody who has an app, unless they have used a passkey. */
+/**
+ * A code of the authenticator app (RFC 6238), or a recovery code: the field `totp_code`. Due for everybody who has an
+ * app, unless they have used a passkey.
+ */
 export function createTotpStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'user'>;

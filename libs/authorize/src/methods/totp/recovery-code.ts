@@ -2,8 +2,8 @@ import type { Step } from '../../visits/step.ts';
 import { createTakeCode } from './one-time-code.ts';
 
 /**
- * A recovery code in place of a passkey that is lost: the field `recovery_code`. Nobody must take it, and it does not help where phishing
- * must be resisted.
+ * A recovery code in place of a passkey that is lost: the field `recovery_code`. Nobody must take it, and it does not
+ * help where phishing must be resisted.
  */
 export function createRecoveryCodeStep(deps: Parameters<typeof createTakeCode>[0]): Step {
   const takeCode = createTakeCode(deps);

@@ -7,8 +7,9 @@ import type { Step } from '../../visits/step.ts';
 import type { KnownPerson, Visit } from '../../store/store.ts';
 
 /**
- * The first code of a person's new authenticator app: the field `enrolment_code`. The app is enrolled together with its recovery codes, by the
- * step after this one. Due where one factor is not enough, but any second is, and in a visit that adds one.
+ * The first code of a person's new authenticator app: the field `enrolment_code`. The app is enrolled together with its
+ * recovery codes, by the step after this one. Due where one factor is not enough, but any second is, and in a visit
+ * that adds one.
  */
 export function createTotpEnrolmentStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;

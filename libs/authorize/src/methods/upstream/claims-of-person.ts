@@ -25,8 +25,8 @@ export function lacksClaims(idToken: Claims, mappedClaims: readonly string[]): b
 }
 
 /**
- * What the provider said in the claims that are mapped. A claim that it only refers to, as Entra ID does to more than 200 groups, is not known
- * (OIDC Core §5.6.2): nobody loses roles by it.
+ * What the provider said in the claims that are mapped. A claim that it only refers to, as Entra ID does to more than
+ * 200 groups, is not known (OIDC Core §5.6.2): nobody loses roles by it.
  */
 export function mappedOf({ claims, userInfo = {} }: ProviderAnswer, names: readonly string[]) {
   const found = Object.fromEntries(names.map((name) => [name, mappable(claims[name] ?? userInfo[name])]));
@@ -43,7 +43,10 @@ export function mappedOf({ claims, userInfo = {} }: ProviderAnswer, names: reado
   };
 }
 
-/** Registered methods (RFC 8176 §2) that a provider which is trusted with factors names; ours says that it was another's. */
+/**
+ * Registered methods (RFC 8176 §2) that a provider which is trusted with factors names; ours says that it was
+ * another's.
+ */
 export function methodsOf({ claims }: ProviderAnswer, trustsFactors: boolean): string[] {
   const { amr } = claims;
   const named = trustsFactors && Array.isArray(amr) ? amr.filter((one) => registeredMethods.has(one)) : [];

@@ -19,7 +19,10 @@ export function newTicket(seed: string, random: Random): Ticket {
   return ticketOf(seed, opaqueValue('', random, 16));
 }
 
-/** Nonce and verifier are made of the seed of the visit, which no page and no address shows, so that the visit need not store them. */
+/**
+ * Nonce and verifier are made of the seed of the visit, which no page and no address shows, so that the visit need not
+ * store them.
+ */
 function ticketOf(seed: string, ticket: string): Ticket {
   const made = (what: string) =>
     createHmac('sha256', seed).update(`provider\0${what}\0${ticket}`).digest('base64url');

@@ -43,7 +43,10 @@ export interface ProviderExchange {
     to: DeclaredProvider,
     asked: Asked & Pick<Departure, 'resume' | 'linkSessionId'>,
   ): Promise<{ readonly departure: Departure; readonly location: (interactionId: string) => string }>;
-  /** What the provider proved to this visit, once. An answer to a link is none to a sign-in, and none to a link of another session. */
+  /**
+   * What the provider proved to this visit, once. An answer to a link is none to a sign-in, and none to a link of
+   * another session.
+   */
   arrive(
     from: BrowserCall,
     visit: Visit,

@@ -39,7 +39,9 @@ export function refusalOf(error: unknown): RefusedSignIn | undefined {
   return undefined;
 }
 
-/** The code of what went wrong, or a sentence of ours: a message of a library may have something of the answer in it. */
+/**
+ * The code of what went wrong, or a sentence of ours: a message of a library may have something of the answer in it.
+ */
 function detailOf({ message, cause }: Error): string {
   if (typeof cause === 'string') return cause;
   if (!(cause instanceof Error)) return message;

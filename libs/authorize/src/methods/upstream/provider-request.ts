@@ -25,8 +25,8 @@ export interface Asked extends Demands {
 }
 
 /**
- * What an application asked for goes on; an age of 0 asks for a new sign-in (OIDC Core §3.1.2.1). At pages of ours, where people decide about
- * others' access, an open browser is not enough.
+ * What an application asked for goes on; an age of 0 asks for a new sign-in (OIDC Core §3.1.2.1). At pages of ours,
+ * where people decide about others' access, an open browser is not enough.
  */
 export function askedBy({ request }: Policy, { parameters }: Pick<Visit, 'parameters'>): Asked {
   return {
@@ -48,8 +48,9 @@ function promptOf(preset: string, { again, selects }: Asked): string {
 }
 
 /**
- * A provider that is asked for an age must say when the person signed in (OIDC Core §2), which is how we know that they were asked anew: a person can
- * take `prompt` out of the address. An age of 0 would have some providers ask again after each further page.
+ * A provider that is asked for an age must say when the person signed in (OIDC Core §2), which is how we know that they
+ * were asked anew: a person can take `prompt` out of the address. An age of 0 would have some providers ask again after
+ * each further page.
  */
 function maxAgeOf(preset: string, { again, maxAge }: Asked): string {
   if (maxAge !== undefined && maxAge > 0) return maxAge.toString();
@@ -82,7 +83,10 @@ export function providerRequest(
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ''));
 }
 
-/** Whether the person signed in at the provider when they had to. One that cannot say when is believed, unless the application demanded an age. */
+/**
+ * Whether the person signed in at the provider when they had to. One that cannot say when is believed, unless the
+ * application demanded an age.
+ */
 export function isRecent(
   authTime: unknown,
   { again, maxAge }: Demands,

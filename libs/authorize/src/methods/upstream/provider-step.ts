@@ -16,9 +16,9 @@ import type { Upstream } from './upstream.ts';
 const longestResume = 1024;
 
 /**
- * A company's own provider (OIDC Core §3.1), in place of the password. The field `provider` names it and sends the browser there; empty, it is
- * the provider of the domain of `identifier`. The field `answer` is what the browser brings back, to the address of `tenant` and `provider`.
- * Whatever is refused leaves the other ways to sign in as they are.
+ * A company's own provider (OIDC Core §3.1), in place of the password. The field `provider` names it and sends the
+ * browser there; empty, it is the provider of the domain of `identifier`. The field `answer` is what the browser brings
+ * back, to the address of `tenant` and `provider`. Whatever is refused leaves the other ways to sign in as they are.
  */
 export function createProviderStep(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
@@ -98,8 +98,8 @@ export function createProviderStep(deps: {
 }
 
 /**
- * When the person signed in: at the provider, if it says so, as applications ask for that. Not later than now, and not before what ended
- * earlier sign-ins, since the directory counts this one.
+ * When the person signed in: at the provider, if it says so, as applications ask for that. Not later than now, and not
+ * before what ended earlier sign-ins, since the directory counts this one.
  */
 function timeOfSignIn({ claims }: ProviderAnswer, now: number, validFrom: number): number {
   const said = claims['auth_time'];

@@ -58,8 +58,8 @@ export interface Provider {
   /** Where the browser goes (OIDC Core §3.1.2.1); without PKCE and `state` it is not complete. */
   authorizationUrl(parameters: Readonly<Record<string, string>>): string;
   /**
-   * Judges what the browser brought back to `uri`, and exchanges its code. Throws ProviderAnswerError for what is no good answer, and
-   * ProviderUnreachableError if it cannot be exchanged now.
+   * Judges what the browser brought back to `uri`, and exchanges its code. Throws ProviderAnswerError for what is no
+   * good answer, and ProviderUnreachableError if it cannot be exchanged now.
    */
   answer(
     uri: URL,
@@ -69,8 +69,8 @@ export interface Provider {
   /** Where the browser signs out (OIDC RP-Initiated Logout §2); undefined for a provider that has no such address. */
   endSessionUrl(parameters: Readonly<Record<string, string>>): string | undefined;
   /**
-   * The claims of a logout token that the provider signed for us, none of which is judged but `iss`, `aud` and the times (OIDC Back-Channel Logout
-   * §2.6). Throws as `answer` does.
+   * The claims of a logout token that the provider signed for us, none of which is judged but `iss`, `aud` and the
+   * times (OIDC Back-Channel Logout §2.6). Throws as `answer` does.
    */
   logoutToken(token: string): Promise<JWTPayload>;
 }
@@ -99,8 +99,8 @@ const providerIsBusy = temporarilyUnavailable(undefined, 2).withRefusal({
 });
 
 /**
- * Does something with a provider on behalf of an address. Rejects with ProviderUnreachableError if it cannot be reached, and at once with
- * `temporarily_unavailable` while too many wait for it.
+ * Does something with a provider on behalf of an address. Rejects with ProviderUnreachableError if it cannot be
+ * reached, and at once with `temporarily_unavailable` while too many wait for it.
  */
 export async function withProvider<T>(
   declared: DeclaredProvider,
@@ -185,7 +185,9 @@ function configurationOf(
   return configuration;
 }
 
-/** In seconds. With an age, a token that is made in the future is refused; how old an ID token may be, it says itself. */
+/**
+ * In seconds. With an age, a token that is made in the future is refused; how old an ID token may be, it says itself.
+ */
 const anyAge = Number.MAX_SAFE_INTEGER;
 
 /** New keys are fetched at once for a key that is not known: what names it came from the provider itself. */

@@ -14,8 +14,8 @@ export function sidOf(claim: unknown): string | undefined {
 }
 
 /**
- * What is kept of the session of a person at their provider. The ID token, which signs them out there, is encrypted under the cookie of the
- * browser, of which nothing but a digest is stored.
+ * What is kept of the session of a person at their provider. The ID token, which signs them out there, is encrypted
+ * under the cookie of the browser, of which nothing but a digest is stored.
  */
 export function upstreamSessionOf(
   provider: string,

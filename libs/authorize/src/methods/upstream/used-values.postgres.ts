@@ -3,7 +3,10 @@ import type { Queryable } from '@tessera/stores';
 
 /** Values that count once: Postgres says which of any number of callers came first. */
 export interface UsedValues {
-  /** True for exactly one call with these parts, until `lifetimeSeconds` after it. A value must not be valid longer than that. */
+  /**
+   * True for exactly one call with these parts, until `lifetimeSeconds` after it. A value must not be valid longer than
+   * that.
+   */
   use(parts: readonly string[], lifetimeSeconds: number): Promise<boolean>;
   /** Removes up to `limit` that have expired. Returns how many it removed. */
   purge(limit: number): Promise<number>;

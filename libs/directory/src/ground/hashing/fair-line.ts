@@ -1,6 +1,8 @@
 import { busy } from './busy.ts';
 
-/** Who signs in: lines serve addresses in turn, and the queue bounds what each network, account and tenant has in it. */
+/**
+ * Who signs in: lines serve addresses in turn, and the queue bounds what each network, account and tenant has in it.
+ */
 export interface SignInSource {
   readonly address: string;
   /** The network of the address. One subscriber may have thousands of addresses in theirs. */
@@ -57,8 +59,8 @@ export class FairLine<W extends Waiting> {
   }
 
   /**
-   * Rejects at once if the line is full and no network, and no address of the same network, has more waiting; else one of those is
-   * rejected for it.
+   * Rejects at once if the line is full and no network, and no address of the same network, has more waiting; else one
+   * of those is rejected for it.
    */
   add({ address, network }: Pick<SignInSource, 'address' | 'network'>, entry: W): void {
     const own = this.#addresses.get(address) ?? { network, waiting: [] };
@@ -84,8 +86,8 @@ export class FairLine<W extends Waiting> {
   }
 
   /**
-   * The address that gives a place of the full line to `own`: in the network with the most waiting, or, if that is its own, in the
-   * same network. Undefined if none would still have as many waiting.
+   * The address that gives a place of the full line to `own`: in the network with the most waiting, or, if that is its
+   * own, in the same network. Undefined if none would still have as many waiting.
    */
   #longestFor(own: AddressLine<W>): AddressLine<W> | undefined {
     const waitingOf = (network: string) => networks.get(network) ?? 0;

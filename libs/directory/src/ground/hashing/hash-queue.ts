@@ -16,8 +16,8 @@ export interface HashQueueOptions {
   /** KiB that dear hashes may take together; those of ours take theirs besides. Default: what the dearest one takes. */
   readonly dearMemory?: number;
   /**
-   * When refused callers of dear hashes are told, because who is told sooner asks again sooner: after so many milliseconds, and so many
-   * more for each other who is not told yet. Default: at once.
+   * When refused callers of dear hashes are told, because who is told sooner asks again sooner: after so many
+   * milliseconds, and so many more for each other who is not told yet. Default: at once.
    */
   readonly refusals?: { readonly afterMs: number; readonly apartMs: number };
 }
@@ -46,9 +46,9 @@ const mostBackground = 1_000;
 const backgroundLane = '';
 
 /**
- * A bounded queue of password hashes: sign-ins first, one address after the other, hashes of declared passwords after them. Dear
- * hashes have a lane: one place for each tenant, half of all places and a bounded memory together, so that no tenant can make the
- * others wait for its hashes or end the process.
+ * A bounded queue of password hashes: sign-ins first, one address after the other, hashes of declared passwords after
+ * them. Dear hashes have a lane: one place for each tenant, half of all places and a bounded memory together, so that
+ * no tenant can make the others wait for its hashes or end the process.
  */
 export class HashQueue {
   readonly #options: HashQueueOptions;
@@ -77,10 +77,10 @@ export class HashQueue {
   }
 
   /**
-   * Runs `work` in its turn. Throws `temporarily_unavailable` at once if too many sign-ins of the account are in the queue; if
-   * the queue, or that of the tenant's dear hashes, is full and no network, and no address of the same network, has more waiting; or
-   * later, when one with fewer needs the place; and as soon as the caller (`signal`) leaves before its turn. Of dear hashes the
-   * refusal takes a moment.
+   * Runs `work` in its turn. Throws `temporarily_unavailable` at once if too many sign-ins of the account are in the
+   * queue; if the queue, or that of the tenant's dear hashes, is full and no network, and no address of the same
+   * network, has more waiting; or later, when one with fewer needs the place; and as soon as the caller (`signal`)
+   * leaves before its turn. Of dear hashes the refusal takes a moment.
    */
   async run<T>(work: () => Promise<T>, source: SignInSource, turn: Turn = {}): Promise<T> {
     let begun = false;
@@ -120,8 +120,9 @@ export class HashQueue {
   }
 
   /**
-   * Runs `work` after all waiting sign-ins, one tenant after the other. Throws `temporarily_unavailable` as soon as the caller leaves; at once
-   * if a thousand others wait and no tenant has more of them, or later, when one with fewer needs the place.
+   * Runs `work` after all waiting sign-ins, one tenant after the other. Throws `temporarily_unavailable` as soon as the
+   * caller leaves; at once if a thousand others wait and no tenant has more of them, or later, when one with fewer
+   * needs the place.
    */
   async runInBackground<T>(
     work: () => Promise<T>,
@@ -180,7 +181,10 @@ export class HashQueue {
     return lane;
   }
 
-  /** Whether a tenant without a place has its turn before a dear hash that comes now: it may need more memory than is free. */
+  /**
+   * Whether a tenant without a place has its turn before a dear hash that comes now: it may need more memory than is
+   * free.
+   */
   #anotherIsNext(): boolean {
     for (const [tenant, lane] of this.#dear) if (lane.size > 0 && !this.#dearRunning.has(tenant)) return true;
     return false;

@@ -75,8 +75,8 @@ const mostScrypt = { cost: 2 ** 17, blocks: 2 ** 20 };
 const bcryptCosts = { least: 4, most: 12 };
 
 /**
- * The bounds are what keeps an imported hash from making each sign-in take seconds, or more memory than a process has. They are those
- * of the fields' reference.
+ * The bounds are what keeps an imported hash from making each sign-in take seconds, or more memory than a process has.
+ * They are those of the fields' reference.
  */
 const formats: readonly Format[] = [
   {
@@ -143,7 +143,10 @@ export function encodePasswordHash(hash: Argon2Hash): string {
   return `$${hash.algorithm}$v=19$${parameters}$${base64(hash.salt)}$${base64(hash.tag)}`;
 }
 
-/** Reads a PHC string, or a bcrypt hash; undefined unless its algorithm is known and its parameters are within the bounds. */
+/**
+ * Reads a PHC string, or a bcrypt hash; undefined unless its algorithm is known and its parameters are within the
+ * bounds.
+ */
 export function decodePasswordHash(text: string): PasswordHash | undefined {
   const read = readHash(text);
   return 'hash' in read ? read.hash : undefined;

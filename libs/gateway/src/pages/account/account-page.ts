@@ -38,7 +38,10 @@ const sections: readonly AccountSection[] = [
   closingSection,
 ];
 
-/** `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or they name. */
+/**
+ * `GET /account`: what a person sees and changes of themselves. They sign in first, at the tenant that the address or
+ * they name.
+ */
 export const showAccount: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');

@@ -26,8 +26,8 @@ export interface SentChange {
 }
 
 /**
- * Makes a change; answers with its result, with what the person does first, with where the browser goes, or `closed` if there is no account
- * any more.
+ * Makes a change; answers with its result, with what the person does first, with where the browser goes, or `closed` if
+ * there is no account any more.
  */
 export type Change = (
   context: PageContext,

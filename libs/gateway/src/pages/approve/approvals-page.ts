@@ -16,8 +16,8 @@ import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { sendTenantForm, tenantProblem } from '../tenant-form.ts';
 
 /**
- * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so a person
- * who is not signed in names the tenant: by the link they received, or on the page.
+ * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so
+ * a person who is not signed in names the tenant: by the link they received, or on the page.
  */
 export const showApprovals: PageHandler = async (context) => {
   const { request, reply, gateway } = context;

@@ -32,9 +32,9 @@ export interface DecisionCall {
 }
 
 /**
- * Submits the decision of a form for `person` and keeps the outcome for the next page. If their sign-in does not count for the
- * application, nothing is decided: they are shown the form of `signInFor` it. Throws `access_denied` for a form that is not this browser's
- * own, `invalid_request` if the decision is missing or differs from an earlier one.
+ * Submits the decision of a form for `person` and keeps the outcome for the next page. If their sign-in does not count
+ * for the application, nothing is decided: they are shown the form of `signInFor` it. Throws `access_denied` for a form
+ * that is not this browser's own, `invalid_request` if the decision is missing or differs from an earlier one.
  */
 export async function decideFromForm(
   context: PageContext,

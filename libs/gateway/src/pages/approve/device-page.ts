@@ -25,9 +25,9 @@ import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { isTenantId, sendTenantForm, tenantProblem } from '../tenant-form.ts';
 
 /**
- * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up once this
- * browser sent that form, which the form's `proof` shows. After too many wrong codes a person who is not signed in first names the
- * tenant and signs in.
+ * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up
+ * once this browser sent that form, which the form's `proof` shows. After too many wrong codes a person who is not
+ * signed in first names the tenant and signs in.
  */
 export const showDevice: PageHandler = async (context) => {
   const query = readQuery(context.request);

@@ -10,8 +10,9 @@ import { redirectToPage } from '../paths.ts';
 import { requireBrowserId, signedInPerson } from '../signed-in-person.ts';
 
 /**
- * `GET /email/link`: asks whether an address is that of the person who is signed in. Whoever was mailed a link for the account of somebody
- * else cannot confirm it, so that nobody gets an address verified that is not theirs. Looking at it changes nothing.
+ * `GET /email/link`: asks whether an address is that of the person who is signed in. Whoever was mailed a link for the
+ * account of somebody else cannot confirm it, so that nobody gets an address verified that is not theirs. Looking at it
+ * changes nothing.
  */
 export const showEmailLink: PageHandler = async (context) => {
   const { request, gateway } = context;

@@ -10,7 +10,10 @@ import { loginPath, passwordLinkPath, redirectToPage } from '../paths.ts';
 import { isTenantId } from '../tenant-form.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 
-/** `GET /password/link`: the form of a one-time link, or what became of it. Looking at it changes nothing, as mail scanners open links too. */
+/**
+ * `GET /password/link`: the form of a one-time link, or what became of it. Looking at it changes nothing, as mail
+ * scanners open links too.
+ */
 export const showPasswordLink: PageHandler = async (context) => {
   const query = readQuery(context.request);
   const opened = openedBy(query);

@@ -5,8 +5,8 @@ import type { PageContext } from '../page-context.ts';
 import { sendPageError } from '../page.ts';
 
 /**
- * Whether nobody is mailed a link there to make an account (`registers`) or to choose a new password (`recovers`); a directory that does not
- * say it looks at each request.
+ * Whether nobody is mailed a link there to make an account (`registers`) or to choose a new password (`recovers`); a
+ * directory that does not say it looks at each request.
  */
 export async function isClosed(
   { gateway }: PageContext,

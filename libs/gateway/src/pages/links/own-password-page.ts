@@ -17,7 +17,10 @@ import { continueSignIn, sendElsewhere, sendSignIn } from '../sign-in/sign-in.ts
 import { pageOfForm } from '../sign-in/steps/step-pages.ts';
 import { chosenPassword, notePasswordSet, sendPasswordForm, takePasswordSet } from './new-password.ts';
 
-/** `GET /password`: the form with which people change their passwords. They sign in first, at the tenant that the address or they name. */
+/**
+ * `GET /password`: the form with which people change their passwords. They sign in first, at the tenant that the
+ * address or they name.
+ */
 export const showOwnPassword: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
   const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');

@@ -47,7 +47,10 @@ function rememberedLocation({ app, request, gateway }: PageContext): string {
   return gateway.antiForgery.proves(browserId, purpose.afterProvider(location), proof) ? location : '/login';
 }
 
-/** `GET /logout/provider`: the browser has signed out of its provider (OIDC RP-Initiated Logout §3), and goes on to where it was going. */
+/**
+ * `GET /logout/provider`: the browser has signed out of its provider (OIDC RP-Initiated Logout §3), and goes on to
+ * where it was going.
+ */
 export const afterProvider: PageHandler = async (context) => {
   const { request, reply } = context;
   const location = rememberedLocation(context);

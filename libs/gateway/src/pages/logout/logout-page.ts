@@ -46,9 +46,9 @@ const parameters = [
 ] as const;
 
 /**
- * `GET /logout`: ends the session and sends the browser on, always by 302. In the strict profile a request that may come from
- * another site and does not prove with an ID token whose session it means asks the person first, and a URI that is not registered
- * is an error that ends nothing.
+ * `GET /logout`: ends the session and sends the browser on, always by 302. In the strict profile a request that may
+ * come from another site and does not prove with an ID token whose session it means asks the person first, and a URI
+ * that is not registered is an error that ends nothing.
  */
 export const logout: PageHandler = async (context) => {
   const asked = await readLogout(context, readQuery(context.request));
@@ -59,8 +59,9 @@ export const logout: PageHandler = async (context) => {
 };
 
 /**
- * `POST /logout`: the answer to a form of ours, which continues at a path of ours or where `GET /logout` would. The form of a
- * relying party is sent on as `GET`, because a browser leaves out the session's cookies when another site posts.
+ * `POST /logout`: the answer to a form of ours, which continues at a path of ours or where `GET /logout` would. The
+ * form of a relying party is sent on as `GET`, because a browser leaves out the session's cookies when another site
+ * posts.
  */
 export const confirmLogout: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
@@ -100,8 +101,8 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
 }
 
 /**
- * Ends the session and drops its cookie. Resolves with where the browser goes, or with undefined if the requested URI is refused
- * and nothing ended.
+ * Ends the session and drops its cookie. Resolves with where the browser goes, or with undefined if the requested URI
+ * is refused and nothing ended.
  */
 async function endSession(
   context: PageContext,

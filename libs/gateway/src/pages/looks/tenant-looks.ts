@@ -21,13 +21,19 @@ export interface Looks {
   readonly version: string;
   readonly tosUri: string;
   readonly policyUri: string;
-  /** Whether people may make accounts, and are mailed links to choose new passwords; undefined if the directory does not say. */
+  /**
+   * Whether people may make accounts, and are mailed links to choose new passwords; undefined if the directory does not
+   * say.
+   */
   readonly registers: boolean | undefined;
   readonly recovers: boolean | undefined;
 }
 
 export interface TenantLooks {
-  /** Undefined for a tenant that is not known, and if the directory is unavailable and there is no copy: a page is shown without them. */
+  /**
+   * Undefined for a tenant that is not known, and if the directory is unavailable and there is no copy: a page is shown
+   * without them.
+   */
   of(tenantId: string): Promise<Looks | undefined>;
   /** As `of`; `unknown` for a tenant that does not exist, undefined if that cannot be found out. */
   find(tenantId: string): Promise<Looks | 'unknown' | undefined>;

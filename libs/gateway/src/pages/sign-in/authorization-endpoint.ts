@@ -14,8 +14,8 @@ import { carriedRequest } from './carried-request.ts';
 import { sendToClient } from './to-client.ts';
 
 /**
- * `GET /authorize` (RFC 6749 §4.1.1). The rules are those of `authorize`; here a repeated parameter is refused and the pre-session
- * cookie is given to a browser that begins.
+ * `GET /authorize` (RFC 6749 §4.1.1). The rules are those of `authorize`; here a repeated parameter is refused and the
+ * pre-session cookie is given to a browser that begins.
  */
 export const authorize: PageHandler = async ({ app, request, reply, gateway }) => {
   const query = rawQuery(request);
@@ -46,8 +46,8 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
 };
 
 /**
- * `POST /authorize` (OIDC Core §3.1.2.1): the same request as a form. It is sent on as `GET`, because a browser leaves out the
- * session's cookies when another site posts.
+ * `POST /authorize` (OIDC Core §3.1.2.1): the same request as a form. It is sent on as `GET`, because a browser leaves
+ * out the session's cookies when another site posts.
  */
 export const authorizeByForm: PageHandler = async ({ request, reply }) => {
   const query = new URLSearchParams([...readForm(request)]).toString();

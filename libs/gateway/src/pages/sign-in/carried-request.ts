@@ -4,7 +4,8 @@ import { endpointPaths } from '@tessera/oauth';
 export const againField = 'again';
 
 /**
- * In characters. The request is carried in an address, which comes in one header of a response: proxies on the way have 4 KiB for all of them.
+ * In characters. The request is carried in an address, which comes in one header of a response: proxies on the way have
+ * 4 KiB for all of them.
  */
 const longestCarried = 2000;
 
@@ -15,9 +16,10 @@ const queryShape = /^[!"$-~]+$/;
 const partMark = '&';
 
 /**
- * An authorization request as the pages of its sign-in carry it on, to begin anew once that is over. It is judged as if its client sent it again,
- * so it needs no proof of being the same. Of one that is too long, or has an ID token, which belongs in no address that people keep, only the
- * part that says which application it is from. Undefined for what no address can have.
+ * An authorization request as the pages of its sign-in carry it on, to begin anew once that is over. It is judged as if
+ * its client sent it again, so it needs no proof of being the same. Of one that is too long, or has an ID token, which
+ * belongs in no address that people keep, only the part that says which application it is from. Undefined for what no
+ * address can have.
  * @param query of the request, without the question mark
  */
 export function carriedRequest(query: string): string | undefined {

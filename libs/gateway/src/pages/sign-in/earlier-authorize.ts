@@ -17,7 +17,10 @@ import {
 
 type Authorize = Client<typeof AuthorizeService>;
 
-/** Compatibility until 0.3: a client of an `authorize` that may be of version 0.1, which knows the step `password` alone. */
+/**
+ * Compatibility until 0.3: a client of an `authorize` that may be of version 0.1, which knows the step `password`
+ * alone.
+ */
 export function acceptEarlierAuthorize(authorize: Authorize): Authorize {
   return {
     ...authorize,

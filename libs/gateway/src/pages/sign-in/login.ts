@@ -29,7 +29,10 @@ export const showLogin: PageHandler = async (context) => {
   return sendStep(context, signInAtLogin(interactionId, again), found.step, {});
 };
 
-/** `POST /login`: the form of a step of a pending sign-in. One that is over, as Redis may forget it, or of another browser, gets a page that begins it anew. */
+/**
+ * `POST /login`: the form of a step of a pending sign-in. One that is over, as Redis may forget it, or of another
+ * browser, gets a page that begins it anew.
+ */
 export const signIn: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
@@ -86,7 +89,10 @@ async function pageOfOver(context: PageContext, again: RequestAgain | undefined)
   };
 }
 
-/** The application of a request; undefined if it is not known here, or cannot be found out, which is no reason to show no page. */
+/**
+ * The application of a request; undefined if it is not known here, or cannot be found out, which is no reason to show
+ * no page.
+ */
 async function applicationOf(
   { request, gateway }: PageContext,
   { clientId }: RequestAgain,

@@ -22,8 +22,8 @@ export interface OwnPlaces {
 }
 
 /**
- * `GET /login/provider/:tenant/:provider`: what a provider answers (OIDC Core §3.1.2.5). The rules are those of `authorize`; an answer that this
- * browser did not ask for gets a page that says how to go on.
+ * `GET /login/provider/:tenant/:provider`: what a provider answers (OIDC Core §3.1.2.5). The rules are those of
+ * `authorize`; an answer that this browser did not ask for gets a page that says how to go on.
  */
 export function createAnswerFromProvider(own: OwnPlaces): PageHandler {
   return async (context) => {

@@ -38,8 +38,8 @@ export interface PlaceOfPage extends SignInPlace {
 }
 
 /**
- * The place of a sign-in on the way to a page of ours. `lead` is its purpose as the end of a sentence; `subject` is what the
- * anti-forgery field is bound to.
+ * The place of a sign-in on the way to a page of ours. `lead` is its purpose as the end of a sentence; `subject` is
+ * what the anti-forgery field is bound to.
  */
 export function signInToPage(given: {
   readonly path: '/account' | '/device' | '/approvals' | '/password';

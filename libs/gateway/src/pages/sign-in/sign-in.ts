@@ -42,8 +42,8 @@ export async function sendSignIn(
 }
 
 /**
- * Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of ours. There a sign-in that
- * is over, as Redis may forget it, begins anew; at `/login` it throws `invalid_request`.
+ * Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of
+ * ours. There a sign-in that is over, as Redis may forget it, begins anew; at `/login` it throws `invalid_request`.
  */
 export async function continueSignIn(
   context: PageContext,

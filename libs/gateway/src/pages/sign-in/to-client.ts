@@ -4,17 +4,17 @@ import type { Gateway } from '../../gateway.ts';
 import { sendHtmlPage } from '../page.ts';
 
 /**
- * The origin of a redirect URI as a source of `form-action`. The grammar has no IPv6 addresses (CSP3 §2.3.1), so for `[::1]` it is any
- * host with that scheme and port.
+ * The origin of a redirect URI as a source of `form-action`. The grammar has no IPv6 addresses (CSP3 §2.3.1), so for
+ * `[::1]` it is any host with that scheme and port.
  */
 function formActionSource(uri: string): string {
   return new URL(uri).origin.replace(/\[.+\]/, '*');
 }
 
 /**
- * Sends the browser to the client with an authorization response: by redirect, or with a page that posts itself (OAuth 2.0 Form
- * Post Response Mode §2). The contract asks for 302, also after a form; browsers follow it with GET as they do a 303
- * (RFC 9110 §15.4.3).
+ * Sends the browser to the client with an authorization response: by redirect, or with a page that posts itself (OAuth
+ * 2.0 Form Post Response Mode §2). The contract asks for 302, also after a form; browsers follow it with GET as they do
+ * a 303 (RFC 9110 §15.4.3).
  */
 export function sendToClient(
   reply: FastifyReply,

@@ -17,9 +17,9 @@ type Identity = experimental.IdentityCertificateUpdate;
 type Authorities = experimental.CaCertificateUpdate;
 
 /**
- * Certificates that grpc-js reads again from their files. An update that cannot be read, or whose key belongs to another
- * certificate (half of a rotation), is reported and not used: the last good one stays, where grpc-js alone would refuse every
- * connection.
+ * Certificates that grpc-js reads again from their files. An update that cannot be read, or whose key belongs to
+ * another certificate (half of a rotation), is reported and not used: the last good one stays, where grpc-js alone
+ * would refuse every connection.
  * @param report is called for each such update
  * @throws Error naming the file or the mismatch if the first set is not usable
  */

@@ -1,7 +1,7 @@
 /**
  * The gRPC client that the services and the introspection client share: one grpc-js channel for a service, typed by its
- * descriptor. Balancing, retries, keepalive and reconnecting are grpc-js', set in `channelOptions`. Others install these files
- * with the introspection client, so they import nothing else of ours.
+ * descriptor. Balancing, retries, keepalive and reconnecting are grpc-js', set in `channelOptions`. Others install
+ * these files with the introspection client, so they import nothing else of ours.
  */
 import { addAbortListener } from 'node:events';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
@@ -43,8 +43,8 @@ export interface OutgoingCall {
 }
 
 /**
- * Calls to one service. Failures are a `ServiceError` of grpc-js; one of the transport has the code UNAVAILABLE. A closed client
- * throws an Error without a code.
+ * Calls to one service. Failures are a `ServiceError` of grpc-js; one of the transport has the code UNAVAILABLE. A
+ * closed client throws an Error without a code.
  */
 export interface GrpcClient {
   unary<I extends DescMessage, O extends DescMessage>(
@@ -58,7 +58,10 @@ export interface GrpcClient {
     request: MessageInitShape<I>,
     call: OutgoingCall,
   ): AsyncGenerator<MessageShape<O>, void>;
-  /** Resolves once the peer has answered: its server takes calls, and the channel is connected to it. Waits for it as long as the deadline allows. */
+  /**
+   * Resolves once the peer has answered: its server takes calls, and the channel is connected to it. Waits for it as
+   * long as the deadline allows.
+   */
   answer(call: Pick<OutgoingCall, 'metadata' | 'deadline'>): Promise<void>;
   close(): void;
 }
@@ -139,8 +142,9 @@ function channelOptions(service: DescService, settings: ChannelSettings): Channe
     'grpc.service_config': JSON.stringify(serviceConfig(service)),
     // The deployment sets the names; a TXT record must not bring another configuration.
     'grpc.service_config_disable_resolution': 1,
-    // A replica that vanished fails its calls at their deadlines, until a ping stays without an answer. Much shorter intervals
-    // cost calls that run: grpc-js ends them if a ping is due after the server asked the connection to leave (grpc-node #3068).
+    // A replica that vanished fails its calls at their deadlines, until a ping stays without an answer. Much shorter
+    // intervals cost calls that run: grpc-js ends them if a ping is due after the server asked the connection to leave
+    // (grpc-node #3068).
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.keepalive_timeout_ms': keepaliveMs / 2,
     'grpc.initial_reconnect_backoff_ms': 100,
@@ -158,7 +162,10 @@ function channelOptions(service: DescService, settings: ChannelSettings): Channe
   };
 }
 
-/** Calls go round all replicas, without those that fail far more often than the others. Methods that only read are retried. */
+/**
+ * Calls go round all replicas, without those that fail far more often than the others. Methods that only read are
+ * retried.
+ */
 function serviceConfig(service: DescService): ServiceConfig {
   const reads = service.methods.filter(isRead);
   return {
@@ -168,8 +175,8 @@ function serviceConfig(service: DescService): ServiceConfig {
           interval: { seconds: 10, nanos: 0 },
           base_ejection_time: { seconds: 30, nanos: 0 },
           max_ejection_percent: 50,
-          // Relative to the other replicas only: a refused grant counts as a failed call, and a wave of bad requests must not
-          // eject replicas that answer it correctly.
+          // Relative to the other replicas only: a refused grant counts as a failed call, and a wave of bad requests
+          // must not eject replicas that answer it correctly.
           success_rate_ejection: {
             stdev_factor: 1900,
             enforcement_percentage: 100,
@@ -190,8 +197,9 @@ function serviceConfig(service: DescService): ServiceConfig {
         retryableStatusCodes: [status.UNAVAILABLE],
       },
     })),
-    // Stops retries while more than half of the tokens are used up: a failure takes one, a success gives one back. grpc-js keeps
-    // them for each target in the process, so that a slower return would leave later clients without retries after an outage.
+    // Stops retries while more than half of the tokens are used up: a failure takes one, a success gives one back.
+    // grpc-js keeps them for each target in the process, so that a slower return would leave later clients without
+    // retries after an outage.
     retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
   };
 }
@@ -207,7 +215,10 @@ export const connectionDropped = 'Connection dropped';
 export const transportFailure =
   /^(?:Received RST_STREAM|Received HTTP status code|Bandwidth exhausted|Protocol not secure)/;
 
-/** What the connection or the server cut short is not the fault of the request, whatever code grpc-js derives from HTTP/2. */
+/**
+ * What the connection or the server cut short is not the fault of the request, whatever code grpc-js derives from
+ * HTTP/2.
+ */
 function unavailableIfCut(error: Error, signal: AbortSignal | undefined): Error {
   const { code, details = '' } = error as Partial<ServiceError>;
   const byPeer = code === status.CANCELLED && signal?.aborted !== true;

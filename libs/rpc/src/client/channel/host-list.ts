@@ -1,7 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { experimental, Metadata, status } from '@grpc/grpc-js';
 
-/** Scheme of a target that lists several hosts, each a name or an address: `hosts:a:9001,b:9001`. gRPC has none for names. */
+/**
+ * Scheme of a target that lists several hosts, each a name or an address: `hosts:a:9001,b:9001`. gRPC has none for
+ * names.
+ */
 export const hostListScheme = 'hosts';
 
 const lookupIntervalMs = 2_000;

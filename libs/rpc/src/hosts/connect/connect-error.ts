@@ -4,7 +4,10 @@ import { codeOf, detailOf } from '../../errors/error-detail.ts';
 import { fieldViolations, invalidFields } from '../../errors/field-violations.ts';
 import type { PublicError } from '../../errors/refusal.ts';
 
-/** The error as Connect, gRPC and gRPC-web carry it: code, public sentence and, for a protocol error, its detail and Retry-After. */
+/**
+ * The error as Connect, gRPC and gRPC-web carry it: code, public sentence and, for a protocol error, its detail and
+ * Retry-After.
+ */
 export function toConnectError(error: PublicError): ConnectError {
   if (error instanceof ConnectError) {
     const fields = fieldViolations(error);

@@ -21,8 +21,8 @@ const methods: readonly DescMethod[] = [ServerReflection, ServerReflectionAlpha]
 );
 
 /**
- * Adds server reflection (`grpc.reflection.v1` and `v1alpha`) over the descriptors of these services, with the answers of the library for
- * grpc-js. Returns the paths of its methods.
+ * Adds server reflection (`grpc.reflection.v1` and `v1alpha`) over the descriptors of these services, with the answers
+ * of the library for grpc-js. Returns the paths of its methods.
  */
 export function addReflection(router: ConnectRouter, services: readonly DescService[]): string[] {
   let answers: Promise<ReadonlyMap<string, Answer>> | undefined;

@@ -36,9 +36,10 @@ export function peerOf(socket: Pick<Socket, 'remoteAddress' | 'remotePort'> | un
 }
 
 /**
- * The connections of a listener. Node's time-outs of heads run for a server of HTTP/1.1 that listens itself, and for no other: here a
- * connection is cut that has no request for too long, but for HTTP/2 of a caller that was let in. When every place is taken, the oldest
- * connection that nobody was let in by loses its own, of the address that has most of them: silence takes no place from another address.
+ * The connections of a listener. Node's time-outs of heads run for a server of HTTP/1.1 that listens itself, and for no
+ * other: here a connection is cut that has no request for too long, but for HTTP/2 of a caller that was let in. When
+ * every place is taken, the oldest connection that nobody was let in by loses its own, of the address that has most of
+ * them: silence takes no place from another address.
  */
 export function connectionPlaces({ connections, headMs }: PlacesOptions): ConnectionPlaces {
   const places = new Map<Peer, Place>();

@@ -37,7 +37,9 @@ export interface ConnectServeOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly credentials: RpcServerCredentials;
-  /** `optional`: under `mtls` connections without a certificate of ours are taken too, for calls with an access token. */
+  /**
+   * `optional`: under `mtls` connections without a certificate of ours are taken too, for calls with an access token.
+   */
   readonly certificates?: 'required' | 'optional';
   readonly log: Logger;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
@@ -60,10 +62,11 @@ export interface ConnectServer {
 const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
 
 /**
- * Serves the routes of a service over Connect (JSON and binary), gRPC and gRPC-web on one port, for `curl`, `buf curl` and browsers,
- * together with server reflection, which is open to every authenticated caller. Methods are open to those alone that their proto names.
- * @throws Error if a method names no caller, the address cannot be taken, the certificates are not usable, or the credentials are `none`:
- * any page in a browser on this machine could call
+ * Serves the routes of a service over Connect (JSON and binary), gRPC and gRPC-web on one port, for `curl`, `buf curl`
+ * and browsers, together with server reflection, which is open to every authenticated caller. Methods are open to those
+ * alone that their proto names.
+ * @throws Error if a method names no caller, the address cannot be taken, the certificates are not usable, or the
+ * credentials are `none`: any page in a browser on this machine could call
  */
 export async function serveConnect(
   built: Pick<BuiltService, 'routes'>,

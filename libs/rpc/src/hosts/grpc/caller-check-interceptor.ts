@@ -22,8 +22,8 @@ export function headerIn(metadata: Metadata): Presented['header'] {
 }
 
 /**
- * The caller check of a server as an interceptor, and the streams that passed it. It authenticates every call by its metadata and
- * certificate before a handler gets the message.
+ * The caller check of a server as an interceptor, and the streams that passed it. It authenticates every call by its
+ * metadata and certificate before a handler gets the message.
  */
 export function createCallerCheck(deps: AdmissionDeps) {
   const admit = createAdmission(deps);

@@ -29,7 +29,10 @@ type IncomingCall = Pick<UnaryCall, 'metadata' | 'getDeadline'> & {
   on(event: 'cancelled', listener: () => void): unknown;
 };
 
-/** Turns the handlers of a route into a service of grpc-js. Bytes pass it unread, so that our rules refuse malformed messages. */
+/**
+ * Turns the handlers of a route into a service of grpc-js. Bytes pass it unread, so that our rules refuse malformed
+ * messages.
+ */
 export function grpcService(route: Route, log: Logger) {
   const definition: ServiceDefinition & Record<string, MethodDefinition<Buffer, Buffer>> = {};
   const implementation: UntypedServiceImplementation = {};

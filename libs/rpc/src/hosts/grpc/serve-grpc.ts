@@ -20,8 +20,8 @@ export interface ServeOptions {
   readonly port: number;
   readonly credentials: RpcServerCredentials;
   /**
-   * `optional`: others than our processes connect too. Under `mtls` connections without a certificate are then taken, for
-   * calls with an access token.
+   * `optional`: others than our processes connect too. Under `mtls` connections without a certificate are then taken,
+   * for calls with an access token.
    */
   readonly certificates?: 'required' | 'optional';
   readonly log: Logger;
@@ -43,9 +43,10 @@ export interface RpcServer {
 }
 
 /**
- * Serves the routes of a service over gRPC, together with `grpc.health.v1` and server reflection, which are open to every
- * authenticated caller. Methods are open to those alone that their proto names.
- * @throws Error if a method names no caller, the address cannot be taken, the certificates are not usable, or `none` would be reachable by others
+ * Serves the routes of a service over gRPC, together with `grpc.health.v1` and server reflection, which are open to
+ * every authenticated caller. Methods are open to those alone that their proto names.
+ * @throws Error if a method names no caller, the address cannot be taken, the certificates are not usable, or `none`
+ * would be reachable by others
  */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
   const { log, credentials, port, drainMs = 10_000 } = options;

@@ -5,8 +5,10 @@ const script = new URL('../../../../../deploy/postgres/roles.sql', import.meta.u
 const password = 'test';
 
 /**
- * Runs deploy/postgres/roles.sql in a test database, with the name of the database for `tessera`, so that dropping it drops them.
- * @returns the address of the database for a role: `owner`, a service, or '' for the one with the rights of all services
+ * Runs deploy/postgres/roles.sql in a test database, with the name of the database for `tessera`, so that dropping it
+ * drops them.
+ * @returns the address of the database for a role: `owner`, a service, or '' for the one with the rights of all
+ * services
  */
 export async function createServiceRoles(url: string): Promise<(role: string) => string> {
   const database = new URL(url).pathname.slice(1);

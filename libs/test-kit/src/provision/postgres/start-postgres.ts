@@ -43,8 +43,8 @@ export interface PostgresStore extends Store {
 }
 
 /**
- * A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own. With
- * `tls` it takes connections over TLS too.
+ * A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own.
+ * With `tls` it takes connections over TLS too.
  */
 export async function startPostgres(
   changes: Readonly<Record<string, string>> = {},

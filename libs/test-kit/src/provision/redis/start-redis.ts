@@ -20,7 +20,9 @@ export interface RedisOptions {
   readonly args?: readonly string[];
   /** How it ends; in order by default. */
   readonly signal?: 'TERM' | 'KILL';
-  /** In addition to the plain port, one for TLS, also to its replicas and cluster; callers have to show a certificate. */
+  /**
+   * In addition to the plain port, one for TLS, also to its replicas and cluster; callers have to show a certificate.
+   */
   readonly tls?: RedisTlsFiles;
 }
 

@@ -2,7 +2,10 @@ import { difference } from '../../load.ts';
 import { kindsOfRelease, ofRelease } from '../../release.ts';
 import { check, type Scenario } from '../../scenario.ts';
 
-/** Uninstalled with autoscalers, nothing of the release is left; installed again on the same stores, clients go on with their refresh tokens. */
+/**
+ * Uninstalled with autoscalers, nothing of the release is left; installed again on the same stores, clients go on with
+ * their refresh tokens.
+ */
 export const reinstall: Scenario = {
   name: 'uninstall and reinstall',
   errors: 'until it recovers',

@@ -2,8 +2,9 @@ import { until } from '../../kubernetes.ts';
 import { check, type Scenario, type Stage } from '../../scenario.ts';
 
 /**
- * An autoscaler sets the number of replicas by its limits alone, without metrics. `helm rollback` between revisions that it
- * worked in, off, and back to the revisions before it: Helm never conflicts with it, and clients notice nothing.
+ * An autoscaler sets the number of replicas by its limits alone, without metrics. `helm rollback` between revisions
+ * that it worked in, off, and back to the revisions before it: Helm never conflicts with it, and clients notice
+ * nothing.
  */
 export const rollback: Scenario = {
   name: 'rollback',

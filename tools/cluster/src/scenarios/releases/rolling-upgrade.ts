@@ -1,6 +1,8 @@
 import type { Scenario } from '../../scenario.ts';
 
-/** Every pod is replaced: by the newer image if an older one was installed, else by the same with another annotation. */
+/**
+ * Every pod is replaced: by the newer image if an older one was installed, else by the same with another annotation.
+ */
 export const rollingUpgrade: Scenario = {
   name: 'rolling upgrade',
   errors: 'none',

@@ -9,7 +9,10 @@ export interface DemoServer {
   readonly baseUrl: string;
   /** What the process has printed. */
   readonly output: string;
-  /** Calls a service of the administration as the command line does, for the tenant `demo` if the request names none. Throws unless it is answered with 200. */
+  /**
+   * Calls a service of the administration as the command line does, for the tenant `demo` if the request names none.
+   * Throws unless it is answered with 200.
+   */
   call(method: string, request: object, service?: string): Promise<Record<string, string>>;
   signal(signal: NodeJS.Signals): void;
   stop(): Promise<void>;

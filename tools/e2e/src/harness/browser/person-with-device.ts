@@ -2,12 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** A page in a browser of its own with a platform authenticator, as on a phone, whose owner answers whatever it asks. */
+/**
+ * A page in a browser of its own with a platform authenticator, as on a phone, whose owner answers whatever it asks.
+ */
 export interface Device {
   readonly page: Page;
   /** From the next page on, passkeys are used only when they are asked for. */
   noAutofill(): Promise<void>;
-  /** From the next page on, the browser offers passkeys in its own list, and uses the one that its owner chooses there. */
+  /**
+   * From the next page on, the browser offers passkeys in its own list, and uses the one that its owner chooses there.
+   */
   listPasskeys(): Promise<void>;
   /** Opens that list at a field and takes one of its entries, counted from 1, by keyboard. */
   chooseListed(field: Locator, entry: number): Promise<void>;

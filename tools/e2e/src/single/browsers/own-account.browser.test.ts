@@ -85,7 +85,10 @@ describe('an account of one’s own in a real Chromium', () => {
     return { text: await mail.first().innerText(), link: (await link?.getAttribute('href')) ?? null };
   }
 
-  /** Steps the clock of the server, until its log says how far it is ahead, and it serves again, having compared its clock with the database's. */
+  /**
+   * Steps the clock of the server, until its log says how far it is ahead, and it serves again, having compared its
+   * clock with the database's.
+   */
   async function step(aheadMs: number): Promise<void> {
     start.signal('SIGWINCH');
     await eventually('the clock has moved', async () => {

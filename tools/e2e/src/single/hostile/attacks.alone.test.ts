@@ -22,7 +22,9 @@ import { startSystem } from '../../harness/start.ts';
 
 const redisPrefix = `e2e-attacks-${Date.now()}:`;
 
-/** Attacks that once worked, in a bounded form and with lower limits. The test is the trusted proxy of every address. */
+/**
+ * Attacks that once worked, in a bounded form and with lower limits. The test is the trusted proxy of every address.
+ */
 describe('attacks', () => {
   let system: System;
   let database: pg.Client;

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 const usualSeed = 20_261_123;
 
 /**
- * Checks `rounds` generated values. `TESSERA_TEST_FUZZ_SECONDS` runs for that long instead, from a new seed; the report of a failure
- * names the seed, which `TESSERA_TEST_FUZZ_SEED` repeats, and the smallest value that fails.
+ * Checks `rounds` generated values. `TESSERA_TEST_FUZZ_SECONDS` runs for that long instead, from a new seed; the report
+ * of a failure names the seed, which `TESSERA_TEST_FUZZ_SEED` repeats, and the smallest value that fails.
  */
 export async function fuzz<T>(
   values: fc.Arbitrary<T>,

@@ -9,7 +9,10 @@ import {
 import fc from 'fast-check';
 import { textsLike } from './fuzz.ts';
 
-/** The bytes of messages of a type with any content, and of some that are no message. `known` are texts worth trying anywhere. */
+/**
+ * The bytes of messages of a type with any content, and of some that are no message. `known` are texts worth trying
+ * anywhere.
+ */
 export function encodedMessages(type: DescMessage, known: readonly string[]): fc.Arbitrary<Buffer> {
   const texts = textsLike(known);
   const encoded = messages(type, texts, 4).map((init) => Buffer.from(toBinary(type, create(type, init))));

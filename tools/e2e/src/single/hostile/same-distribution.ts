@@ -1,6 +1,7 @@
 /**
- * How far two samples lie apart (Mann-Whitney): the probability that a value of `these` is larger than one of `those`, less one half, in
- * standard deviations of what chance does. Needs no assumption about the distributions; a few slow answers of a busy machine do not matter.
+ * How far two samples lie apart (Mann-Whitney): the probability that a value of `these` is larger than one of `those`,
+ * less one half, in standard deviations of what chance does. Needs no assumption about the distributions; a few slow
+ * answers of a busy machine do not matter.
  */
 export function standardDeviationsApart(these: readonly number[], those: readonly number[]): number {
   const ranked = [

@@ -11,7 +11,9 @@ import { startSystem } from '../../harness/start.ts';
 const loginHost = 'login.hooli.example';
 const hooli = `https://${loginHost}`;
 
-/** Attacks across the issuers of tenants. The shared issuer is inferred from the host; the test is the trusted proxy. */
+/**
+ * Attacks across the issuers of tenants. The shared issuer is inferred from the host; the test is the trusted proxy.
+ */
 describe('attacks on tenant issuers', () => {
   let system: System;
   let initech: string;

@@ -8,7 +8,9 @@ type Path = readonly string[];
 /** They say at whose door a request arrives; what is tested is that all other values are looked up behind it. */
 const doors = new Set(['tenantId', 'issuer', 'ipAddress']);
 
-/** The values of a request that are one tenant's: texts that a request of the same kind of another tenant has otherwise. */
+/**
+ * The values of a request that are one tenant's: texts that a request of the same kind of another tenant has otherwise.
+ */
 export function valuesOf(request: JsonObject, other: JsonObject): Path[] {
   const differing = (value: JsonValue | undefined, against: JsonValue | undefined, path: Path): Path[] => {
     if (doors.has(path.at(-1) ?? '')) return [];

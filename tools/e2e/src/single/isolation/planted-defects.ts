@@ -46,7 +46,10 @@ const [, ...paragraphs] = readFileSync(new URL('planted-defects.txt', import.met
 
 export const defects: readonly Defect[] = paragraphs.map(defectOf);
 
-/** Defects that are planted together, as each run starts a server: so many, and no two in one text or found by one request. */
+/**
+ * Defects that are planted together, as each run starts a server: so many, and no two in one text or found by one
+ * request.
+ */
 export function groupsOf(size: number): readonly (readonly Defect[])[] {
   const groups: Defect[][] = [];
   const keysOf = ({ found, edits }: Defect) => [found, ...edits.map(({ text }) => text)];

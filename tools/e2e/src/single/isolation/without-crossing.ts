@@ -53,7 +53,9 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'admin.TenantsService.Delete': tenantAlone,
 };
 
-/** Texts that requests leave out, each with the reason: by name, or of one method. Whatever else a request has is tried. */
+/**
+ * Texts that requests leave out, each with the reason: by name, or of one method. Whatever else a request has is tried.
+ */
 export const leftOut: Readonly<Record<string, string>> = {
   actor: 'narrows a search down',
   event: 'narrows a search down',

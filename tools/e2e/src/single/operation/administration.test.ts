@@ -24,7 +24,10 @@ const state = (status: string) =>
 /** With the tools of the repository, which `npx` finds for its users. */
 const searchPath = `${join(import.meta.dirname, '../../../../../node_modules/.bin')}:${process.env['PATH'] ?? ''}`;
 
-/** By tool the script of docs/operations.md that creates a person: what is common, and its own line. Of grpcurl, where it is installed. */
+/**
+ * By tool the script of docs/operations.md that creates a person: what is common, and its own line. Of grpcurl, where
+ * it is installed.
+ */
 async function documentedCreates(): Promise<[tool: string, script: string][]> {
   const guide = await readFile('docs/operations.md', 'utf8');
   const [, block = ''] = /^```sh\n(token=[^]*?)^```$/m.exec(guide) ?? [];

@@ -24,7 +24,9 @@ const unused = [
   ['@opentelemetry/sdk-trace-node', 'traces'],
 ] as const;
 
-/** A start with Postgres and Redis and without any other setting. A new feature may need more: raise it then, knowingly. */
+/**
+ * A start with Postgres and Redis and without any other setting. A new feature may need more: raise it then, knowingly.
+ */
 const most = 1_450;
 
 /** Before the entry: writes the URL of each module that is loaded, those of Node too, a line each. */

@@ -16,8 +16,8 @@ export const smallTables: ReadonlySet<string> = new Set([
 const audited = ['token', 'authorize', 'device', 'directory'];
 
 /**
- * Fills every table that grows: `rows` people, sessions, families and so on, a tenth as many applications and a hundredth as many
- * tenants. Times spread over the last thirty days.
+ * Fills every table that grows: `rows` people, sessions, families and so on, a tenth as many applications and a
+ * hundredth as many tenants. Times spread over the last thirty days.
  */
 export async function fillTables(client: Client, rows: number): Promise<void> {
   const spread = spreadOf(rows);

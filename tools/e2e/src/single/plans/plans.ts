@@ -14,8 +14,8 @@ interface PlanNode {
 const scans: ReadonlySet<string> = new Set(['Seq Scan', 'Index Scan', 'Index Only Scan', 'Sample Scan']);
 
 /**
- * The large tables that a statement can only read from one end to the other: no index serves its condition, and no LIMIT stops it.
- * What the planner prefers for small tables is forbidden to it.
+ * The large tables that a statement can only read from one end to the other: no index serves its condition, and no
+ * LIMIT stops it. What the planner prefers for small tables is forbidden to it.
  */
 export async function tablesReadWhole(
   client: Client,

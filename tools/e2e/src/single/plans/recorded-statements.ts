@@ -52,8 +52,8 @@ export interface RecordedStatement {
 }
 
 /**
- * The product's named statements that the tests of the stores run, read from the log of Postgres: in a whole run they have
- * run by now, else they run here, on a Postgres of their own. Some names have several texts.
+ * The product's named statements that the tests of the stores run, read from the log of Postgres: in a whole run they
+ * have run by now, else they run here, on a Postgres of their own. Some names have several texts.
  */
 export async function recordStatements(): Promise<readonly RecordedStatement[]> {
   const log = process.env['TESSERA_TEST_STATEMENTS'];
@@ -112,8 +112,8 @@ async function statementsIn(log: string): Promise<readonly RecordedStatement[]> 
 }
 
 /**
- * The names of the product's statements as its sources write them: a part that is computed stands for any word. Left out are those of
- * migrations, which run alone, and of readiness, which read no row.
+ * The names of the product's statements as its sources write them: a part that is computed stands for any word. Left
+ * out are those of migrations, which run alone, and of readiness, which read no row.
  */
 export function namesInSources(): readonly RegExp[] {
   const names = new Set<string>();

@@ -8,7 +8,10 @@ const roles = Array.from({ length: 700 }, (_, index) => `department-${index + 10
 const scope = 'openid profile offline_access parcels.read';
 const app = 'acme-people';
 
-/** People with hundreds of roles: what the server issues it accepts. The last suite of its system, which keeps the roles. */
+/**
+ * People with hundreds of roles: what the server issues it accepts. The last suite of its system, which keeps the
+ * roles.
+ */
 export function largeTokensSuite(system: () => System): void {
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const queryOf = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();

@@ -16,8 +16,8 @@ export const passwordPage: StepPage = {
   },
   problems: {
     incomplete: { status: 400, message: 'Enter both your user name and your password.' },
-    // Whatever the reason. A person whose attempts are used up gets it too, also for the right password: any other answer would reveal
-    // which user names and addresses belong to somebody.
+    // Whatever the reason. A person whose attempts are used up gets it too, also for the right password: any other
+    // answer would reveal which user names and addresses belong to somebody.
     wrong_credentials: {
       status: 401,
       message:

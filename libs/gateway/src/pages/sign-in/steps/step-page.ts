@@ -19,7 +19,10 @@ export interface StepPage {
   /** The fields that the step judges. The first is the field that only this form has. */
   readonly fields: readonly [string, ...string[]];
   readonly title: (view: StepView) => string;
-  /** The label of the button that takes it in place of a password, by what the page of the password shows; undefined where it is not offered. */
+  /**
+   * The label of the button that takes it in place of a password, by what the page of the password shows; undefined
+   * where it is not offered.
+   */
   readonly button?: (shown: StepView['shown']) => string | undefined;
   /** What the template shows in addition to title, purpose and `problem`. */
   readonly data: (view: StepView) => object;

@@ -27,7 +27,10 @@ export function pageOfStep(name: string): StepPage | undefined {
   return stepPages.find((page) => page.name === name);
 }
 
-/** The buttons on the page of the password that take another step in its place: the field that each sends, empty, and its label. */
+/**
+ * The buttons on the page of the password that take another step in its place: the field that each sends, empty, and
+ * its label.
+ */
 export function buttonsOf(shown: StepView['shown']): { readonly name: string; readonly label: string }[] {
   return stepPages.flatMap(({ fields: [name], button }) => {
     const label = button?.(shown);
