@@ -267,6 +267,7 @@ describe('callers', () => {
       update: ['operator', 'admin'],
       delete: ['operator', 'admin'],
       createPasswordLink: ['operator', 'admin'],
+      getCredentials: ['operator', 'admin'],
       resetSecondFactors: ['operator', 'admin'],
       unlock: ['operator', 'admin'],
       undelete: ['operator', 'admin'],

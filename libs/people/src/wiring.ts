@@ -25,6 +25,7 @@ import { createMethods } from './methods.ts';
 import { purgeOneTimeValues } from './one-time/one-time-values.postgres.ts';
 import { createChangePassword } from './password/change-password.ts';
 import { createPasswordSignIn } from './password/password-sign-in.ts';
+import { shownCredentials } from './account/shown-credentials.postgres.ts';
 import { createUnlock } from './password/unlock.postgres.ts';
 import { createRegistration } from './registration/registration.ts';
 import { peopleCalls } from './service.ts';
@@ -128,6 +129,7 @@ export function buildDirectory(
       }),
       route(UsersService, {
         ...records.calls.users,
+        getCredentials: shownCredentials(database),
         unlock: createUnlock(setting),
         ...linkCalls({ links, linkBase }),
         ...factorResetCalls(setting),

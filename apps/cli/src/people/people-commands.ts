@@ -7,6 +7,7 @@ import type { InviteOptions } from './invite.ts';
 import type { PersonOptions } from './password-link.ts';
 import type { ResetFactorsOptions } from './reset-factors.ts';
 import type { ResetOptions } from './reset-link.ts';
+import type { ShowOptions } from './show-person.ts';
 
 const issuerHelp = `where people sign in, if the server does not know it ${environmentHelp('TESSERA_ISSUER')}`;
 
@@ -74,6 +75,19 @@ has had anything to sign in with it may be repeated, which ends the link before.
     .action(async (options: ResetFactorsOptions) => {
       const { resetFactors } = await import('./reset-factors.ts');
       await resetFactors(options, context);
+    });
+  group
+    .command('show')
+    .description(
+      'show who a person is, how they sign in, whether they are locked, and what was issued to them',
+    )
+    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
+    .option('--user-id <id>', 'in place of --username', nonEmpty)
+    .addOption(outputOption('yaml', ['yaml', 'json']))
+    .action(async (options: ShowOptions) => {
+      const { showPerson } = await import('./show-person.ts');
+      await showPerson(options, context);
     });
   group
     .command('unlock')

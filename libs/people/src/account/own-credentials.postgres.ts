@@ -38,23 +38,8 @@ interface OwnPasskey {
   readonly synced: boolean;
 }
 
-/** Undefined for a person who is unknown or not active. */
-export async function credentialsOf(
-  database: Queryable,
-  { tenantId, userId }: PersonId,
-): Promise<OwnCredentials | undefined> {
-  const { rows } = await database.query<{
-    passkeys: OwnPasskey[];
-    has_totp: boolean;
-    recovery_codes: number;
-    providers: OwnProvider[];
-    name: string;
-    email: string;
-    email_verified: boolean;
-    owner: string;
-  }>({
-    name: 'directory.credentials_of_person',
-    text: `SELECT
+/** SQL: the passkeys, the app and the recovery codes of the person `u`. */
+export const factorColumns = `
              ARRAY(SELECT jsonb_build_object('credentialId', p.credential_id, 'name', p.name, 'synced', p.synced,
                      'createdAt', round(extract(epoch FROM p.created_at) * 1000),
                      'lastUsedAt', round(extract(epoch FROM p.last_used_at) * 1000))
@@ -62,7 +47,30 @@ export async function credentialsOf(
                    ORDER BY p.created_at, p.credential_id) AS passkeys,
              EXISTS (SELECT FROM directory.totp f WHERE f.tenant_id = u.tenant_id AND f.user_id = u.user_id) AS has_totp,
              (SELECT count(*) FROM directory.recovery_code c
-               WHERE c.tenant_id = u.tenant_id AND c.user_id = u.user_id)::int AS recovery_codes,
+               WHERE c.tenant_id = u.tenant_id AND c.user_id = u.user_id)::int AS recovery_codes`;
+
+export interface FactorRow {
+  readonly passkeys: readonly OwnPasskey[];
+  readonly has_totp: boolean;
+  readonly recovery_codes: number;
+}
+
+/** Undefined for a person who is unknown or not active. */
+export async function credentialsOf(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+): Promise<OwnCredentials | undefined> {
+  const { rows } = await database.query<
+    FactorRow & {
+      providers: OwnProvider[];
+      name: string;
+      email: string;
+      email_verified: boolean;
+      owner: string;
+    }
+  >({
+    name: 'directory.credentials_of_person',
+    text: `SELECT ${factorColumns},
              ARRAY(SELECT jsonb_build_object('name', name, 'displayName', coalesce(max(display_name), name),
                      'linkedAt', round(extract(epoch FROM min(linked_at)) * 1000))
                    FROM (SELECT v.name, v.display_name, NULL::timestamptz AS linked_at

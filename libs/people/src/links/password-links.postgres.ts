@@ -37,12 +37,14 @@ export interface PresentedLink {
   readonly tenantId: string;
 }
 
+/** SQL: whether a link works, for who has it. */
+export const works = `(${isOpenLink('l', 'u', 't')} AND ${areActive('u', 't')}
+  AND (l.purpose <> 'bootstrap' OR NOT ${isAdministered('l.tenant_id')}))`;
+
 /** SQL: whether a link may be used. $1: digest, $2: tenant of the issuer. */
 export const usable = `
-  l.digest = $1 AND ${isOpenLink('l', 'u', 't')}
-  AND ${areActive('u', 't')}
-  AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END
-  AND (l.purpose <> 'bootstrap' OR NOT ${isAdministered('l.tenant_id')})`;
+  l.digest = $1 AND ${works}
+  AND CASE WHEN $2::text = '' THEN t.issuer = '' ELSE t.tenant_id = $2 END`;
 
 /** SQL: a link (`l`), its person (`u`) and its tenant (`t`). */
 export const linked = `

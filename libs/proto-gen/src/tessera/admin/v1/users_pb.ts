@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/users.proto.
  */
 export const file_tessera_admin_v1_users: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIoIHCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgZpbXBhY3QYByABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QSEAoId2FybmluZ3MYCCADKAkSEAoIdXNlcm5hbWUYCiABKAkSDQoFZW1haWwYCyABKAkSDAoEbmFtZRgMIAEoCRIUCgxwaG9uZV9udW1iZXIYDSABKAkSKwoKYXR0cmlidXRlcxgOIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFcm9sZXMYDyADKAkSDgoGc3RhdHVzGBAgASgJEhoKEnByZWZlcnJlZF91c2VybmFtZRgRIAEoCRISCgpnaXZlbl9uYW1lGBIgASgJEhMKC2ZhbWlseV9uYW1lGBMgASgJEhMKC21pZGRsZV9uYW1lGBQgASgJEhAKCG5pY2tuYW1lGBUgASgJEhsKDmVtYWlsX3ZlcmlmaWVkGBYgASgISACIAQESIgoVcGhvbmVfbnVtYmVyX3ZlcmlmaWVkGBcgASgISAGIAQESDgoGbG9jYWxlGBggASgJEhAKCHpvbmVpbmZvGBkgASgJEg8KB3BpY3R1cmUYGiABKAkSDwoHcHJvZmlsZRgbIAEoCRIPCgd3ZWJzaXRlGBwgASgJEg4KBmdlbmRlchgdIAEoCRIRCgliaXJ0aGRhdGUYHiABKAkSMAoHYWRkcmVzcxgfIAEoCzIfLnRlc3NlcmEuYWRtaW4udjEuUG9zdGFsQWRkcmVzcxIVCghwYXNzd29yZBggIAEoCUIDgAEBEhoKDXBhc3N3b3JkX2hhc2gYISABKAlCA4ABARI0ChBsb2NrX2V4cGlyZV90aW1lGCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fZW1haWxfdmVyaWZpZWRCGAoWX3Bob25lX251bWJlcl92ZXJpZmllZCKCAQoNUG9zdGFsQWRkcmVzcxIRCglmb3JtYXR0ZWQYASABKAkSFgoOc3RyZWV0X2FkZHJlc3MYAiABKAkSEAoIbG9jYWxpdHkYAyABKAkSDgoGcmVnaW9uGAQgASgJEhMKC3Bvc3RhbF9jb2RlGAUgASgJEg8KB2NvdW50cnkYBiABKAkiNAoOR2V0VXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiZQoQTGlzdFVzZXJzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhIKCnBhZ2VfdG9rZW4YAyABKAkSDgoGc2VhcmNoGAQgASgJIlMKEUxpc3RVc2Vyc1Jlc3BvbnNlEiUKBXVzZXJzGAEgAygLMhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKsAQoRQ3JlYXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBHVzZXIYAiABKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISEgoKcmVxdWVzdF9pZBgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhIKCm5ld19wZXJzb24YBSABKAgSEAoIbWFpbGFibGUYBiABKAgSDQoFb3duZXIYByABKAkixgEKEVVwZGF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIkCgR1c2VyGAIgASgLMhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgSDQoFb3duZXIYByABKAkijgEKEURlbGV0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEgwKBGV0YWcYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgSDgoGaW1wYWN0GAYgASgIEg0KBW93bmVyGAcgASgJIj8KEkRlbGV0ZVVzZXJSZXNwb25zZRIpCgZpbXBhY3QYASABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QinQEKGUNyZWF0ZVBhc3N3b3JkTGlua1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSKQoHcHVycG9zZRgDIAEoCUIYukgVchNSCmludml0YXRpb25SBXJlc2V0EhUKDXZhbGlkYXRlX29ubHkYBCABKAgSDAoEZXRhZxgFIAEoCRIMCgRtYWlsGAYgASgIIl8KGkNyZWF0ZVBhc3N3b3JkTGlua1Jlc3BvbnNlEhAKA3VyaRgBIAEoCUIDgAEBEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJmChlSZXNldFNlY29uZEZhY3RvcnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDXZhbGlkYXRlX29ubHkYAyABKAgSDgoGaW1wYWN0GAQgASgIIlgKGlJlc2V0U2Vjb25kRmFjdG9yc1Jlc3BvbnNlEg8KB3JlbW92ZWQYASADKAkSKQoGaW1wYWN0GAIgASgLMhkudGVzc2VyYS5pbXBhY3QudjEuSW1wYWN0IjcKEVVubG9ja1VzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIhQKElVubG9ja1VzZXJSZXNwb25zZSJeChNVbmRlbGV0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDXZhbGlkYXRlX29ubHkYAyABKAgSDAoEZXRhZxgEIAEoCSJsChdMaXN0RGVsZXRlZFVzZXJzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhIKCnBhZ2VfdG9rZW4YAyABKAkSDgoGc2VhcmNoGAQgASgJIloKGExpc3REZWxldGVkVXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyiQsKDFVzZXJzU2VydmljZRJ2CgNHZXQSIC50ZXNzZXJhLmFkbWluLnYxLkdldFVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBKGAQoETGlzdBIiLnRlc3NlcmEuYWRtaW4udjEuTGlzdFVzZXJzUmVxdWVzdBojLnRlc3NlcmEuYWRtaW4udjEuTGlzdFVzZXJzUmVzcG9uc2UiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkEnoKBkNyZWF0ZRIjLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlVXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBJ6CgZVcGRhdGUSIy50ZXNzZXJhLmFkbWluLnYxLlVwZGF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSiAEKBkRlbGV0ZRIjLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVXNlclJlcXVlc3QaJC50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEqQBChJDcmVhdGVQYXNzd29yZExpbmsSKy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVBhc3N3b3JkTGlua1JlcXVlc3QaLC50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVBhc3N3b3JkTGlua1Jlc3BvbnNlIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSpAEKElJlc2V0U2Vjb25kRmFjdG9ycxIrLnRlc3NlcmEuYWRtaW4udjEuUmVzZXRTZWNvbmRGYWN0b3JzUmVxdWVzdBosLnRlc3NlcmEuYWRtaW4udjEuUmVzZXRTZWNvbmRGYWN0b3JzUmVzcG9uc2UiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKIAQoGVW5sb2NrEiMudGVzc2VyYS5hZG1pbi52MS5VbmxvY2tVc2VyUmVxdWVzdBokLnRlc3NlcmEuYWRtaW4udjEuVW5sb2NrVXNlclJlc3BvbnNlIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSfgoIVW5kZWxldGUSJS50ZXNzZXJhLmFkbWluLnYxLlVuZGVsZXRlVXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKbAQoLTGlzdERlbGV0ZWQSKS50ZXNzZXJhLmFkbWluLnYxLkxpc3REZWxldGVkVXNlcnNSZXF1ZXN0GioudGVzc2VyYS5hZG1pbi52MS5MaXN0RGVsZXRlZFVzZXJzUmVzcG9uc2UiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIoIHCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgZpbXBhY3QYByABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QSEAoId2FybmluZ3MYCCADKAkSEAoIdXNlcm5hbWUYCiABKAkSDQoFZW1haWwYCyABKAkSDAoEbmFtZRgMIAEoCRIUCgxwaG9uZV9udW1iZXIYDSABKAkSKwoKYXR0cmlidXRlcxgOIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFcm9sZXMYDyADKAkSDgoGc3RhdHVzGBAgASgJEhoKEnByZWZlcnJlZF91c2VybmFtZRgRIAEoCRISCgpnaXZlbl9uYW1lGBIgASgJEhMKC2ZhbWlseV9uYW1lGBMgASgJEhMKC21pZGRsZV9uYW1lGBQgASgJEhAKCG5pY2tuYW1lGBUgASgJEhsKDmVtYWlsX3ZlcmlmaWVkGBYgASgISACIAQESIgoVcGhvbmVfbnVtYmVyX3ZlcmlmaWVkGBcgASgISAGIAQESDgoGbG9jYWxlGBggASgJEhAKCHpvbmVpbmZvGBkgASgJEg8KB3BpY3R1cmUYGiABKAkSDwoHcHJvZmlsZRgbIAEoCRIPCgd3ZWJzaXRlGBwgASgJEg4KBmdlbmRlchgdIAEoCRIRCgliaXJ0aGRhdGUYHiABKAkSMAoHYWRkcmVzcxgfIAEoCzIfLnRlc3NlcmEuYWRtaW4udjEuUG9zdGFsQWRkcmVzcxIVCghwYXNzd29yZBggIAEoCUIDgAEBEhoKDXBhc3N3b3JkX2hhc2gYISABKAlCA4ABARI0ChBsb2NrX2V4cGlyZV90aW1lGCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fZW1haWxfdmVyaWZpZWRCGAoWX3Bob25lX251bWJlcl92ZXJpZmllZCKCAQoNUG9zdGFsQWRkcmVzcxIRCglmb3JtYXR0ZWQYASABKAkSFgoOc3RyZWV0X2FkZHJlc3MYAiABKAkSEAoIbG9jYWxpdHkYAyABKAkSDgoGcmVnaW9uGAQgASgJEhMKC3Bvc3RhbF9jb2RlGAUgASgJEg8KB2NvdW50cnkYBiABKAkiNAoOR2V0VXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiPwoZR2V0VXNlckNyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSLlAQoPVXNlckNyZWRlbnRpYWxzEg8KB3dheXNfaW4YASADKAkSLwoIcGFzc2tleXMYAiADKAsyHS50ZXNzZXJhLmFkbWluLnYxLlVzZXJQYXNza2V5EhAKCGhhc190b3RwGAMgASgIEhYKDnJlY292ZXJ5X2NvZGVzGAQgASgNEjMKCXByb3ZpZGVycxgFIAMoCzIgLnRlc3NlcmEuYWRtaW4udjEuTGlua2VkUHJvdmlkZXISMQoFbGlua3MYBiADKAsyIi50ZXNzZXJhLmFkbWluLnYxLk9wZW5QYXNzd29yZExpbmsijwEKC1VzZXJQYXNza2V5EgwKBG5hbWUYASABKAkSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgEIAEoCCJbCg5MaW5rZWRQcm92aWRlchIMCgRuYW1lGAEgASgJEi0KCWxpbmtfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZ29uZRgDIAEoCCJUChBPcGVuUGFzc3dvcmRMaW5rEg8KB3B1cnBvc2UYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImUKEExpc3RVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJTChFMaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkirAEKEUNyZWF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIkCgR1c2VyGAIgASgLMhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBISCgpuZXdfcGVyc29uGAUgASgIEhAKCG1haWxhYmxlGAYgASgIEg0KBW93bmVyGAcgASgJIsYBChFVcGRhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgSDgoGaW1wYWN0GAYgASgIEg0KBW93bmVyGAcgASgJIo4BChFEZWxldGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSI/ChJEZWxldGVVc2VyUmVzcG9uc2USKQoGaW1wYWN0GAEgASgLMhkudGVzc2VyYS5pbXBhY3QudjEuSW1wYWN0Ip0BChlDcmVhdGVQYXNzd29yZExpbmtSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEikKB3B1cnBvc2UYAyABKAlCGLpIFXITUgppbnZpdGF0aW9uUgVyZXNldBIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEgwKBGV0YWcYBSABKAkSDAoEbWFpbBgGIAEoCCJfChpDcmVhdGVQYXNzd29yZExpbmtSZXNwb25zZRIQCgN1cmkYASABKAlCA4ABARIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZgoZUmVzZXRTZWNvbmRGYWN0b3JzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAMgASgIEg4KBmltcGFjdBgEIAEoCCJYChpSZXNldFNlY29uZEZhY3RvcnNSZXNwb25zZRIPCgdyZW1vdmVkGAEgAygJEikKBmltcGFjdBgCIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdCI3ChFVbmxvY2tVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSIUChJVbmxvY2tVc2VyUmVzcG9uc2UiXgoTVW5kZWxldGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAMgASgIEgwKBGV0YWcYBCABKAkibAoXTGlzdERlbGV0ZWRVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJaChhMaXN0RGVsZXRlZFVzZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMqMMCgxVc2Vyc1NlcnZpY2USdgoDR2V0EiAudGVzc2VyYS5hZG1pbi52MS5HZXRVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciI1kAIB6uAYLgoIb3BlcmF0b3IKBWFkbWluEhBhZG1pbi51c2Vycy5yZWFkGgl0ZW5hbnRfaWQShgEKBExpc3QSIi50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1JlcXVlc3QaIy50ZXNzZXJhLmFkbWluLnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBJ6CgZDcmVhdGUSIy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSegoGVXBkYXRlEiMudGVzc2VyYS5hZG1pbi52MS5VcGRhdGVVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEogBCgZEZWxldGUSIy50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5EZWxldGVVc2VyUmVzcG9uc2UiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKkAQoSQ3JlYXRlUGFzc3dvcmRMaW5rEisudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXF1ZXN0GiwudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVQYXNzd29yZExpbmtSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEqQBChJSZXNldFNlY29uZEZhY3RvcnMSKy50ZXNzZXJhLmFkbWluLnYxLlJlc2V0U2Vjb25kRmFjdG9yc1JlcXVlc3QaLC50ZXNzZXJhLmFkbWluLnYxLlJlc2V0U2Vjb25kRmFjdG9yc1Jlc3BvbnNlIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSlwEKDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5hZG1pbi52MS5HZXRVc2VyQ3JlZGVudGlhbHNSZXF1ZXN0GiEudGVzc2VyYS5hZG1pbi52MS5Vc2VyQ3JlZGVudGlhbHMiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkEogBCgZVbmxvY2sSIy50ZXNzZXJhLmFkbWluLnYxLlVubG9ja1VzZXJSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5VbmxvY2tVc2VyUmVzcG9uc2UiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBJ+CghVbmRlbGV0ZRIlLnRlc3NlcmEuYWRtaW4udjEuVW5kZWxldGVVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEpsBCgtMaXN0RGVsZXRlZBIpLnRlc3NlcmEuYWRtaW4udjEuTGlzdERlbGV0ZWRVc2Vyc1JlcXVlc3QaKi50ZXNzZXJhLmFkbWluLnYxLkxpc3REZWxldGVkVXNlcnNSZXNwb25zZSI1kAIB6uAYLgoIb3BlcmF0b3IKBWFkbWluEhBhZG1pbi51c2Vycy5yZWFkGgl0ZW5hbnRfaWRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
 
 /**
  * A person.
@@ -303,6 +303,177 @@ export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
   messageDesc(file_tessera_admin_v1_users, 2);
 
 /**
+ * @generated from message tessera.admin.v1.GetUserCredentialsRequest
+ */
+export type GetUserCredentialsRequest = Message<"tessera.admin.v1.GetUserCredentialsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message tessera.admin.v1.GetUserCredentialsRequest.
+ * Use `create(GetUserCredentialsRequestSchema)` to create a new message.
+ */
+export const GetUserCredentialsRequestSchema: GenMessage<GetUserCredentialsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 3);
+
+/**
+ * How a person signs in.
+ *
+ * @generated from message tessera.admin.v1.UserCredentials
+ */
+export type UserCredentials = Message<"tessera.admin.v1.UserCredentials"> & {
+  /**
+   * What lets them begin a sign-in, once they are active: "password", "passkey", "provider", "mail_code". Empty: nothing; invite them.
+   *
+   * @generated from field: repeated string ways_in = 1;
+   */
+  waysIn: string[];
+
+  /**
+   * The oldest first.
+   *
+   * @generated from field: repeated tessera.admin.v1.UserPasskey passkeys = 2;
+   */
+  passkeys: UserPasskey[];
+
+  /**
+   * Whether they have an authenticator app.
+   *
+   * @generated from field: bool has_totp = 3;
+   */
+  hasTotp: boolean;
+
+  /**
+   * How many recovery codes are left.
+   *
+   * @generated from field: uint32 recovery_codes = 4;
+   */
+  recoveryCodes: number;
+
+  /**
+   * In the order of their names.
+   *
+   * @generated from field: repeated tessera.admin.v1.LinkedProvider providers = 5;
+   */
+  providers: LinkedProvider[];
+
+  /**
+   * Those that work, each until its time.
+   *
+   * @generated from field: repeated tessera.admin.v1.OpenPasswordLink links = 6;
+   */
+  links: OpenPasswordLink[];
+};
+
+/**
+ * Describes the message tessera.admin.v1.UserCredentials.
+ * Use `create(UserCredentialsSchema)` to create a new message.
+ */
+export const UserCredentialsSchema: GenMessage<UserCredentials> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 4);
+
+/**
+ * @generated from message tessera.admin.v1.UserPasskey
+ */
+export type UserPasskey = Message<"tessera.admin.v1.UserPasskey"> & {
+  /**
+   * As the person calls it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Absent if it was not used yet.
+   *
+   * @generated from field: google.protobuf.Timestamp last_use_time = 3;
+   */
+  lastUseTime?: Timestamp | undefined;
+
+  /**
+   * Whether it can be copied to other devices of theirs.
+   *
+   * @generated from field: bool synced = 4;
+   */
+  synced: boolean;
+};
+
+/**
+ * Describes the message tessera.admin.v1.UserPasskey.
+ * Use `create(UserPasskeySchema)` to create a new message.
+ */
+export const UserPasskeySchema: GenMessage<UserPasskey> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 5);
+
+/**
+ * An account of a person at a provider.
+ *
+ * @generated from message tessera.admin.v1.LinkedProvider
+ */
+export type LinkedProvider = Message<"tessera.admin.v1.LinkedProvider"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp link_time = 2;
+   */
+  linkTime?: Timestamp | undefined;
+
+  /**
+   * Whether the tenant no longer has that provider, or has another one of that name: it lets nobody in.
+   *
+   * @generated from field: bool gone = 3;
+   */
+  gone: boolean;
+};
+
+/**
+ * Describes the message tessera.admin.v1.LinkedProvider.
+ * Use `create(LinkedProviderSchema)` to create a new message.
+ */
+export const LinkedProviderSchema: GenMessage<LinkedProvider> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 6);
+
+/**
+ * @generated from message tessera.admin.v1.OpenPasswordLink
+ */
+export type OpenPasswordLink = Message<"tessera.admin.v1.OpenPasswordLink"> & {
+  /**
+   * "invitation", "reset" or "bootstrap".
+   *
+   * @generated from field: string purpose = 1;
+   */
+  purpose: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.admin.v1.OpenPasswordLink.
+ * Use `create(OpenPasswordLinkSchema)` to create a new message.
+ */
+export const OpenPasswordLinkSchema: GenMessage<OpenPasswordLink> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 7);
+
+/**
  * @generated from message tessera.admin.v1.ListUsersRequest
  */
 export type ListUsersRequest = Message<"tessera.admin.v1.ListUsersRequest"> & {
@@ -338,7 +509,7 @@ export type ListUsersRequest = Message<"tessera.admin.v1.ListUsersRequest"> & {
  * Use `create(ListUsersRequestSchema)` to create a new message.
  */
 export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 3);
+  messageDesc(file_tessera_admin_v1_users, 8);
 
 /**
  * @generated from message tessera.admin.v1.ListUsersResponse
@@ -364,7 +535,7 @@ export type ListUsersResponse = Message<"tessera.admin.v1.ListUsersResponse"> & 
  * Use `create(ListUsersResponseSchema)` to create a new message.
  */
 export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 4);
+  messageDesc(file_tessera_admin_v1_users, 9);
 
 /**
  * @generated from message tessera.admin.v1.CreateUserRequest
@@ -424,7 +595,7 @@ export type CreateUserRequest = Message<"tessera.admin.v1.CreateUserRequest"> & 
  * Use `create(CreateUserRequestSchema)` to create a new message.
  */
 export const CreateUserRequestSchema: GenMessage<CreateUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 5);
+  messageDesc(file_tessera_admin_v1_users, 10);
 
 /**
  * @generated from message tessera.admin.v1.UpdateUserRequest
@@ -483,7 +654,7 @@ export type UpdateUserRequest = Message<"tessera.admin.v1.UpdateUserRequest"> & 
  * Use `create(UpdateUserRequestSchema)` to create a new message.
  */
 export const UpdateUserRequestSchema: GenMessage<UpdateUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 6);
+  messageDesc(file_tessera_admin_v1_users, 11);
 
 /**
  * @generated from message tessera.admin.v1.DeleteUserRequest
@@ -540,7 +711,7 @@ export type DeleteUserRequest = Message<"tessera.admin.v1.DeleteUserRequest"> & 
  * Use `create(DeleteUserRequestSchema)` to create a new message.
  */
 export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 7);
+  messageDesc(file_tessera_admin_v1_users, 12);
 
 /**
  * @generated from message tessera.admin.v1.DeleteUserResponse
@@ -559,7 +730,7 @@ export type DeleteUserResponse = Message<"tessera.admin.v1.DeleteUserResponse"> 
  * Use `create(DeleteUserResponseSchema)` to create a new message.
  */
 export const DeleteUserResponseSchema: GenMessage<DeleteUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 8);
+  messageDesc(file_tessera_admin_v1_users, 13);
 
 /**
  * @generated from message tessera.admin.v1.CreatePasswordLinkRequest
@@ -609,7 +780,7 @@ export type CreatePasswordLinkRequest = Message<"tessera.admin.v1.CreatePassword
  * Use `create(CreatePasswordLinkRequestSchema)` to create a new message.
  */
 export const CreatePasswordLinkRequestSchema: GenMessage<CreatePasswordLinkRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 9);
+  messageDesc(file_tessera_admin_v1_users, 14);
 
 /**
  * @generated from message tessera.admin.v1.CreatePasswordLinkResponse
@@ -634,7 +805,7 @@ export type CreatePasswordLinkResponse = Message<"tessera.admin.v1.CreatePasswor
  * Use `create(CreatePasswordLinkResponseSchema)` to create a new message.
  */
 export const CreatePasswordLinkResponseSchema: GenMessage<CreatePasswordLinkResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 10);
+  messageDesc(file_tessera_admin_v1_users, 15);
 
 /**
  * @generated from message tessera.admin.v1.ResetSecondFactorsRequest
@@ -670,7 +841,7 @@ export type ResetSecondFactorsRequest = Message<"tessera.admin.v1.ResetSecondFac
  * Use `create(ResetSecondFactorsRequestSchema)` to create a new message.
  */
 export const ResetSecondFactorsRequestSchema: GenMessage<ResetSecondFactorsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 11);
+  messageDesc(file_tessera_admin_v1_users, 16);
 
 /**
  * @generated from message tessera.admin.v1.ResetSecondFactorsResponse
@@ -696,7 +867,7 @@ export type ResetSecondFactorsResponse = Message<"tessera.admin.v1.ResetSecondFa
  * Use `create(ResetSecondFactorsResponseSchema)` to create a new message.
  */
 export const ResetSecondFactorsResponseSchema: GenMessage<ResetSecondFactorsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 12);
+  messageDesc(file_tessera_admin_v1_users, 17);
 
 /**
  * @generated from message tessera.admin.v1.UnlockUserRequest
@@ -718,7 +889,7 @@ export type UnlockUserRequest = Message<"tessera.admin.v1.UnlockUserRequest"> & 
  * Use `create(UnlockUserRequestSchema)` to create a new message.
  */
 export const UnlockUserRequestSchema: GenMessage<UnlockUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 13);
+  messageDesc(file_tessera_admin_v1_users, 18);
 
 /**
  * @generated from message tessera.admin.v1.UnlockUserResponse
@@ -731,7 +902,7 @@ export type UnlockUserResponse = Message<"tessera.admin.v1.UnlockUserResponse"> 
  * Use `create(UnlockUserResponseSchema)` to create a new message.
  */
 export const UnlockUserResponseSchema: GenMessage<UnlockUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 14);
+  messageDesc(file_tessera_admin_v1_users, 19);
 
 /**
  * @generated from message tessera.admin.v1.UndeleteUserRequest
@@ -767,7 +938,7 @@ export type UndeleteUserRequest = Message<"tessera.admin.v1.UndeleteUserRequest"
  * Use `create(UndeleteUserRequestSchema)` to create a new message.
  */
 export const UndeleteUserRequestSchema: GenMessage<UndeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 15);
+  messageDesc(file_tessera_admin_v1_users, 20);
 
 /**
  * @generated from message tessera.admin.v1.ListDeletedUsersRequest
@@ -805,7 +976,7 @@ export type ListDeletedUsersRequest = Message<"tessera.admin.v1.ListDeletedUsers
  * Use `create(ListDeletedUsersRequestSchema)` to create a new message.
  */
 export const ListDeletedUsersRequestSchema: GenMessage<ListDeletedUsersRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 16);
+  messageDesc(file_tessera_admin_v1_users, 21);
 
 /**
  * @generated from message tessera.admin.v1.ListDeletedUsersResponse
@@ -831,7 +1002,7 @@ export type ListDeletedUsersResponse = Message<"tessera.admin.v1.ListDeletedUser
  * Use `create(ListDeletedUsersResponseSchema)` to create a new message.
  */
 export const ListDeletedUsersResponseSchema: GenMessage<ListDeletedUsersResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 17);
+  messageDesc(file_tessera_admin_v1_users, 22);
 
 /**
  * UsersService reads and changes the people of a tenant.
@@ -916,6 +1087,17 @@ export const UsersService: GenService<{
     methodKind: "unary";
     input: typeof ResetSecondFactorsRequestSchema;
     output: typeof ResetSecondFactorsResponseSchema;
+  },
+  /**
+   * GetCredentials lists the ways in which a person signs in, without secrets. It also works for a person who is not active. NOT_FOUND for an
+   * unknown tenant or person.
+   *
+   * @generated from rpc tessera.admin.v1.UsersService.GetCredentials
+   */
+  getCredentials: {
+    methodKind: "unary";
+    input: typeof GetUserCredentialsRequestSchema;
+    output: typeof UserCredentialsSchema;
   },
   /**
    * Unlock ends the lock that too many wrong passwords or codes have set, but for that of 100 wrong codes within a day, and changes nothing else.
