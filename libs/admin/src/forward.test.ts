@@ -18,7 +18,7 @@ async function answers(failure: OAuthError): Promise<string[]> {
   const { handlers } = forwarding(UsersService, owner as unknown as Client<typeof UsersService>, {
     bearer: fail,
     attributesInClaims: fail,
-    assignableScopes: fail,
+    apisOf: fail,
   });
   const ask = async (name: string): Promise<string> => {
     const handler = handlers[name] as (request: object, call: CallContext) => Promise<unknown>;
@@ -53,7 +53,7 @@ it('what is for no single tenant is refused to the administrator of one, by what
   const { handlers } = forwarding(TenantsService, owner as unknown as Client<typeof TenantsService>, {
     bearer: unused,
     attributesInClaims: unused,
-    assignableScopes: unused,
+    apisOf: unused,
   });
   const principal = { kind: 'user', id: 'usr_gus', tenantId: 'globex' };
   const list = handlers['list'] as (request: object, call: CallContext) => Promise<unknown>;

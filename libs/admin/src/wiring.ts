@@ -14,7 +14,7 @@ import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/dire
 import { PlanService } from '@tessera/proto-gen/plan';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rpc';
-import { assignableScopes } from './access/assignable-scopes.ts';
+import { apisOf } from './access/assignable-scopes.ts';
 import { attributesInClaims } from './access/attributes-in-claims.ts';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
@@ -61,8 +61,8 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
     bearer,
     attributesInClaims: async (tenantId: string, call: CallOptions) =>
       attributesInClaims(applications, tenantId, call),
-    assignableScopes: async (tenantId: string, call: CallOptions) =>
-      assignableScopes(peers.directory(ResourcesService), tenantId, call),
+    apisOf: async (tenantId: string, call: CallOptions) =>
+      apisOf(peers.directory(ResourcesService), tenantId, call),
     describePlan: (request: object, call: CallOptions) => plans.describePlan(request, call),
   };
   return {

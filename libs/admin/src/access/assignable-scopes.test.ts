@@ -1,14 +1,19 @@
 import { ResourceSchema, ListResourcesResponseSchema } from '@tessera/proto-gen/admin-resources';
 import { create } from '@tessera/rpc';
 import { expect, it } from 'vitest';
-import { assignableScopes } from './assignable-scopes.ts';
+import { apisOf, isAssignable } from './assignable-scopes.ts';
 
 /** Whether an application of `owner` gets the scope of an API of `stock` that says this. */
 async function isAssigned(assignableBy: readonly string[], owner: string): Promise<boolean> {
   const scopes = [{ name: 'stock.read' }];
-  const api = create(ResourceSchema, { owner: 'stock', scopes, assignableBy: [...assignableBy] });
+  const api = create(ResourceSchema, {
+    audience: 'https://stock.example',
+    owner: 'stock',
+    scopes,
+    assignableBy: [...assignableBy],
+  });
   const pages = [[], [api]];
-  const isAssignable = await assignableScopes(
+  const apis = await apisOf(
     {
       list: async ({ pageToken = '' }) =>
         create(ListResourcesResponseSchema, {
@@ -19,8 +24,10 @@ async function isAssigned(assignableBy: readonly string[], owner: string): Promi
     'acme',
     {},
   );
-  expect(isAssignable('unknown.read', owner)).toBe(false);
-  return isAssignable('stock.read', owner);
+  expect([apis.withScope('unknown.read'), apis.withAudience('unknown')]).toEqual([undefined, undefined]);
+  expect(apis.withAudience('https://stock.example')).toBe(apis.withScope('stock.read'));
+  const found = apis.withScope('stock.read');
+  return found !== undefined && isAssignable(found, owner);
 }
 
 it.each([
@@ -29,6 +36,7 @@ it.each([
   [['tenant'], 'api', true],
   [['owner'], 'stock', true],
   [['owner'], 'orders', false],
+  [['owner'], 'owner', false],
   [['orders'], 'orders', true],
   [['orders'], 'orders2', false],
   [['orders'], 'stock', false],

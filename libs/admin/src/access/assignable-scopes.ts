@@ -1,29 +1,38 @@
-import type { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import type { Resource, ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { readPages, type CallOptions, type Client } from '@tessera/rpc';
 import { mayWriteAs } from './owners.ts';
 
-/** Whether an application of this owner gets a scope from everybody who changes it. */
-export type IsAssignable = (scope: string, owner: string) => boolean;
+type Api = Pick<Resource, 'owner' | 'assignableBy'>;
 
-/** What the APIs of a tenant say of who assigns their scopes. Throws ConnectError. */
-export async function assignableScopes(
+/** The APIs of a tenant; undefined for what none of them has. */
+export interface Apis {
+  withScope(name: string): Api | undefined;
+  withAudience(audience: string): Api | undefined;
+}
+
+/** Reads the APIs of a tenant. Throws ConnectError. */
+export async function apisOf(
   resources: Pick<Client<typeof ResourcesService>, 'list'>,
   tenantId: string,
   call: CallOptions,
-): Promise<IsAssignable> {
+): Promise<Apis> {
   const { found } = await readPages(async (page) => {
     const answer = await resources.list({ tenantId, ...page }, call);
     return { found: answer.resources, nextPageToken: answer.nextPageToken };
   });
-  const apis = new Map(found.flatMap((api) => api.scopes.map(({ name }) => [name, api] as const)));
-  return (scope, owner) => {
-    const api = apis.get(scope);
-    if (api === undefined) return false;
-    const { assignableBy } = api;
-    return (
-      assignableBy.includes('tenant') ||
-      (assignableBy.includes('owner') && owner === api.owner) ||
-      mayWriteAs({ owners: assignableBy }, owner)
-    );
-  };
+  const byScope = new Map(found.flatMap((api) => api.scopes.map(({ name }) => [name, api] as const)));
+  const byAudience = new Map(found.map((api) => [api.audience, api]));
+  return { withScope: (name) => byScope.get(name), withAudience: (audience) => byAudience.get(audience) };
+}
+
+/** What in `assignableBy` is no owner. */
+const keywords: readonly string[] = ['tenant', 'owner'];
+
+/** Whether an application of this owner gets the scopes of an API from everybody who changes it. */
+export function isAssignable({ owner: own, assignableBy }: Api, owner: string): boolean {
+  return (
+    assignableBy.includes('tenant') ||
+    (assignableBy.includes('owner') && owner === own) ||
+    mayWriteAs({ owners: assignableBy.filter((named) => !keywords.includes(named)) }, owner)
+  );
 }

@@ -88,6 +88,7 @@ it('a client writes the records of the owners of its application, and a person t
   ]);
   expect(await ownersOf('robot', 'robot')).toEqual(['api']);
   expect(await ownersOf('console', 'usr_root')).toEqual(['*']);
+  expect(await ownersOf('console', 'usr_root', { owners: ['orders'] })).toEqual(['orders']);
 });
 
 it('a client without owners that holds everything in every tenant writes the records of everybody', async () => {

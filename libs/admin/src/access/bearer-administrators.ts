@@ -65,7 +65,7 @@ export function administratorAuthentication({
     const scopes = granted.filter((name) => roles.some((role) => adminRoles.get(role)?.has(name) === true));
     return {
       caller: 'admin',
-      principal: { kind: 'user', ...identity, scopes, owners: everybodys },
+      principal: { kind: 'user', ...identity, scopes, owners: ownersOfPerson(application) },
       scopes,
       remedy: (lacking) => remedyOfPerson(lacking, application, tenant),
     };
@@ -73,6 +73,11 @@ export function administratorAuthentication({
 }
 
 const everybodys = ['*'];
+
+/** People are bound by the application that they use, and by nothing else. */
+function ownersOfPerson({ owners }: Application): readonly string[] {
+  return owners.length > 0 ? owners : everybodys;
+}
 
 /** Who holds everything could bind itself to anybody. */
 function ownersOf(

@@ -72,7 +72,10 @@ function carriedOut(
     },
     read: undefined,
     attributesInClaims: async () => new Set(['pay']),
-    assignableScopes: async () => (scope, owner) => scope === 'stock.read' && owner === 'orders',
+    apisOf: async () => ({
+      withScope: (name) => (name === 'stock.read' ? { owner: 'stock', assignableBy: ['orders'] } : undefined),
+      withAudience: () => undefined,
+    }),
     async *describePlan(request) {
       asked.push(request);
       yield* parts;
@@ -299,6 +302,11 @@ describe('who is bound to owners', () => {
       }),
       'billing',
     ],
+    [
+      'that tries a password of somebody of another one',
+      part({ changes: [{ name: 'ada', before: person({ owner: 'api' }), after: person({ owner: 'api' }) }] }),
+      'api',
+    ],
   ])('neither applies nor compares a document %s', async (_what, plan, owner) => {
     for (const method of [apply, diff]) {
       const { ask, sent } = carriedOut(method, [plan]);
@@ -313,7 +321,11 @@ describe('who is bound to owners', () => {
   });
 
   it('changes its own, and what its changes do to others', async () => {
-    const judged = { name: 'ada', before: person({ owner: 'api' }), after: person({ owner: 'api' }) };
+    const judged = {
+      name: 'ada',
+      before: person({ owner: 'api', emailVerified: true }),
+      after: person({ owner: 'api', emailVerified: false }),
+    };
     const own = { name: 'desk', before: owned('orders'), after: owned('orders') };
     const { ask, sent } = carriedOut(apply, [part({ changes: [own, judged] })]);
     await ask(bound(['orders']));

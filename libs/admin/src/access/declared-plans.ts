@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import type { DescribePlanResponse, PlannedChange, PlannedPowers } from '@tessera/proto-gen/plan';
 import { Code, ConnectError, notUnderstood } from '@tessera/rpc';
@@ -89,9 +90,10 @@ function plannedChange({ name, before, after }: PlannedChange): Planned {
   return { kind, name, before: before?.record.value, after: after?.record.value };
 }
 
-/** Whose record changes hands, or is deleted. */
+/** Whose record changes hands, is deleted, or would not change, but perhaps by a password that is tried. */
 function ownerLeft({ before, after }: Planned): string[] {
-  return before === undefined || ownerOf(before) === ownerOf(after) ? [] : [ownerOf(before)];
+  const isKept = ownerOf(before) === ownerOf(after) && !isDeepStrictEqual(before, after);
+  return before === undefined || isKept ? [] : [ownerOf(before)];
 }
 
 function ownerOf(record: unknown): string {

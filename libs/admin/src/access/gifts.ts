@@ -71,6 +71,11 @@ export function refuseUnheld(unheld: readonly NamedGift[], principal: Principal)
   if (unheld.length === 0) return;
   const { scopes = [], everyTenant = false } = principal;
   const reasons = unheld.map(({ of, gift, owner }) => {
+    if (gift.assigns !== undefined) {
+      const assigned =
+        gift.assigns === 'scope' ? `, or that its API lets the owner ${JSON.stringify(owner)} assign it` : '';
+      return `${of}${gift.field}: ${gift.what} needs an access token with ${gift.scopes.join(', ')} for the owner of its API${assigned}`;
+    }
     const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));
     const needs = [
       ...(lacking.length > 0 ? [`an access token with ${lacking.join(', ')}`] : []),
@@ -79,9 +84,7 @@ export function refuseUnheld(unheld: readonly NamedGift[], principal: Principal)
         ? []
         : [`an application whose \`owners\` have ${gift.owner}`]),
     ];
-    const unless =
-      gift.assigns === true ? `, or that its API lets the owner ${JSON.stringify(owner)} assign it` : '';
-    return `${of}${gift.field}: ${gift.what} needs ${needs.join(' and ')}${unless}`;
+    return `${of}${gift.field}: ${gift.what} needs ${needs.join(' and ')}`;
   });
   const sentence = 'Nobody gives what they do not hold, or changes who holds more';
   throw new ConnectError(`${sentence}. ${reasons.join('; ')}.`, Code.PermissionDenied);

@@ -25,8 +25,8 @@ export interface Gift {
   readonly everyTenant?: boolean;
   /** and write records of this owner; `*`: of everybody. */
   readonly owner?: string;
-  /** A scope of an API, which may say itself who else gives it. */
-  readonly assigns?: true;
+  /** A scope of an API, or the introspection of its tokens: its owner gives it, and a scope also whom the API says. */
+  readonly assigns?: 'scope' | 'audience';
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;
   /** Only a record that was there gives it: a new one has nobody to give it to. */
@@ -65,6 +65,8 @@ export interface ServiceRule {
   readonly effects: Readonly<Record<string, Effect>>;
   /** Whether its methods are about records of every kind: each has its entry. */
   readonly everyKind?: true;
+  /** Methods that help the person of a record and change nothing that its owner says. */
+  readonly forEveryOwner?: readonly string[];
   /**
    * What a request does to a record, if it would end the administration of every tenant when that is the operator
    * tenant.
@@ -131,7 +133,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // To the applications of the tenant it then is this one, and no longer the one of the administration.
         ...scopes
           .filter(({ name }) => adminScopes.has(name))
-          .map(({ name: what }) => ({ field: 'scopes', what, scopes: [what] })),
+          .map(({ name: what }) => ({ field: 'scopes', what, scopes: [what], owner: '*' })),
       ],
     },
   ],
@@ -149,6 +151,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     {
       record: 'user',
       key: 'userId',
+      forEveryOwner: ['unlock'],
       effects: {
         ...restorable,
         // Whoever has the link becomes the person.
@@ -259,21 +262,26 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
 
 function giftsOfApplication(application: Application): readonly Gift[] {
   const { scopes, introspectAudiences, claims, ciba } = application;
-  const administers = scopes.some((name) => adminScopes.has(name));
-  const owners = administers && application.owners.length === 0 ? [apiOwner] : application.owners;
   const ofApis = scopes.filter((name) => !builtInScopes.has(name));
   const webhook = ciba?.url ?? '';
   return [
     ...ofApis.map((what) =>
       adminScopes.has(what)
         ? { field: 'scopes', what, scopes: [what], administers: true }
-        : { field: 'scopes', what, scopes: ['admin.resources.write'], assigns: true },
+        : { field: 'scopes', what, scopes: ['admin.resources.write'], assigns: 'scope' as const },
     ),
-    ...owners.map((what) => ({ field: 'owners', what, scopes: [], administers: true, owner: what })),
+    ...ownersBoundTo(application).map((what) => ({
+      field: 'owners',
+      what,
+      scopes: [],
+      administers: true,
+      owner: what,
+    })),
     ...introspectAudiences.map((what) => ({
       field: 'introspectAudiences',
       what,
       scopes: ['admin.resources.write'],
+      assigns: 'audience' as const,
     })),
     // It tells the application what the directory knows of people.
     ...Object.entries(claims).map(([name, { attribute, roles, targets }]) => ({
@@ -285,4 +293,16 @@ function giftsOfApplication(application: Application): readonly Gift[] {
     // controls anyway.
     ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
   ];
+}
+
+/**
+ * Of whom an application writes records, or people by it. Without `owners` people write those of everybody, and so does
+ * a client that may hold every scope.
+ */
+function ownersBoundTo({ owners, scopes, grantTypes }: Application): readonly string[] {
+  if (owners.length > 0) return owners;
+  const held = [...adminScopes.keys()].filter((scope) => scopes.includes(scope));
+  if (held.length === 0) return [];
+  const isForPeople = grantTypes.some((grant) => grant !== 'client_credentials');
+  return isForPeople || held.length === adminScopes.size ? ['*'] : [apiOwner];
 }

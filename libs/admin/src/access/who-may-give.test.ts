@@ -50,9 +50,14 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
       asked.push(tenantId);
       return new Set(tenantId === 'acme' ? ['pay'] : []);
     },
-    async assignableScopes(tenantId) {
+    async apisOf(tenantId) {
       assigned.push(tenantId);
-      return (scope, owner) => tenantId === 'acme' && scope === 'stock.read' && owner === 'orders';
+      const stock = { owner: 'stock', assignableBy: ['orders'] };
+      const isOf = (name: string, one: string) => (tenantId === 'acme' && name === one ? stock : undefined);
+      return {
+        withScope: (name) => isOf(name, 'stock.read'),
+        withAudience: (audience) => isOf(audience, 'https://stock.example'),
+      };
     },
   });
   return {
@@ -470,7 +475,7 @@ describe('a request', () => {
         send: () => Promise.reject(failure),
         read: async () => ({ ...person([]), etag: `v${(asked += 1)}` }),
         attributesInClaims: async () => new Set(),
-        assignableScopes: async () => () => false,
+        apisOf: async () => ({ withScope: () => undefined, withAudience: () => undefined }),
       });
       await expect(carry({ userId: 'usr_1' }, everything, () => ({}))).rejects.toBe(failure);
       expect(asked).toBe(1);
@@ -480,8 +485,8 @@ describe('a request', () => {
   it('changes nothing of a service that cannot read what it changes', () => {
     const send = async () => ({});
     const attributesInClaims = async () => new Set<string>();
-    const assignableScopes = async () => () => false;
-    const guarded = { send, read: undefined, attributesInClaims, assignableScopes };
+    const apisOf = async () => ({ withScope: () => undefined, withAudience: () => undefined });
+    const guarded = { send, read: undefined, attributesInClaims, apisOf };
     expect(() => carrying(deleteUser, guarded)).toThrow(
       'UsersService has no method that reads what Delete changes',
     );
@@ -666,6 +671,73 @@ describe('who is bound to owners', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it.each([
+    ['without them', { scopes: ['admin.users.read'], owners: ['orders'] }, {}, ['owners']],
+    [
+      'without a mask that says so',
+      { owners: [] },
+      { scopes: ['admin.users.read'], owners: ['orders'] },
+      ['scopes'],
+    ],
+    ['by nothing but its scopes', {}, { scopes: ['admin.users.read'] }, []],
+  ])('changes no application so that it is bound to others: %s', async (_what, before, fields, paths) => {
+    const { ask, sent } = carriedOut(update, desk('orders', before));
+    const asked = { application: application(fields), updateMask: { paths } };
+    await expect(ask(asked, bound(['orders']))).rejects.toMatchObject({
+      ...refused,
+      rawMessage: expect.stringContaining('owners: api needs') as string,
+    });
+    expect(sent).toEqual([]);
+  });
+
+  it.each([[['scopes']], [[]]])(
+    'changes the scopes of what is bound to it, with the mask %j',
+    async (paths) => {
+      const { ask, sent } = carriedOut(update, desk('orders', { owners: ['orders'] }));
+      const asked = { application: application({ scopes: ['admin.users.read'] }), updateMask: { paths } };
+      await ask(asked, bound(['orders']));
+      expect(sent).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    [
+      'by which people administer',
+      { grantTypes: ['client_credentials', 'ciba'], scopes: ['admin.users.read'] },
+    ],
+    ['with every scope', { grantTypes: ['client_credentials'], scopes: [...adminScopes.keys()] }],
+  ])('makes no application without owners %s, as it would be bound to nobody', async (_what, fields) => {
+    const { ask, sent } = carriedOut(ApplicationsService.method.create);
+    const asked = { application: application(fields) };
+    await expect(ask(asked, bound(['api']))).rejects.toMatchObject({
+      ...refused,
+      rawMessage: expect.stringContaining('owners: * needs') as string,
+    });
+    await ask({ application: application({ ...fields, owners: ['api'] }) }, bound(['api']));
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([UsersService.method.createPasswordLink, UsersService.method.resetSecondFactors])(
+    'does not call $name for somebody of another one, whom Unlock helps all the same',
+    async (method) => {
+      const of = { ...person([]), owner: 'billing' };
+      const { ask, sent } = carriedOut(method, of);
+      await expect(ask({ userId: 'usr_1' }, bound(['orders']))).rejects.toMatchObject(refused);
+      expect(sent).toEqual([]);
+      await ask({ userId: 'usr_1' }, bound(['billing']));
+      expect(sent).toHaveLength(1);
+      const unlocked = carriedOut(UsersService.method.unlock, of);
+      await unlocked.ask({ userId: 'usr_1' }, bound(['orders']));
+      expect(unlocked.sent).toHaveLength(1);
+    },
+  );
+
+  it('takes no scope of the administration for an API of its own', async () => {
+    const { ask } = carriedOut(ResourcesService.method.create);
+    const resource = create(ResourceSchema, { scopes: [{ name: 'admin.users.read' }] });
+    await expect(ask({ resource }, bound(['orders']))).rejects.toMatchObject(refused);
+  });
+
   it('changes no application that is bound to others', async () => {
     const { ask, sent } = carriedOut(update, desk('orders', { owners: ['billing'] }));
     const asked = { application: application({ name: 'Desk' }) };
@@ -707,7 +779,7 @@ describe('a scope of an API that says who assigns it', () => {
       ).rejects.toMatchObject({
         ...refused,
         rawMessage: expect.stringContaining(
-          `stock.read needs an access token with admin.resources.write, or that its API lets the owner "${owner}" assign it`,
+          `stock.read needs an access token with admin.resources.write for the owner of its API, or that its API lets the owner "${owner}" assign it`,
         ) as string,
       });
     const other = { ...asked, application: application({ scopes: ['stock.read', 'orders.read'] }) };
@@ -740,6 +812,19 @@ describe('a scope of an API that says who assigns it', () => {
         .catch((error: unknown) => expect(error).toMatchObject(refused));
       expect(restored.sent).toHaveLength(times);
     }
+  });
+
+  it.each([
+    ['scopes', { scopes: ['stock.read'] }],
+    ['introspectAudiences', { introspectAudiences: ['https://stock.example'] }],
+  ])('is, as %s, given by who may change APIs if that API is of their owner', async (_field, fields) => {
+    const { ask, sent } = carriedOut(createApplication);
+    const asked = { tenantId: 'acme', application: application(fields), owner: 'billing' };
+    await expect(ask(asked, bound(['billing']))).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+    await ask(asked, bound(['billing', 'stock']));
+    await ask(asked, bound(['*']));
+    expect(sent).toHaveLength(2);
   });
 
   it('is looked up only where somebody needs it', async () => {

@@ -3,10 +3,18 @@ import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
 import { carryingDocument } from './declared-plans.ts';
 import { askedKinds, refuseKinds } from './declared-kinds.ts';
-import type { IsAssignable } from './assignable-scopes.ts';
+import { isAssignable, type Apis } from './assignable-scopes.ts';
 import type { Carry, DescribePlan, Fields, RefuseUnheld, Send } from './carry.ts';
-import { givenBy, holds, isAttribute, refuseToEndAdministration, refuseUnheld, said } from './gifts.ts';
-import { requireOwners, writerFor } from './owners.ts';
+import {
+  givenBy,
+  holds,
+  isAttribute,
+  refuseToEndAdministration,
+  refuseUnheld,
+  said,
+  type NamedGift,
+} from './gifts.ts';
+import { mayWriteAs, requireOwners, writerFor, writesAsAnybody } from './owners.ts';
 import { serviceRules, type Effect, type Gift, type ServiceRule } from './what-is-given.ts';
 
 /** A method whose requests may give something. */
@@ -17,8 +25,8 @@ export interface Guarded {
   readonly read: Send | undefined;
   /** Reads which attributes of people the applications of a tenant are told of as claims. Throws ConnectError. */
   readonly attributesInClaims: (tenantId: string, call: CallOptions) => Promise<ReadonlySet<string>>;
-  /** Reads who assigns which scopes of the APIs of a tenant. Throws ConnectError. */
-  readonly assignableScopes: (tenantId: string, call: CallOptions) => Promise<IsAssignable>;
+  /** Reads the APIs of a tenant. Throws ConnectError. */
+  readonly apisOf: (tenantId: string, call: CallOptions) => Promise<Apis>;
   /** Tells what a document would do; absent for a service that takes none. */
   readonly describePlan?: DescribePlan | undefined;
 }
@@ -101,38 +109,48 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
     const { tenantId, [rule.record]: record } = request;
     refuseToEndAdministration(rule, method.localName, { tenantId, record }, principal);
     const present = await read(keyOf(rule, request), call());
-    if (hasWriter && ownerOf(present) !== request['owner']) requireOwners([ownerOf(present)], principal);
+    const isForAll = rule.forEveryOwner?.includes(method.localName) === true;
+    if (!isForAll && ownerOf(present) !== request['owner']) requireOwners([ownerOf(present)], principal);
     const isTaken = (gift: Gift) => isWritten(rule, request, gift);
-    const given = givenBy(rule.gifts(present as never, said), giftsIn(rule, request), isTaken);
+    // To whom an application is bound follows from several fields, of which the request may have one.
+    const isBinding = ({ field }: Gift) => field === 'owners';
+    const has = [
+      ...giftsIn(rule, request).filter((gift) => !isBinding(gift)),
+      ...giftsAfter(rule, request, present).filter(isBinding),
+    ];
+    const given = givenBy(rule.gifts(present as never, said), has, isTaken);
     await refuseOf(given, request, principal, call);
     return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
   });
 }
 
-/**
- * Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and scopes that their APIs let
- * them assign.
- */
+/** Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and what APIs let them assign. */
 function refusing({
   attributesInClaims,
-  assignableScopes,
-}: Pick<Guarded, 'attributesInClaims' | 'assignableScopes'>): RefuseUnheld {
+  apisOf,
+}: Pick<Guarded, 'attributesInClaims' | 'apisOf'>): RefuseUnheld {
   return async (gifts, tenantId, principal, call) => {
-    const unheld = gifts.filter(({ gift }) => !holds(principal, gift));
+    // Who is bound to owners gives nothing of the APIs of others, whatever scopes they hold.
+    const isDoubtful = ({ gift }: NamedGift) =>
+      !holds(principal, gift) || (gift.assigns !== undefined && !writesAsAnybody(principal));
+    const doubtful = gifts.filter(isDoubtful);
     // Most administrators hold it, and most requests are about no attribute.
-    const inClaims = unheld.some(({ gift }) => isAttribute(gift))
+    const inClaims = doubtful.some(({ gift }) => isAttribute(gift))
       ? await attributesInClaims(String(tenantId), call())
       : new Set<string>();
-    const isAssignable: IsAssignable = unheld.some(({ gift }) => gift.assigns === true)
-      ? await assignableScopes(String(tenantId), call())
-      : () => false;
-    refuseUnheld(
-      unheld.filter(({ gift, owner }) => {
-        if (isAttribute(gift)) return inClaims.has(gift.what);
-        return gift.assigns !== true || !isAssignable(gift.what, owner);
-      }),
-      principal,
-    );
+    const apis = doubtful.some(({ gift }) => gift.assigns !== undefined)
+      ? await apisOf(String(tenantId), call())
+      : undefined;
+    const unheld = doubtful.filter(({ gift, owner }) => {
+      if (isAttribute(gift)) return inClaims.has(gift.what);
+      if (gift.assigns === undefined) return true;
+      const api = gift.assigns === 'scope' ? apis?.withScope(gift.what) : apis?.withAudience(gift.what);
+      // The directory refuses what no API has.
+      if (api === undefined) return !holds(principal, gift);
+      const isLet = gift.assigns === 'scope' && isAssignable(api, owner);
+      return !isLet && !(holds(principal, gift) && mayWriteAs(principal, api.owner));
+    });
+    refuseUnheld(unheld, principal);
   };
 }
 
@@ -191,6 +209,18 @@ function giftsIn(rule: ServiceRule, request: Fields): readonly Gift[] {
   if (record === undefined) return [];
   const { paths = [] } = (request['updateMask'] ?? {}) as { readonly paths?: readonly string[] };
   return rule.gifts(record as never, (field) => paths.includes(field) || paths.includes('*'));
+}
+
+/** The gifts of the record as it is after the request, as far as its fields of one word are concerned. */
+function giftsAfter(rule: ServiceRule, request: Fields, present: Fields): readonly Gift[] {
+  const record = (request[rule.record] ?? {}) as Fields;
+  const { paths = [] } = (request['updateMask'] ?? {}) as { readonly paths?: readonly string[] };
+  const isSaid = (value: unknown) =>
+    Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '';
+  const written = Object.entries(record).filter(([field, value]) =>
+    paths.length === 0 ? isSaid(value) : paths.includes(field) || paths.includes('*'),
+  );
+  return rule.gifts({ ...present, ...Object.fromEntries(written) } as never, said);
 }
 
 /** Whether a request says what a record has of a gift. */
