@@ -111,7 +111,7 @@ describe('runProcess', () => {
       .filter((line) => line.includes('"setting"'))
       .map((line) => (JSON.parse(line) as { message: string }).message);
     expect(warned).toEqual([
-      'Use TESSERA_DATABASE_STATEMENT_TIMEOUT instead: TESSERA_DATABASE_ACQUIRE_TIMEOUT has no effect any more.',
+      'Use TESSERA_DATABASE_STATEMENT_TIMEOUT instead: TESSERA_DATABASE_ACQUIRE_TIMEOUT no longer has an effect.',
       'TESSERA_PEER_KEYS is part of TESSERA_PEERS now; by itself it stops working in the next version',
       'TESSERA_LIFETIME_SESSION is now called TESSERA_SESSION_TTL; the old name stops working in the next version',
     ]);

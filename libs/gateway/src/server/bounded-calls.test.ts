@@ -26,6 +26,19 @@ describe('the calls of a request', () => {
     expect(given).toEqual([without, own, without, own]);
   });
 
+  it.each([
+    [0.25, 2_000],
+    [1, 2_000],
+    [6, 12_000],
+    [60, 25_000],
+  ])('have for statements of %d s a deadline of %d ms', (statementSeconds, timeoutMs) => {
+    const given: (CallOptions | undefined)[] = [];
+    const client = { one: (_request: unknown, options?: CallOptions) => void given.push(options) };
+    const bounded = boundedPeers({ token: client } as unknown as GatewayPeers, statementSeconds);
+    (bounded.token as unknown as typeof client).one({});
+    expect(given).toEqual([{ timeoutMs }]);
+  });
+
   it('are cancelled when the client leaves', async () => {
     const body = 'token=t&client_id=c&client_secret=s';
     const called = Promise.withResolvers<AbortSignal>();

@@ -11,6 +11,9 @@ const remoteStatements = 2;
 /** In this process no packet is lost, so that only work takes time: more than the queue of hashes makes it wait. */
 const localStatements = 4;
 
+/** Less than the silence after which a connection is closed: the client gets its answer. */
+const longestMs = 25_000;
+
 /** Aborted when the client of the present request leaves. */
 const leaving = new AsyncLocalStorage<AbortSignal>();
 const controllers = new WeakMap<FastifyRequest, AbortController>();
@@ -33,8 +36,8 @@ export function cancelCalls(request: FastifyRequest): void {
 /**
  * The services as requests call them: every call has a deadline, and the signal of the client that waits. Work that
  * several requests share calls the services themselves.
- * @param statementSeconds how long a statement may take: whoever allows more has slower stores, and waits for what they
- * do
+ * @param statementSeconds how long a statement may take: whoever allows more than a second has slower stores, and waits
+ *   for what they do; less than a second leaves the time that other work takes
  */
 export function boundedPeers(peers: GatewayPeers, statementSeconds: number): GatewayPeers {
   const bounded = Object.entries(peers).map(([name, client]) => [
@@ -47,7 +50,8 @@ export function boundedPeers(peers: GatewayPeers, statementSeconds: number): Gat
 type Method = (request: unknown, options?: CallOptions) => unknown;
 
 function boundedClient(client: object, statementSeconds: number): object {
-  const timeoutMs = (isLocal(client) ? localStatements : remoteStatements) * statementSeconds * 1_000;
+  const statements = isLocal(client) ? localStatements : remoteStatements;
+  const timeoutMs = Math.min(statements * Math.max(1, statementSeconds) * 1_000, longestMs);
   const methods = Object.entries(client as Readonly<Record<string, Method>>).map(([name, method]) => {
     const call: Method = (request, options) => {
       const signal = options?.signal ?? leaving.getStore();

@@ -20,17 +20,17 @@ describe('settings that were removed', () => {
       {
         name: 'TESSERA_LOGINS_PER_ACCOUNT',
         sentence:
-          'Use TESSERA_LOGIN_FAILURES_PER_ACCOUNT instead: TESSERA_LOGINS_PER_ACCOUNT has no effect any more. ' +
-          'Its value is a hundred times TESSERA_LOGIN_FAILURES_PER_ACCOUNT.',
+          'Remove TESSERA_LOGINS_PER_ACCOUNT: it no longer has an effect. ' +
+          'In its place there is a hundred times TESSERA_LOGIN_FAILURES_PER_ACCOUNT.',
       },
       {
         name: 'TESSERA_DEVICE_GUESS_WINDOW',
         sentence:
-          'Use TESSERA_LOGIN_FAILURES_WINDOW instead: TESSERA_DEVICE_GUESS_WINDOW has no effect any more.',
+          'Use TESSERA_LOGIN_FAILURES_WINDOW instead: TESSERA_DEVICE_GUESS_WINDOW no longer has an effect.',
       },
       {
         name: 'TESSERA_KEYS_RETENTION_FILE',
-        sentence: 'Remove TESSERA_KEYS_RETENTION_FILE: it has no effect any more. Its value is always 7d.',
+        sentence: 'Remove TESSERA_KEYS_RETENTION_FILE: it no longer has an effect. In its place there is 7d.',
       },
     ]);
   });

@@ -24,10 +24,9 @@ export function removedNames(
 
 /** @param now what holds in its place: another setting, a part or a multiple of one, or a fixed value */
 function sentenceOn(name: string, now: string): string {
-  const other = /TESSERA_\w+/.exec(now)?.[0];
-  if (other === undefined) return `Remove ${name}: it has no effect any more. Its value is always ${now}.`;
-  const use = `Use ${other} instead: ${name} has no effect any more.`;
-  return other === now ? use : `${use} Its value is ${now}.`;
+  return /^TESSERA_\w+$/.test(now)
+    ? `Use ${now} instead: ${name} no longer has an effect.`
+    : `Remove ${name}: it no longer has an effect. In its place there is ${now}.`;
 }
 
 function settingOf(name: string): string | undefined {
