@@ -124,7 +124,9 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
   });
 }
 
-/** Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and what APIs let them assign. */
+/**
+ * Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and what APIs let them assign.
+ */
 function refusing({
   attributesInClaims,
   apisOf,
