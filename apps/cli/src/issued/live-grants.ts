@@ -4,7 +4,7 @@ import { readPages } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { personOf, type PersonOptions } from './person-options.ts';
+import { personOf, type PersonOptions } from '../people/person-options.ts';
 
 interface WhoseOptions extends PersonOptions {
   readonly clientId: string;

@@ -4,7 +4,7 @@ import { readPages } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
-import { personOf, requiredPerson, type PersonOptions } from './person-options.ts';
+import { personOf, requiredPerson, type PersonOptions } from '../people/person-options.ts';
 
 export interface ListOptions extends PersonOptions {
   readonly limit: number;

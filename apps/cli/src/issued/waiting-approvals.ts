@@ -3,7 +3,7 @@ import { ApprovalSchema, ApprovalsService } from '@tessera/proto-gen/admin-appro
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
-import { requiredPerson, type PersonOptions } from './person-options.ts';
+import { requiredPerson, type PersonOptions } from '../people/person-options.ts';
 
 export interface ListOptions extends PersonOptions {
   readonly output: Format;

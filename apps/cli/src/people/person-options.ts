@@ -1,5 +1,5 @@
 import { orNotFound } from '../operate/records/with-service.ts';
-import { userCalled, type Callees } from '../people/password-link.ts';
+import { userCalled, type Callees } from './password-link.ts';
 import { CommandError } from '../terminal.ts';
 
 /** How a command names a person. */

@@ -3,7 +3,7 @@ import { GrantSchema, GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionSchema, SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UserCredentialsSchema, UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
 import { Code, ConnectError, readPages } from '@tessera/rpc';
-import { requiredPerson } from '../issued/person-options.ts';
+import { requiredPerson } from './person-options.ts';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
