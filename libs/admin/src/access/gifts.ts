@@ -1,7 +1,8 @@
 import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type Principal } from '@tessera/rpc';
+import type { Gift } from './gift.ts';
 import { mayWriteAs, writesAsAnybody } from './owners.ts';
-import type { Gift, ServiceRule } from './what-is-given.ts';
+import type { ServiceRule } from './what-is-given.ts';
 
 /** A gift, with the beginning of its name in messages. */
 export interface NamedGift {

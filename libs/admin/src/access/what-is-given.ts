@@ -1,5 +1,5 @@
-import { adminRoles, adminScopes, builtInScopes } from '@tessera/oauth';
-import { ApplicationsService, type Application } from '@tessera/proto-gen/admin-applications';
+import { adminRoles, adminScopes } from '@tessera/oauth';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
@@ -12,31 +12,8 @@ import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import type { DescService } from '@tessera/rpc';
-import { apiOwner } from './owners.ts';
-
-/** Something that a record gives to whom it is about, to who controls it, or to others. */
-export interface Gift {
-  /** Of the record. */
-  readonly field: string;
-  readonly what: string;
-  /** Who gives it must hold all of these scopes; */
-  readonly scopes: readonly string[];
-  /** and reach every tenant. */
-  readonly everyTenant?: boolean;
-  /** and write records of this owner; `*`: of everybody. */
-  readonly owner?: string;
-  /** A scope of an API, or the introspection of its tokens: its owner gives it, and a scope also whom the API says. */
-  readonly assigns?: 'scope' | 'audience';
-  /** A power over the administration: who has it is changed only by those who hold it. */
-  readonly administers?: boolean;
-  /** Only a record that was there gives it: a new one has nobody to give it to. */
-  readonly again?: boolean;
-  /**
-   * What it says of a person under `what`. It counts only where an application of the tenant is told of it as a claim,
-   * and taking it away counts as giving it.
-   */
-  readonly attribute?: unknown;
-}
+import type { Gift } from './gift.ts';
+import { giftsOfApplication } from './gifts-of-application.ts';
 
 /**
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so
@@ -259,50 +236,3 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
 ]);
-
-function giftsOfApplication(application: Application): readonly Gift[] {
-  const { scopes, introspectAudiences, claims, ciba } = application;
-  const ofApis = scopes.filter((name) => !builtInScopes.has(name));
-  const webhook = ciba?.url ?? '';
-  return [
-    ...ofApis.map((what) =>
-      adminScopes.has(what)
-        ? { field: 'scopes', what, scopes: [what], administers: true }
-        : { field: 'scopes', what, scopes: ['admin.resources.write'], assigns: 'scope' as const },
-    ),
-    ...ownersBoundTo(application).map((what) => ({
-      field: 'owners',
-      what,
-      scopes: [],
-      administers: true,
-      owner: what,
-    })),
-    ...introspectAudiences.map((what) => ({
-      field: 'introspectAudiences',
-      what,
-      scopes: ['admin.resources.write'],
-      assigns: 'audience' as const,
-    })),
-    // It tells the application what the directory knows of people.
-    ...Object.entries(claims).map(([name, { attribute, roles, targets }]) => ({
-      field: 'claims',
-      what: [name, 'from', roles ? 'roles' : attribute, 'in', ...targets].join(' '),
-      scopes: ['admin.users.read'],
-    })),
-    // What answers there decides for people. Other addresses get what the application gets, which who changes it
-    // controls anyway.
-    ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
-  ];
-}
-
-/**
- * Of whom an application writes records, or people by it. Without `owners` people write those of everybody, and so does
- * a client that may hold every scope.
- */
-function ownersBoundTo({ owners, scopes, grantTypes }: Application): readonly string[] {
-  if (owners.length > 0) return owners;
-  const held = [...adminScopes.keys()].filter((scope) => scopes.includes(scope));
-  if (held.length === 0) return [];
-  const isForPeople = grantTypes.some((grant) => grant !== 'client_credentials');
-  return isForPeople || held.length === adminScopes.size ? ['*'] : [apiOwner];
-}

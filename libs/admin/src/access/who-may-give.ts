@@ -14,8 +14,9 @@ import {
   said,
   type NamedGift,
 } from './gifts.ts';
+import type { Gift } from './gift.ts';
 import { mayWriteAs, requireOwners, writerFor, writesAsAnybody } from './owners.ts';
-import { serviceRules, type Effect, type Gift, type ServiceRule } from './what-is-given.ts';
+import { serviceRules, type Effect, type ServiceRule } from './what-is-given.ts';
 
 /** A method whose requests may give something. */
 export interface Guarded {

@@ -1,0 +1,23 @@
+/** Something that a record gives to whom it is about, to who controls it, or to others. */
+export interface Gift {
+  /** Of the record. */
+  readonly field: string;
+  readonly what: string;
+  /** Who gives it must hold all of these scopes; */
+  readonly scopes: readonly string[];
+  /** and reach every tenant. */
+  readonly everyTenant?: boolean;
+  /** and write records of this owner; `*`: of everybody. */
+  readonly owner?: string;
+  /** A scope of an API, or the introspection of its tokens: its owner gives it, and a scope also whom the API says. */
+  readonly assigns?: 'scope' | 'audience';
+  /** A power over the administration: who has it is changed only by those who hold it. */
+  readonly administers?: boolean;
+  /** Only a record that was there gives it: a new one has nobody to give it to. */
+  readonly again?: boolean;
+  /**
+   * What it says of a person under `what`. It counts only where an application of the tenant is told of it as a claim,
+   * and taking it away counts as giving it.
+   */
+  readonly attribute?: unknown;
+}

@@ -1,0 +1,52 @@
+import { adminScopes, builtInScopes } from '@tessera/oauth';
+import type { Application } from '@tessera/proto-gen/admin-applications';
+import type { Gift } from './gift.ts';
+import { apiOwner } from './owners.ts';
+
+/** What an application gives to who controls it, and to who administers by it. */
+export function giftsOfApplication(application: Application): readonly Gift[] {
+  const { scopes, introspectAudiences, claims, ciba } = application;
+  const ofApis = scopes.filter((name) => !builtInScopes.has(name));
+  const webhook = ciba?.url ?? '';
+  return [
+    ...ofApis.map((what) =>
+      adminScopes.has(what)
+        ? { field: 'scopes', what, scopes: [what], administers: true }
+        : { field: 'scopes', what, scopes: ['admin.resources.write'], assigns: 'scope' as const },
+    ),
+    ...ownersBoundTo(application).map((what) => ({
+      field: 'owners',
+      what,
+      scopes: [],
+      administers: true,
+      owner: what,
+    })),
+    ...introspectAudiences.map((what) => ({
+      field: 'introspectAudiences',
+      what,
+      scopes: ['admin.resources.write'],
+      assigns: 'audience' as const,
+    })),
+    // It tells the application what the directory knows of people.
+    ...Object.entries(claims).map(([name, { attribute, roles, targets }]) => ({
+      field: 'claims',
+      what: [name, 'from', roles ? 'roles' : attribute, 'in', ...targets].join(' '),
+      scopes: ['admin.users.read'],
+    })),
+    // What answers there decides for people. Other addresses get what the application gets, which who changes it
+    // controls anyway.
+    ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
+  ];
+}
+
+/**
+ * Of whom an application writes records, or people by it. Without `owners` people write those of everybody, and so does
+ * a client that may hold every scope.
+ */
+function ownersBoundTo({ owners, scopes, grantTypes }: Application): readonly string[] {
+  if (owners.length > 0) return owners;
+  const held = [...adminScopes.keys()].filter((scope) => scopes.includes(scope));
+  if (held.length === 0) return [];
+  const isForPeople = grantTypes.some((grant) => grant !== 'client_credentials');
+  return isForPeople || held.length === adminScopes.size ? ['*'] : [apiOwner];
+}
