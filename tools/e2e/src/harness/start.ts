@@ -13,15 +13,16 @@ import {
   Person,
   planProcess,
   planSystem,
-  ServerProcess,
   services,
   timesApplied,
   type Environment,
   type PlannedProcess,
   type Service,
+  type ServerProcess,
 } from '@tessera/test-client';
 import { authorizeQuery, clientCredentials } from './flows.ts';
 import type { SetUp, System } from './set-up.ts';
+import { PatientProcess } from './patient-process.ts';
 
 export interface Stores {
   readonly databaseUrl: string;
@@ -49,8 +50,6 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
     TESSERA_APPLY_ALLOW: 'administration',
     TESSERA_DATA_DIR: join(directory, 'data'),
     TESSERA_LOG_LEVEL: 'debug',
-    // This machine has other tests to run at the same time; time-outs have their own.
-    TESSERA_DATABASE_STATEMENT_TIMEOUT: '6s',
     ...(setUp.stores === 'real' ? realStores(options.stores) : {}),
     ...options.environment,
     TESSERA_HTTP_HOST: '127.0.0.1',
@@ -67,7 +66,7 @@ export async function startSystem(setUp: SetUp, options: StartOptions = {}): Pro
     const settings = { ...gateway.environment, ...trust('admin'), ...options.only?.['admin'] };
     planned.push(await planProcess('admin', settings));
   }
-  const plan = planned.map((each) => ({ ...each, process: new ServerProcess(each.name, each.entry) }));
+  const plan = planned.map((each) => ({ ...each, process: new PatientProcess(each.name, each.entry) }));
   return new RunningSystem(setUp, `http://127.0.0.1:${httpPort}`, directory, applyFile, plan).start();
 }
 
@@ -95,7 +94,7 @@ interface Member extends PlannedProcess {
 /** Migrates as the owner of the schemas; each service then gets the role that sees its own alone. */
 async function rolesOfServices({ DATABASE_URL = '' }: Environment): Promise<(name: Service) => Environment> {
   const urlFor = await createServiceRoles(DATABASE_URL);
-  const migration = new ServerProcess('migrate', entryOf('cli'), { arguments: ['migrate'] });
+  const migration = new PatientProcess('migrate', entryOf('cli'), { arguments: ['migrate'] });
   migration.start({ DATABASE_URL: urlFor('owner') });
   if ((await migration.ended()) !== 0) throw new Error(`The migrations failed:\n${migration.output}`);
   return (name) => (name === 'gateway' ? {} : { DATABASE_URL: urlFor(name), TESSERA_MIGRATIONS: 'wait' });

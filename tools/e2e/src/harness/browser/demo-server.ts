@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServerProcess, type Environment } from '@tessera/test-client';
+import type { Environment } from '@tessera/test-client';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
+import { PatientProcess } from '../patient-process.ts';
 
 /** What `npm start` serves, at a free port of localhost, where browsers have passkeys without TLS. */
 export interface DemoServer {
@@ -20,7 +21,7 @@ export interface DemoServer {
 
 /** Starts it with stores of its own, and `environment` besides. Resolves when it is ready. */
 export async function startDemoServer(environment: Environment = {}): Promise<DemoServer> {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
   const directory = await mkdtemp(join(tmpdir(), 'tessera-demo-server-'));
   await copyEmbeddedDatabase(join(directory, 'database'));
   const port = String(await freePort());

@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import { ServerProcess } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../../../../apps/cli/src/main.ts', import.meta.url));
@@ -22,7 +22,7 @@ interface Outcome {
 
 /** Beside `npm start`, with the link that it prints. */
 describe('the first administrator', () => {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
   let directory: string;
   let baseUrl: string;
   let browser: Browser;

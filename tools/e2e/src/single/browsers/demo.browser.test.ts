@@ -6,13 +6,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import { ServerProcess } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 
 /** What `npm start` alone gives: embedded stores, the demo tenant and its two clients. */
 describe('the demo in a real Chromium', () => {
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
   let directory: string;
   let baseUrl: string;
   let browser: Browser;

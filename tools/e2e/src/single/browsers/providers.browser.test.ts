@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ServerProcess } from '@tessera/test-client';
+import type { ServerProcess } from '@tessera/test-client';
 import { launchChromium } from '@tessera/test-kit';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
 import type { Browser, Page } from 'playwright-core';
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRedirectTarget } from '../../harness/browser/redirect-target.ts';
 import { startOpenIdProvider, type OpenIdProvider } from '../../harness/openid-provider.ts';
 import { expectAccessible } from './accessible.ts';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../../test-output/screenshots/', import.meta.url));
 const secret = 'a secret of at least thirty-two characters';
@@ -19,8 +20,8 @@ let redirectUri: string;
 
 /** People of a tenant who sign in with their company's provider: one of another make, and another Tessera. */
 describe('providers of a tenant in a real Chromium', () => {
-  const front = new ServerProcess('front', 'apps/standalone/src/main.ts');
-  const upstream = new ServerProcess('upstream', 'apps/standalone/src/main.ts');
+  const front = new PatientProcess('front', 'apps/standalone/src/main.ts');
+  const upstream = new PatientProcess('upstream', 'apps/standalone/src/main.ts');
   let directory: string;
   let baseUrl: string;
   /** Of tenants whose issuer has a path or a host of its own. */

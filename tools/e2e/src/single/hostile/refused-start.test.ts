@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { declaredState } from '../../harness/declared-state.ts';
 import { copyEmbeddedDatabase, freePort } from '@tessera/test-kit/provision';
-import { type Environment, ServerProcess } from '@tessera/test-client';
+import type { Environment } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 describe('a start', () => {
   let directory: string;
@@ -16,7 +17,7 @@ describe('a start', () => {
 
   /** The output of a process that must end by itself with an error. */
   async function refused(environment: Environment): Promise<string> {
-    const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+    const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
     server.start({
       TESSERA_HTTP_PORT: String(await freePort()),
       TESSERA_MANAGEMENT_PORT: String(await freePort()),

@@ -9,10 +9,11 @@ import {
   type Environment,
   HttpClient,
   Person,
-  ServerProcess,
   entryOf,
   timesApplied,
+  type ServerProcess,
 } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const single = ['keys', 'directory', 'authorize', 'device', 'gateway'] as const;
 export const introspectorSecret = 'acme-introspector-secret-0123456789-0123456789';
@@ -139,7 +140,7 @@ export async function startReplicated({ replicas, running }: { replicas: number;
 
 async function plan(name: string, environment: Environment) {
   const managementPort = await freePort();
-  const process = new ServerProcess(name, entryOf(name));
+  const process = new PatientProcess(name, entryOf(name));
   return {
     process,
     async start(): Promise<void> {

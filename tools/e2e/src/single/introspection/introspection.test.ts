@@ -10,7 +10,7 @@ import {
   type Revocation,
 } from '@tessera/introspection-client';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { billingAudience, ordersAudience, people } from '../../harness/declared-state.ts';
 import { eventually } from '@tessera/test-kit/provision';
 import { claimsOf, CuttableProxy, headerOf, revoke, tokensOf } from '@tessera/test-client';
@@ -21,6 +21,14 @@ let system: Replicated;
 const cleanUps: (() => Promise<void> | void)[] = [];
 beforeAll(async () => {
   system = await startReplicated({ replicas: 3, running: 2 });
+});
+afterEach(({ task }) => {
+  if (task.result?.state !== 'fail') return;
+  const refused = system
+    .output()
+    .split('\n')
+    .filter((line) => /call refused|"level":"(?:warn|error)"/.test(line));
+  process.stdout.write(`${refused.slice(-60).join('\n')}\n`);
 });
 afterAll(async () => {
   for (const cleanUp of cleanUps.toReversed()) await cleanUp();

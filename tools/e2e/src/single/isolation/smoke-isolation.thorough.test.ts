@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
-import { entryOf, ServerProcess } from '@tessera/test-client';
+import { entryOf } from '@tessera/test-client';
 import { groupsOf, type SourceEdit } from './planted-defects.ts';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const planted = process.env['TESSERA_TEST_DEFECTS'] === 'all' ? groupsOf(6) : groupsOf(3).slice(0, 1);
 
@@ -14,7 +15,7 @@ const hook = import.meta.resolve('./plant-defect.ts');
 /** Starts compact with edits in its sources and runs commands beside it. */
 async function start(edits: readonly SourceEdit[]) {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
-  const server = new ServerProcess('standalone', entryOf('standalone'), { nodeOptions: ['--import', hook] });
+  const server = new PatientProcess('standalone', entryOf('standalone'), { nodeOptions: ['--import', hook] });
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });

@@ -6,14 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
-import {
-  authorizationQuery,
-  entryOf,
-  HttpClient,
-  Person,
-  ServerProcess,
-  type Environment,
-} from '@tessera/test-client';
+import { authorizationQuery, entryOf, HttpClient, Person, type Environment } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const run = promisify(execFile);
 const service = 'tessera.directory.v1.DirectoryAdminService';
@@ -53,7 +47,7 @@ async function start() {
   await copyEmbeddedDatabase(join(directory, 'data/database'));
   const port = await freePort();
   const publicPort = await freePort();
-  const server = new ServerProcess('standalone', entryOf('standalone'));
+  const server = new PatientProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });
@@ -146,7 +140,7 @@ it('compact is administered with curl and buf curl, by the operator', async () =
 
 it('the admin process says what it lacks', async () => {
   const started = async (settings: Environment) => {
-    const server = new ServerProcess('admin', entryOf('admin'));
+    const server = new PatientProcess('admin', entryOf('admin'));
     server.start(settings);
     expect(await server.ended()).not.toBe(0);
     return server.output;
@@ -163,7 +157,7 @@ it('beside embedded stores the command line works at once, and so does a person 
   // Where the guide has it.
   const TESSERA_DATA_DIR = join(directory, '.tessera');
   const port = await freePort();
-  const server = new ServerProcess('standalone', entryOf('standalone'));
+  const server = new PatientProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });
@@ -226,7 +220,7 @@ it('beside embedded stores the command line works at once, and so does a person 
 
 it('a process that was killed leaves no credential that the next one takes', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
-  const server = new ServerProcess('standalone', entryOf('standalone'));
+  const server = new PatientProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });

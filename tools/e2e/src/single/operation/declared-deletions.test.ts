@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, onTestFinished } from 'vitest';
 import { copyEmbeddedDatabase, eventually, freePort } from '@tessera/test-kit/provision';
-import { type Environment, ServerProcess } from '@tessera/test-client';
+import type { Environment } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const state = (users: string) => `tenants: [{ id: acme, name: Acme, users: [${users}] }]\n`;
 const [ada, bob] = ['{ username: ada }', '{ username: bob }'];
@@ -12,7 +13,7 @@ it('a start and a reload with a file that leaves out a person keep the person an
   const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
   const file = join(directory, 'state.yaml');
   const port = await freePort();
-  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  const server = new PatientProcess('standalone', 'apps/standalone/src/main.ts');
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });

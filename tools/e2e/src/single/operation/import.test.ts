@@ -5,14 +5,8 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import {
-  authorizationQuery,
-  entryOf,
-  HttpClient,
-  newKeys,
-  Person,
-  ServerProcess,
-} from '@tessera/test-client';
+import { authorizationQuery, entryOf, HttpClient, newKeys, Person } from '@tessera/test-client';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 const run = promisify(execFile);
@@ -30,7 +24,7 @@ it('people of a realm of Keycloak 26 sign in with their old passwords, whose has
   const DATABASE_URL = await newDatabaseUrl();
   const keys = newKeys();
   const port = await freePort();
-  const server = new ServerProcess('standalone', entryOf('standalone'));
+  const server = new PatientProcess('standalone', entryOf('standalone'));
   onTestFinished(async () => server.kill());
   server.start({ ...keys, DATABASE_URL, TESSERA_HTTP_PORT: String(port) });
   const metadata = `http://127.0.0.1:${port}/.well-known/openid-configuration`;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { freePort } from '@tessera/test-kit/provision';
-import { newKeys, planSystem, ServerProcess, type Environment } from '@tessera/test-client';
+import { newKeys, planSystem, type Environment } from '@tessera/test-client';
 import { declaredState } from '../../harness/declared-state.ts';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 /** Libraries that a start loads only if its deployment uses them, and what uses them. */
 const unused = [
@@ -64,7 +65,7 @@ describe('a start of the compact process', () => {
       ...environment,
     });
     if (plan === undefined) throw new Error('no process was planned');
-    const server = new ServerProcess(plan.name, plan.entry, { nodeOptions: ['--import', recorder(file)] });
+    const server = new PatientProcess(plan.name, plan.entry, { nodeOptions: ['--import', recorder(file)] });
     server.start(plan.environment);
     try {
       await server.ready(plan.readyUrl);

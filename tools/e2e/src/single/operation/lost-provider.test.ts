@@ -6,9 +6,9 @@ import {
   newPkce,
   Person,
   planProcess,
-  ServerProcess,
   timesApplied,
   tokensOf,
+  type ServerProcess,
 } from '@tessera/test-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { people, providerClient, redirectUri } from '../../harness/declared-state.ts';
@@ -16,6 +16,7 @@ import { authorizeQuery, codeFor, redeem, refresh, type Code } from '../../harne
 import { signInAtProvider, startOpenIdProvider, type OpenIdProvider } from '../../harness/openid-provider.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
+import { PatientProcess } from '../../harness/patient-process.ts';
 
 const clientId = 'acme-web';
 /** Who sign in with the provider. */
@@ -38,7 +39,7 @@ beforeAll(async () => {
   const { TESSERA_APPLY_FILE: _, ...shared } = system.environmentOf('standalone');
   const ports = { TESSERA_HTTP_PORT: String(await freePort()), TESSERA_ADMIN_PORT: String(await freePort()) };
   const planned = await planProcess('standalone', { ...shared, ...ports });
-  second = new ServerProcess('second', planned.entry);
+  second = new PatientProcess('second', planned.entry);
   second.start(planned.environment);
   await second.ready(planned.readyUrl);
   replicas = [system.http, new HttpClient(() => `http://127.0.0.1:${ports.TESSERA_HTTP_PORT}`)];
