@@ -145,6 +145,16 @@ describe('what the impact of a change says', () => {
       impact: ends,
     });
 
+    const lockDown = { tenantId: 'api', userId, impact: true };
+    const locked = await on.users.lockDown(lockDown, call());
+    expect(locked.impact).toMatchObject(ends);
+    expect(locked.impact).not.toHaveProperty('ends');
+    expect((await on.users.lockDown(lockDown, call())).impact).toMatchObject({
+      people: 1,
+      sessions: { total: 0 },
+      refreshFamilies: { total: 0 },
+    });
+
     const resource = { audience: 'https://orders.example', name: 'Orders' };
     await on.resources.create({ tenantId: 'api', resource }, call());
     const renamed = { ...asked, resource: { ...resource, name: 'All orders' } };

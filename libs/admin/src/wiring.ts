@@ -23,6 +23,7 @@ import type { AdminConfig } from './config.ts';
 import { notedEnds } from './sessions/noted-ends.ts';
 import { forwarding } from './forward.ts';
 import { showingLock } from './shown-lock.ts';
+import { tellingWhatEnded } from './telling-what-ended.ts';
 
 /** Makes a client of what a service offers, which calls it as `admin`. */
 type ClientOf = <S extends DescService>(service: S) => Client<S>;
@@ -49,7 +50,7 @@ const services = {
 /** Builds the administration API. It keeps nothing, so it is ready at once. */
 export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService {
   const token = peers.token(TokenService);
-  const users = completingImpact(UsersService, peers.directory(UsersService), token);
+  const users = tellingWhatEnded(completingImpact(UsersService, peers.directory(UsersService), token));
   const bearer = administratorAuthentication({
     introspection: peers.token(IntrospectionService),
     directory: peers.directory(DirectoryService),

@@ -10,6 +10,7 @@ import { personCalls } from './account/person-calls.ts';
 import { factorResetCalls } from './account/factor-reset.ts';
 import { bootstrapCalls } from './bootstrap/bootstrap-calls.ts';
 import { forgetPeople } from './account/forget-people.ts';
+import { createLockDown } from './account/lock-down.ts';
 import type { DirectoryProcessConfig } from './config.ts';
 import { createProviderSignIn } from './identity/provider-sign-in.ts';
 import { linkCalls } from './links/link-calls.ts';
@@ -130,6 +131,7 @@ export function buildDirectory(
       route(UsersService, {
         ...records.calls.users,
         getCredentials: shownCredentials(database),
+        lockDown: createLockDown(setting),
         unlock: createUnlock(setting),
         ...linkCalls({ links, linkBase }),
         ...factorResetCalls(setting),

@@ -4,6 +4,7 @@ import { formats, outputOption } from '../print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';
+import type { LockdownOptions } from './lockdown.ts';
 import type { PersonOptions } from './password-link.ts';
 import type { ResetFactorsOptions } from './reset-factors.ts';
 import type { ResetOptions } from './reset-link.ts';
@@ -75,6 +76,19 @@ has had anything to sign in with it may be repeated, which ends the link before.
     .action(async (options: ResetFactorsOptions) => {
       const { resetFactors } = await import('./reset-factors.ts');
       await resetFactors(options, context);
+    });
+  group
+    .command('lockdown')
+    .description(
+      'shut everybody out of the account of a person, as after a theft: end all sign-ins, remove password and passkeys',
+    )
+    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
+    .option('--user-id <id>', 'in place of --username', nonEmpty)
+    .option('--validate-only', 'show what it would end, and change nothing', false)
+    .action(async (options: LockdownOptions) => {
+      const { lockdown } = await import('./lockdown.ts');
+      await lockdown(options, context);
     });
   group
     .command('show')

@@ -173,6 +173,34 @@ describe('tessera user reset-factors', () => {
   });
 });
 
+describe('tessera user lockdown', () => {
+  it('says what it would end, what has ended, and how the person comes back', async () => {
+    const ada = '--tenant acme --username ada';
+    const would = await run(`user lockdown ${ada} --validate-only`);
+    expect([would.code, would.said]).toEqual([
+      0,
+      expect.stringMatching(/ends all sign-ins of ada and removes the password\.\n$/),
+    ]);
+    expect(await run(`user lockdown ${ada}`)).toEqual({
+      code: 0,
+      said: [
+        'acme: ends what was issued to 1 person: ada',
+        'ada is locked down: all sign-ins have ended.',
+        'Removed: the password.',
+        'To let them back in, make a link: tessera user reset-link.',
+        '',
+      ].join('\n'),
+    });
+    expect((await run(`user lockdown ${ada}`)).said).not.toContain('Removed');
+    const reset = await run(`user reset-link ${ada} -o json`);
+    const { link } = JSON.parse(reset.said.slice(0, reset.said.lastIndexOf('}') + 1)) as Printed;
+    expect(await redeem(link)).toBe('');
+    expect(await signsIn('ada')).toBe(true);
+    expect((await run('user lockdown --tenant acme --username nobody')).code).toBe(1);
+    expect((await run('user lockdown --tenant acme')).code).toBe(2);
+  });
+});
+
 describe('tessera user unlock', () => {
   it('ends the lock of a person, and says who is unknown', async () => {
     const { code, said } = await run('user unlock --tenant acme --username ADA@acme.example');

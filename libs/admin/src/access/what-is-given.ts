@@ -134,6 +134,8 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
         resetSecondFactors: 'changes',
+        // They need a new way in, which whoever may call this can give.
+        lockDown: 'changes',
         // Guesses of codes may go on.
         unlock: 'changes',
       } satisfies EffectsOf<typeof UsersService>,

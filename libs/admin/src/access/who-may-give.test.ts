@@ -311,6 +311,7 @@ describe('who or what administers', () => {
       person(['tessera.helpdesk', 'tessera.auditor']),
     ],
     [UsersService.method.resetSecondFactors, { userId: 'usr_1' }, person(['tessera.auditor'])],
+    [UsersService.method.lockDown, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [UsersService.method.unlock, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [
       ApplicationsService.method.createSecret,
@@ -717,7 +718,11 @@ describe('who is bound to owners', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it.each([UsersService.method.createPasswordLink, UsersService.method.resetSecondFactors])(
+  it.each([
+    UsersService.method.createPasswordLink,
+    UsersService.method.resetSecondFactors,
+    UsersService.method.lockDown,
+  ])(
     'does not call $name for somebody of another one, whom Unlock helps all the same',
     async (method) => {
       const of = { ...person([]), owner: 'billing' };

@@ -20,7 +20,8 @@ export async function hashesOf(
   const hashes = new Map<string, string>();
   const hash = async ({ username, password, passwordHash }: DeclaredTenant['users'][number]) => {
     const key = normalizeIdentifier(username);
-    if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
+    const kept = passwordHash === undefined ? undefined : presentHash(passwordHash, stored.get(key));
+    if (kept !== undefined) hashes.set(key, kept);
     if (password === undefined) return;
     hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, id, signal));
   };
@@ -81,8 +82,8 @@ export function withPasswords(plan: TenantPlan, hashes: ReadonlyMap<string, stri
   return { ...plan, desired: { ...plan.desired, users } };
 }
 
-/** The stored hash if it replaced the declared one, which had other parameters. */
-function presentHash(declared: string, stored: StoredPassword | undefined): string {
+/** The stored hash, or none, if that replaced the declared one: by other parameters, or because it was taken away. */
+function presentHash(declared: string, stored: StoredPassword | undefined): string | undefined {
   if (stored?.imported === undefined) return declared;
   return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
 }

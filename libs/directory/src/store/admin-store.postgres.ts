@@ -17,14 +17,14 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
       const { rows } = await database.query<PasswordRow>({
         name: 'directory.password_hashes',
         text: `SELECT username, password_hash, imported_hash FROM directory.user_account
-                WHERE tenant_id = $1 AND password_hash IS NOT NULL`,
+                WHERE tenant_id = $1 AND (password_hash IS NOT NULL OR imported_hash IS NOT NULL)`,
         values: [tenantId],
       });
       return new Map(
         rows.map((row) => [
           normalizeIdentifier(row.username),
           {
-            hash: row.password_hash,
+            hash: row.password_hash ?? undefined,
             imported: row.imported_hash ? Buffer.from(row.imported_hash) : undefined,
           },
         ]),
@@ -144,7 +144,7 @@ async function replacePasswordHash(
 
 interface PasswordRow {
   readonly username: string;
-  readonly password_hash: string;
+  readonly password_hash: string | null;
   readonly imported_hash: Uint8Array | null;
 }
 

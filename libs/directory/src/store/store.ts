@@ -87,9 +87,9 @@ export interface DirectoryStore {
 }
 
 export interface StoredPassword {
-  /** PHC string. */
-  readonly hash: string;
-  /** SHA-256 of the declared hash that this one replaced; undefined when it replaced none. */
+  /** PHC string; undefined where the password was taken away. */
+  readonly hash: string | undefined;
+  /** SHA-256 of the declared hash that this one, or none, replaced; undefined when nothing was replaced. */
   readonly imported: Buffer | undefined;
 }
 

@@ -11,11 +11,17 @@ export async function factorsOfUser(database: Queryable, { tenantId, userId }: P
   return rows[0]?.second_factors ?? [];
 }
 
-/** Removes what people who are gone for good had. */
-export async function forgetFactors(database: Queryable, people: readonly PersonId[]): Promise<void> {
+const factorTables = ['totp', 'recovery_code', 'passkey'] as const;
+
+/** Removes what people had to prove who they are, but for their passwords and providers; or some of it. */
+export async function forgetFactors(
+  database: Queryable,
+  people: readonly PersonId[],
+  tables: readonly (typeof factorTables)[number][] = factorTables,
+): Promise<void> {
   if (people.length === 0) return;
   const values = [people.map(({ tenantId }) => tenantId), people.map(({ userId }) => userId)];
-  for (const table of ['totp', 'recovery_code', 'passkey'] as const)
+  for (const table of tables)
     await database.query({
       name: `directory.forget_${table}`,
       text: `DELETE FROM directory.${table} WHERE (tenant_id, user_id) IN (

@@ -196,6 +196,8 @@ const noticeOf = {
   'totp-removed': 'The authenticator app of your account {username} was removed.',
   'factors-removed':
     'An administrator has removed the authenticator app, recovery codes and passkeys of your account {username}.',
+  'locked-down':
+    'An administrator has locked your account {username} down: its password and passkeys no longer work, and you are signed out everywhere.',
   'email-changed':
     'The e-mail address of your account {username} was changed. Mail goes to the new one from now on.',
   'provider-linked': 'A way to sign in with another organization was added to your account {username}.',
@@ -210,6 +212,7 @@ const usualAdvice = 'If it was not you, change your password and tell your admin
 const adviceOf: Partial<Record<AnnouncedChange, string>> = {
   'password-set': 'If you did not expect this, ask your administrator.',
   'factors-removed': 'If you did not expect this, ask your administrator.',
+  'locked-down': 'Ask your administrator for a link with which you choose a new password.',
   'account-closed': 'If it was not you, tell your administrator.',
 };
 

@@ -35,6 +35,7 @@ export const announcedChanges = [
   'passkey-removed',
   'totp-removed',
   'factors-removed',
+  'locked-down',
   'email-changed',
   'provider-linked',
   'provider-unlinked',

@@ -28,6 +28,8 @@ export interface OneTimeValues<Holder extends string, Kept extends string> {
   ): Promise<(OfHolder<Holder> & { readonly kept: Readonly<Record<Kept, string>> }) | undefined>;
   /** Uses a value of a holder up: true for exactly one of any number of callers. */
   take(tx: Queryable, value: OfHolder<Holder> & { readonly digest: Buffer }): Promise<boolean>;
+  /** Ends the value of a holder, if there is one. */
+  end(tx: Queryable, of: OfHolder<Holder>): Promise<void>;
 }
 
 /** Where values of a kind are. */
@@ -108,6 +110,15 @@ function valuesOf<Holder extends string, Kept extends string>({
         values: [tenantId, digest, ...inOrder(holder, names)],
       });
       return rowCount === 1;
+    },
+
+    async end(tx, { tenantId, holder }) {
+      const whose = names.map((column, at) => `${column} = $${at + 2}`).join(' AND ');
+      await tx.query({
+        name: `directory.end_${table}`,
+        text: `DELETE FROM directory.${table} WHERE tenant_id = $1 AND ${whose}`,
+        values: [tenantId, ...inOrder(holder, names)],
+      });
     },
   };
 }

@@ -49,12 +49,14 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
         }),
       find: async (digest: Buffer) => passwordLinks.find(database, digest),
       take: async (value: Held) => passwordLinks.take(database, { ...value, holder: invited(value) }),
+      end: async (value: Holding) => passwordLinks.end(database, { ...value, holder: invited(value) }),
     },
     email_link: {
       put: async (value: Value) =>
         emailLinks.put(database, { ...value, holder: { user_id: value.whose }, kept: { email: 'e@x' } }),
       find: async (digest: Buffer) => emailLinks.find(database, digest),
       take: async (value: Held) => emailLinks.take(database, { ...value, holder: { user_id: value.whose } }),
+      end: async (value: Holding) => emailLinks.end(database, { ...value, holder: { user_id: value.whose } }),
     },
     registration_link: {
       put: async (value: Value) =>
@@ -66,10 +68,12 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
       find: async (digest: Buffer) => registrationLinks.find(database, digest),
       take: async (value: Held) =>
         registrationLinks.take(database, { ...value, holder: { identifier: value.whose } }),
+      end: async (value: Holding) =>
+        registrationLinks.end(database, { ...value, holder: { identifier: value.whose } }),
     },
   };
 
-  describe.each(Object.entries(kinds))(`a row of %s, on ${engine}`, (table, { put, find, take }) => {
+  describe.each(Object.entries(kinds))(`a row of %s, on ${engine}`, (table, { put, find, take, end }) => {
     it('works for one of twenty who present it at once', async () => {
       const { tenantId, eve } = await people();
       for (let round = 0; round < 5; round += 1) {
@@ -91,6 +95,19 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
       expect(await take({ tenantId: (await people()).tenantId, whose: eve, digest })).toBe(false);
       expect(await take({ tenantId, whose: eve, digest: digestOf('another') })).toBe(false);
       expect(await take({ tenantId, whose: eve, digest })).toBe(true);
+    });
+
+    it('is ended for its holder alone, also if there is none', async () => {
+      const { tenantId, eve, bob } = await people();
+      const { tenantId: elsewhere } = await people();
+      const [ended, kept] = [eve, bob].map((whose) => digestOf(`${whose} ${table}`)) as [Buffer, Buffer];
+      await put({ tenantId, whose: eve, digest: ended, lifetimeSeconds: 60 });
+      await put({ tenantId, whose: bob, digest: kept, lifetimeSeconds: 60 });
+      await end({ tenantId: elsewhere, whose: eve });
+      expect(await find(ended)).toMatchObject({ tenantId });
+      for (let time = 0; time < 2; time += 1) await end({ tenantId, whose: eve });
+      expect([await find(ended), await take({ tenantId, whose: eve, digest: ended })]).toEqual([undefined, false]);
+      expect(await take({ tenantId, whose: bob, digest: kept })).toBe(true);
     });
 
     it('ends with a later one of its holder, and with its time', async () => {
@@ -221,10 +238,13 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
   });
 }
 
-interface Held {
+interface Holding {
   readonly tenantId: string;
   /** A person, or an address. */
   readonly whose: string;
+}
+
+interface Held extends Holding {
   readonly digest: Buffer;
 }
 
@@ -232,6 +252,6 @@ interface Value extends Held {
   readonly lifetimeSeconds: number;
 }
 
-function invited({ whose }: Held) {
+function invited({ whose }: Holding) {
   return { user_id: whose, purpose: 'invitation' };
 }

@@ -41,6 +41,7 @@ export const flowsOfDirectory: Flows = {
     subject: tenant.newName(),
   }),
   'admin.UsersService.ResetSecondFactors': withSecondFactor,
+  'admin.UsersService.LockDown': withSecondFactor,
   'admin.UsersService.Unlock': withSecondFactor,
   'admin.UsersService.CreatePasswordLink': async (tenant) => ({
     ...(await tenant.newPerson()),
