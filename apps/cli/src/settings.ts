@@ -126,7 +126,15 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables that only the command reads. They are valid in an environment shared with the processes. */
-const ownNames = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET', 'TESSERA_CONTEXT'];
+const ownNames = [
+  'TESSERA_ACCESS_TOKEN',
+  'TESSERA_API',
+  'TESSERA_API_CA',
+  'TESSERA_API_SERVER_NAME',
+  'TESSERA_CLIENT_ID',
+  'TESSERA_CLIENT_SECRET',
+  'TESSERA_CONTEXT',
+];
 
 /** The environment as a process may have it. */
 export function withoutOwnNames(environment: Environment): Environment {

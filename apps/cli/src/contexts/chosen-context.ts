@@ -1,16 +1,16 @@
+import { orEnvironment } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { localContext, readContexts, type Context } from './context-file.ts';
+import { environmentContext, localContext, readContexts, type NamedContext } from './context-file.ts';
+import { apiVariable, contextOfEnvironment, tokenVariable } from './context-of-environment.ts';
 
-export interface NamedContext extends Context {
-  readonly name: string;
-}
-
-/** The name of the context that the command line or `TESSERA_CONTEXT` chooses; undefined: the current one. */
-export function namedContext({
-  reach,
-  environment,
-}: Pick<Terminal, 'reach' | 'environment'>): string | undefined {
-  return reach?.().context ?? (environment['TESSERA_CONTEXT'] || undefined);
+/**
+ * The name of the context that the command line or the environment chooses, by `TESSERA_CONTEXT` or `TESSERA_API`;
+ * undefined: the current one.
+ */
+export function namedContext(terminal: Pick<Terminal, 'reach' | 'environment'>): string | undefined {
+  const { reach, environment } = terminal;
+  const named = reach?.().context ?? (environment['TESSERA_CONTEXT'] || undefined);
+  return named ?? (orEnvironment(undefined, apiVariable, terminal) ? environmentContext : undefined);
 }
 
 /**
@@ -20,8 +20,11 @@ export function namedContext({
 export async function chosenContext(terminal: Terminal): Promise<NamedContext | undefined> {
   const named = namedContext(terminal);
   if (named === localContext) return undefined;
+  if (named === environmentContext) return contextOfEnvironment(terminal);
   const { current, contexts } = await readContexts(terminal);
   const name = named ?? current;
+  if (name === undefined && orEnvironment(undefined, tokenVariable, terminal))
+    throw new CommandError(`${tokenVariable} is of no use without ${apiVariable}, which says where the API is.`);
   if (name === undefined) return undefined;
   const found = contexts[name];
   if (found !== undefined) return { name, ...found };

@@ -9,14 +9,18 @@ import type { LoginOptions } from './log-in.ts';
 /** Adds `login`, `logout` and `context`. */
 export function addContextCommands(program: Command, context: CommandContext): void {
   withSettings(program.command('login'))
-    .description('log in as an administrator, by a code that a browser confirms')
+    .description('log in as an administrator, by a code that a browser confirms, or as an application')
     .option('--no-qr', 'do not show a QR code')
+    .option('--client-id <id>', 'the application that logs in, in place of a person', nonEmpty)
+    .option('--client-secret-file <path>', 'file with its secret, which is read again for each token', nonEmpty)
     .addHelpText(
       'after',
       `
 Without options it logs in to the current context again, or beside npm start. With --issuer it makes a context, called as the host of the
 issuer unless --context names it. With --tenant, at that tenant's own issuer, it is for that tenant alone.
-The login is kept in the folder tessera of XDG_CONFIG_HOME (~/.config), for its user alone. It lasts 30 days, and 7 without use.`,
+The login is kept in the folder tessera of XDG_CONFIG_HOME (~/.config), for its user alone. It lasts 30 days, and 7 without use.
+A pipeline needs no login: it sets TESSERA_API, and TESSERA_ACCESS_TOKEN_FILE, or TESSERA_ISSUER, TESSERA_CLIENT_ID and
+TESSERA_CLIENT_SECRET_FILE; for a certificate of its own TESSERA_API_CA_FILE and TESSERA_API_SERVER_NAME.`,
     )
     .action(async (options: LoginOptions) => {
       const { logIn } = await import('./log-in.ts');

@@ -3,6 +3,7 @@ import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { uuid } from '@tessera/kit';
 import { z } from 'zod';
+import type { OAuthClient } from '../oauth/oauth-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 const login = z.strictObject({
@@ -23,6 +24,8 @@ const context = z.strictObject({
   caFile: z.string().optional(),
   /** The name in that certificate, where it is reached by another one. */
   serverName: z.string().optional(),
+  /** The application that logs in, in place of a person, and the file with its secret. */
+  client: z.strictObject({ clientId: z.string(), secretFile: z.string() }).optional(),
   login: login.optional(),
 });
 
@@ -35,8 +38,19 @@ export type Login = z.infer<typeof login>;
 export type Context = z.infer<typeof context>;
 export type Contexts = z.infer<typeof contexts>;
 
+/** A context that was chosen. */
+export interface NamedContext extends Context {
+  readonly name: string;
+  /** PEM of the authority that signed the certificate of the API, in place of `caFile`. */
+  readonly ca?: string;
+  /** The application that the environment names. */
+  readonly givenClient?: OAuthClient;
+}
+
 /** The context of the process whose data directory is at hand. */
 export const localContext = 'local';
+/** The context that the environment says. */
+export const environmentContext = 'environment';
 
 /** The file in the user's configuration folder (XDG Base Directory); undefined where nobody has one. */
 function pathOf({ environment }: Pick<Terminal, 'environment'>): string | undefined {

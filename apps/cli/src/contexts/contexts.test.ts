@@ -37,6 +37,7 @@ const administration = createProver(new Secret('x'), systemRandom);
 interface Sent {
   readonly path: string;
   readonly form: Readonly<Record<string, string>>;
+  readonly authorization: string | null;
 }
 
 /**
@@ -66,6 +67,7 @@ async function world(
     sent.push({
       path: pathname,
       form: Object.fromEntries(new URLSearchParams(init?.body instanceof URLSearchParams ? init.body : '')),
+      authorization: new Headers(init?.headers).get('authorization'),
     });
     if (pathname === '/device_authorization')
       return isKnown ? Response.json(device) : Response.json({ error: 'invalid_client' }, { status: 401 });
@@ -226,6 +228,136 @@ describe('tessera login', () => {
   });
 });
 
+/** A file with a secret, in a folder of its own. */
+async function secretFile(secret: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-secret-'));
+  onTestFinished(async () => rm(folder, { recursive: true }));
+  const path = join(folder, 'secret');
+  await writeFile(path, `${secret}\n`);
+  return path;
+}
+
+const basic = (clientId: string, secret: string) =>
+  `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}`;
+const short = { access_token: 'at1', token_type: 'Bearer', expires_in: 20 };
+const next = { access_token: 'at2', token_type: 'Bearer', expires_in: 600 };
+
+describe('an application', () => {
+  it('logs in with its secret, which is read again for each token and kept nowhere (RFC 6749 §4.4)', async () => {
+    const { login, run, sent, file, valid } = await world([short, next]);
+    const path = await secretFile('s1');
+    const { code, said } = await login(` --client-id deploy --client-secret-file ${path}`);
+    expect([code, said]).toEqual([0, expect.stringContaining(`Logged in to ${issuer}.`)]);
+    const asked = { grant_type: 'client_credentials', resource: 'urn:tessera:admin' };
+    expect(sent).toEqual([{ path: '/token', form: asked, authorization: basic('deploy', 's1') }]);
+    expect(await readFile(file, 'utf8')).not.toContain('s1');
+    await writeFile(path, 's2');
+    valid.token = 'at2';
+    expect(await run(roles)).toMatchObject({ code: 0 });
+    expect(sent[1]).toEqual({ path: '/token', form: asked, authorization: basic('deploy', 's2') });
+    expect(await run(roles)).toMatchObject({ code: 0 });
+    expect(sent).toHaveLength(2);
+    expect((await run('context list -o json')).said).toContain('"clientId": "deploy"');
+    expect((await run('logout')).code).toBe(0);
+    expect((await run(roles)).said).toContain('You are not logged in to id.example.com.');
+  });
+
+  it('logs in again to the context that is its own', async () => {
+    const { login, run, sent } = await world([short, next]);
+    await login(` --client-id deploy --client-secret-file ${await secretFile('s1')}`);
+    expect((await run('login')).code).toBe(0);
+    expect(sent.map(({ form }) => form['grant_type'])).toEqual(['client_credentials', 'client_credentials']);
+  });
+
+  it.each([
+    ['--client-id deploy', 2, 'both --client-id and --client-secret-file'],
+    ['--client-secret-file /nowhere', 2, 'both --client-id and --client-secret-file'],
+    ['--client-id deploy --client-secret-file /nowhere', 1, 'Cannot read the file /nowhere'],
+  ])('does not log in with %s', async (options, exitCode, why) => {
+    const { login, sent } = await world([short]);
+    const { code, said } = await login(` ${options}`);
+    expect([code, said]).toEqual([exitCode, expect.stringContaining(why)]);
+    expect(sent).toEqual([]);
+  });
+
+  it('is told why it gets no token', async () => {
+    const { login } = await world([{ error: 'invalid_client', error_description: 'unknown' }]);
+    const { code, said } = await login(` --client-id deploy --client-secret-file ${await secretFile('s1')}`);
+    expect([code, said]).toEqual([
+      1,
+      `The application deploy gets no token for the administration at ${issuer}: invalid_client: unknown\n`,
+    ]);
+  });
+});
+
+describe('a pipeline', () => {
+  it('works with an access token and no context, and writes nothing', async () => {
+    const { run, api, file, sent } = await world([]);
+    const environment = { TESSERA_API: api, TESSERA_ACCESS_TOKEN_FILE: await secretFile('at1') };
+    expect(await run(roles, environment)).toEqual({ code: 0, said: expect.stringContaining('clerk') as string });
+    expect(sent).toEqual([]);
+    await expect(stat(file)).rejects.toThrow('ENOENT');
+  });
+
+  it('works as an application, by a token for each run', async () => {
+    const { run, api, file, sent, valid } = await world([next, next]);
+    const environment = {
+      TESSERA_API: api,
+      TESSERA_ISSUER: issuer,
+      TESSERA_CLIENT_ID: 'deploy',
+      TESSERA_CLIENT_SECRET_FILE: await secretFile('s1'),
+    };
+    valid.token = 'at2';
+    expect(await run(roles, environment)).toMatchObject({ code: 0 });
+    valid.token = 'at3';
+    expect(await run(roles, environment)).toEqual({
+      code: 1,
+      said: `The administration API at ${api} does not accept the application deploy.\n`,
+    });
+    expect(sent.map(({ authorization }) => authorization)).toEqual([
+      basic('deploy', 's1'),
+      basic('deploy', 's1'),
+    ]);
+    await expect(stat(file)).rejects.toThrow('ENOENT');
+  });
+
+  it('uses its own token in a context, whoever is logged in there', async () => {
+    const { login, run, valid, file } = await world([answer('at1', 600)]);
+    await login();
+    valid.token = 'at9';
+    expect(await run(roles, { TESSERA_ACCESS_TOKEN: 'at9' })).toMatchObject({ code: 0 });
+    const { code, said } = await run(roles, { TESSERA_ACCESS_TOKEN: 'at8' });
+    expect([code, said]).toEqual([1, expect.stringContaining('does not accept the token of TESSERA_ACCESS_TOKEN.')]);
+    expect(said).not.toContain('at8');
+    expect(await readFile(file, 'utf8')).toContain('at1');
+  });
+
+  it('reaches an API by the authority and the name in its certificate', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tessera-contexts-tls-'));
+    onTestFinished(async () => rm(directory, { recursive: true }));
+    const { ca, certificates } = await createCertificates(directory, ['administration']);
+    const { key = '', cert = '' } = certificates['administration'] ?? {};
+    const { run, api } = await world([], { key: await readFile(key), cert: await readFile(cert) });
+    const environment = { TESSERA_API: api, TESSERA_ACCESS_TOKEN: 'at1', TESSERA_API_CA_FILE: ca };
+    expect(await run(roles, { ...environment, TESSERA_API_SERVER_NAME: 'administration' })).toMatchObject({
+      code: 0,
+    });
+    expect((await run(roles, environment)).code).toBe(1);
+  });
+
+  it.each([
+    [{ TESSERA_API: 'https://id.example:9002' }, 'TESSERA_API needs who asks'],
+    [{ TESSERA_API: 'nowhere', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must be an address'],
+    [{ TESSERA_ACCESS_TOKEN: 'at1' }, 'of no use without TESSERA_API'],
+    [{ TESSERA_CONTEXT: 'environment' }, 'is where TESSERA_API says'],
+  ])('is told what is missing in %o', async (environment, why) => {
+    const { run } = await world([]);
+    const { code, said } = await run(roles, environment as Record<string, string>);
+    expect(code).toBeGreaterThan(0);
+    expect(said).toContain(why);
+  });
+});
+
 describe('a context', () => {
   it('is the current one unless another one is named', async () => {
     const { login, run, api } = await world([answer('at1', 600)]);
@@ -268,6 +400,7 @@ describe('a context', () => {
 
   it.each([
     ['context add local --issuer https://id.example', 'built in'],
+    ['context add environment --issuer https://id.example', 'built in'],
     ['context add a/b --issuer https://id.example', 'no name'],
     ['context add a --issuer nowhere', '--issuer must be'],
     ['context use nobody', 'There is no context'],

@@ -1,7 +1,13 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { changeContexts, localContext, readContexts, type Context } from './context-file.ts';
+import {
+  changeContexts,
+  environmentContext,
+  localContext,
+  readContexts,
+  type Context,
+} from './context-file.ts';
 
 /** Where a port of the chart is forwarded to. */
 export const defaultApi = 'http://127.0.0.1:9002';
@@ -15,16 +21,23 @@ export interface ContextSettings {
   readonly serverName?: string | undefined;
 }
 
-/** Throws CommandError for a context that cannot be used. */
-export function checkedContext({ api, issuer, ...rest }: ContextSettings): Context {
-  return { api: webAddress('--api', api), issuer: webAddress('--issuer', issuer), ...rest };
+/**
+ * Throws CommandError for a context that cannot be used.
+ * @param called where the addresses were said
+ */
+export function checkedContext<S extends ContextSettings>(
+  { api, issuer, ...rest }: S,
+  called = { api: '--api', issuer: '--issuer' },
+): Omit<S, 'api' | 'issuer'> & Pick<Context, 'api' | 'issuer'> {
+  return { api: webAddress(called.api, api), issuer: webAddress(called.issuer, issuer), ...rest };
 }
 
 export function checkedName(name: string): string {
-  if (name !== localContext && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return name;
+  const isBuiltIn = [localContext, environmentContext].includes(name);
+  if (!isBuiltIn && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) return name;
   throw new CommandError(
-    name === localContext
-      ? `The context ${localContext} is built in, and needs no login.`
+    isBuiltIn
+      ? `The context ${name} is built in, and needs no login.`
       : `${name} is no name for a context: letters, digits and . _ -`,
     2,
   );
@@ -37,8 +50,14 @@ export async function listContexts(
 ): Promise<void> {
   const { current, contexts } = await readContexts(terminal);
   const records = Object.entries(contexts).map(
-    ([name, { login, ...settings }]) =>
-      ({ name, current: name === current, loggedIn: login !== undefined, ...settings }) as JsonObject,
+    ([name, { login, client, ...settings }]) =>
+      ({
+        name,
+        current: name === current,
+        loggedIn: (login ?? client) !== undefined,
+        ...(client && { clientId: client.clientId }),
+        ...settings,
+      }) as JsonObject,
   );
   terminal.out(printed(records, output, ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant']));
 }

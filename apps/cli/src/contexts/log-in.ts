@@ -1,38 +1,65 @@
 import { adminAudience, adminScopes } from '@tessera/oauth';
 import { tokenRevocation } from 'openid-client';
+import { resolve } from 'node:path';
 import { issuerOf, processAtHand } from '../at-hand/issuer-at-hand.ts';
 import { deviceTokens } from '../flow/device.ts';
 import { discover, requestError, RequestError } from '../oauth/oauth-client.ts';
+import type { Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { commandLine, loginOf } from './access-token.ts';
 import { chosenContext, namedContext } from './chosen-context.ts';
+import { clientTokens, secretIn } from './client-tokens.ts';
 import { changeContexts, readContexts, type Context } from './context-file.ts';
 import { checkedContext, checkedName, defaultApi, type ContextSettings } from './edit-contexts.ts';
 
 export interface LoginOptions extends ContextSettings {
   readonly qr: boolean;
+  /** An application that logs in, in place of a person, and the file with its secret. */
+  readonly clientId?: string | undefined;
+  readonly clientSecretFile?: string | undefined;
 }
 
 const scope = ['offline_access', ...adminScopes.keys()].join(' ');
 
 /**
  * Logs in by the device flow (RFC 8628) at the issuer of the operator tenant, or of the tenant that has one of its own,
- * and makes the context current. Settings that are not given are those of the context. Throws CommandError.
+ * or as an application (RFC 6749 §4.4), and makes the context current. Settings that are not given are those of the
+ * context. Throws CommandError.
  */
-export async function logIn({ qr, ...given }: LoginOptions, terminal: Terminal): Promise<void> {
+export async function logIn(options: LoginOptions, terminal: Terminal): Promise<void> {
+  const { qr, clientId, clientSecretFile, ...given } = options;
   const { name, settings } = await contextFor(given, terminal);
-  const request = { scope, resource: adminAudience, qr };
-  const tokens = await deviceTokens(settings.issuer, commandLine(settings), request, terminal).catch(
-    (error: unknown) => {
-      throw isUnknownHere(error, settings) ? new CommandError(`${error.message} ${hintOf(settings)}`) : error;
-    },
-  );
+  const client = clientOf({ clientId, clientSecretFile }) ?? settings.client;
+  const tokens = await (client === undefined
+    ? tokensOfPerson(settings, qr, terminal)
+    : clientTokens(
+        settings.issuer,
+        { clientId: client.clientId, clientSecret: secretIn(client.secretFile) },
+        terminal,
+      ));
   const login = loginOf(tokens, terminal);
   await changeContexts(terminal, ({ contexts }) => ({
     current: name,
-    contexts: { ...contexts, [name]: { ...settings, login } },
+    contexts: { ...contexts, [name]: { ...settings, login, ...(client && { client }) } },
   }));
   terminal.say(`Logged in to ${settings.issuer}. Commands use the context ${name}, at ${settings.api}.\n`);
+}
+
+function clientOf({
+  clientId,
+  clientSecretFile,
+}: Pick<LoginOptions, 'clientId' | 'clientSecretFile'>): Context['client'] {
+  if (clientId === undefined && clientSecretFile === undefined) return undefined;
+  if (clientId === undefined || clientSecretFile === undefined)
+    throw new CommandError('An application logs in with both --client-id and --client-secret-file.', 2);
+  return { clientId, secretFile: resolve(clientSecretFile) };
+}
+
+async function tokensOfPerson(settings: Context, qr: boolean, terminal: Terminal): Promise<Tokens> {
+  const request = { scope, resource: adminAudience, qr };
+  return deviceTokens(settings.issuer, commandLine(settings), request, terminal).catch((error: unknown) => {
+    throw isUnknownHere(error, settings) ? new CommandError(`${error.message} ${hintOf(settings)}`) : error;
+  });
 }
 
 /** Whether the issuer does not know the command line of the operator tenant, as that of another tenant does not. */
@@ -51,18 +78,18 @@ function hintOf({ issuer }: Context): string {
 /** Revokes the login of the context and forgets it. Throws CommandError if there is none. */
 export async function logOut(terminal: Terminal): Promise<void> {
   const context = await chosenContext(terminal);
-  const { name = '', login } = context ?? {};
-  if (context === undefined || login === undefined)
+  const { name = '', login, client } = context ?? {};
+  if (context === undefined || (login === undefined && client === undefined))
     throw new CommandError(
       context === undefined ? 'You are not logged in.' : `You are not logged in to ${name}.`,
     );
   // First, so that nothing is left if the server does not answer.
   await changeContexts(terminal, ({ contexts, ...rest }) => {
-    const { login: _former, ...settings } = contexts[name] ?? context;
+    const { login: _former, client: _client, ...settings } = contexts[name] ?? context;
     const { name: _name, ...kept } = { name, ...settings };
     return { ...rest, contexts: { ...contexts, [name]: kept } };
   });
-  const { refreshToken } = login;
+  const refreshToken = login?.refreshToken;
   if (refreshToken === undefined) return terminal.say(`Logged out of ${name}.\n`);
   try {
     const config = await discover(context.issuer, commandLine(context), terminal);

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Code, ConnectError, operatorRemedy, type CallOptions, type RemoteService } from '@tessera/rpc';
 import { connectClients } from './connect-clients.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { accessToken, endLogin } from './access-token.ts';
-import type { NamedContext } from './chosen-context.ts';
+import { accessToken, refusedLogin } from './access-token.ts';
+import type { NamedContext } from './context-file.ts';
 
 type ClientOf = RemoteService['client'];
 
@@ -13,10 +13,11 @@ export async function withContext<T>(
   terminal: Terminal,
   run: (clientOf: ClientOf, call: CallOptions) => Promise<T>,
 ): Promise<{ readonly clientOf: ClientOf; run(clientOf: ClientOf, call: CallOptions): Promise<T> }> {
-  const { name, api: url, caFile, serverName } = context;
+  const { name, api: url, ca, caFile, serverName } = context;
   const token = await accessToken(context, terminal);
   const tls = {
     ...(caFile !== undefined && { ca: contentOf(caFile) }),
+    ...(ca !== undefined && { ca }),
     ...(serverName !== undefined && { servername: serverName }),
   };
   return {
@@ -26,7 +27,7 @@ export async function withContext<T>(
         return await run(clientOf, call);
       } catch (error) {
         if (!(error instanceof ConnectError)) throw error;
-        if (error.code === Code.Unauthenticated) return endLogin(name, terminal);
+        if (error.code === Code.Unauthenticated) return refusedLogin(context, terminal);
         if (operatorRemedy(error) !== undefined) throw error;
         if (error.code !== Code.Unavailable && !isOfConnection(error.cause)) throw error;
         const hint = url.startsWith('https:')
