@@ -3,7 +3,7 @@
  * public applications, without an API resource, for each of two and with the choice left to the command. Each
  * configuration is run as it is, against a Tessera of their own and with a real browser, or must be refused with the
  * reason that the stack has. Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own;
- * `upstream-*` have providers of other makes sign people in to Tessera.
+ * `upstream-*` have providers of other makes sign people in to Tessera; `pipeline` applies a team's file as CI does.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +19,7 @@ import { startTessera } from './harness/tessera.ts';
 import { apis, clientIdOf, printed, reasonToRefuse, types, type Variant } from './harness/variants.ts';
 import { hasTools } from './keycloak/keycloak.ts';
 import { importKeycloak } from './keycloak/run.ts';
+import { walkPipelines } from './pipeline/run.ts';
 import { keycloakUpstream } from './upstream/realm.ts';
 import { hasPython, toolkitUpstream } from './upstream/toolkit.ts';
 import { walkUpstream } from './upstream/walk.ts';
@@ -55,6 +56,11 @@ const upstream = (
 const forKeycloak = { isPossible: hasTools, needs: 'put java and mvn on the PATH' };
 
 const others: Readonly<Record<string, Other>> = {
+  pipeline: {
+    isPossible: () => true,
+    needs: '',
+    run: async () => walkPipelines(issuer, server.directory),
+  },
   keycloak: { ...forKeycloak, run: async () => importKeycloak(issuer, server.directory) },
   'upstream-keycloak': upstream('staff', keycloakUpstream, forKeycloak),
   'upstream-django-oauth-toolkit': upstream('crew', toolkitUpstream, {
