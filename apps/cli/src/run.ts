@@ -44,8 +44,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 }
 
 const manual = `
-Which installation: --context; else TESSERA_PEERS; else DATABASE_URL; else the current context; else the process
-whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
+Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else DATABASE_URL; else the current context; else the
+process whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of
 other owners or administration that would be given need to be allowed: diff and --dry-run say so before.
 Results go to standard output, messages to standard error.`;

@@ -25,10 +25,14 @@ type SignedIn = Pick<Session, 'userId' | 'sessionId'>;
 export interface FailedSignIn {
   readonly tenantId: string;
   readonly clientId: string;
-  readonly who:
-    | { readonly identifierReference: string; readonly factor?: string }
-    /** Who has proved one factor and failed at this one. */
-    | { readonly userId: string; readonly factor: string };
+  readonly who: {
+    /** Absent for who has proved another factor already. */
+    readonly identifierReference?: string;
+    /** Absent for a name that is nobody's. */
+    readonly userId?: string;
+    /** What was wrong, if it was no password. */
+    readonly factor?: string;
+  };
 }
 
 /**
@@ -177,7 +181,7 @@ function refusals(batch: AuditBatch) {
       });
     },
     signInFailed(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn): void {
-      const reason = 'factor' in who ? 'wrong_factor' : 'wrong_credentials';
+      const reason = who.factor === undefined ? 'wrong_credentials' : 'wrong_factor';
       failure(from, 'auth.login.failed', { reason, ...whose(tenantId, clientId), ...whoFailed(who) });
     },
     signInLimited(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn, rule: string): void {
@@ -238,10 +242,18 @@ export function originOf({ browser, call }: BrowserCall) {
   };
 }
 
-function whoFailed(who: FailedSignIn['who']): Pick<AuditEvent, 'subject' | 'details'> {
-  const factor = who.factor !== undefined && { factor: who.factor };
-  if ('userId' in who) return { subject: who.userId, details: { ...factor } };
-  return { details: { identifier_hash: who.identifierReference, ...factor } };
+function whoFailed({
+  userId,
+  identifierReference,
+  factor,
+}: FailedSignIn['who']): Pick<AuditEvent, 'subject' | 'details'> {
+  return {
+    ...(userId !== undefined && { subject: userId }),
+    details: {
+      ...(identifierReference !== undefined && { identifier_hash: identifierReference }),
+      ...(factor !== undefined && { factor }),
+    },
+  };
 }
 
 /** Both may be empty: the tenant if it is unknown, the client for a sign-in at the pages of `device`. */

@@ -122,8 +122,10 @@ function startEvents(batch: Pick<AuditBatch, 'add'>) {
     startRefused(trail: Trail, client: RequestingClient, error: OAuthError): void {
       const { code, cause, refusal } = error;
       const event = code === 'invalid_client' ? 'client.auth_failed' : `${flowOf[client.kind]}.rejected`;
-      const reason = cause instanceof ClientRefusal ? cause.reason : code;
-      const who = ofRequestingClient(client);
+      const refused = cause instanceof ClientRefusal ? cause : undefined;
+      const reason = refused?.reason ?? code;
+      const tenantId = client.tenantId ?? refused?.tenantId;
+      const who = ofRequestingClient({ ...client, ...(tenantId !== undefined && { tenantId }) });
       batch.add({ event, outcome: 'failure', reason, ...trail, ...who, ...refusalDetails(refusal) });
     },
     limited(trail: Trail, client: RequestingClient, rule: string): void {

@@ -77,10 +77,16 @@ export async function auditDenied<T>(
       const event = eventNames[error.code] ?? 'token.denied';
       const reason = auditReasonOf(error) ?? error.code;
       const details = refusalDetails(error.refusal, request.details);
-      audit.add({ event, outcome: 'failure', reason, requestId, ...request, ...details });
+      audit.add({ event, outcome: 'failure', reason, requestId, ...request, ...details, ...tenantOf(error) });
     }
     throw error;
   }
+}
+
+/** Of the application whose client is refused. */
+function tenantOf({ cause }: OAuthError): { readonly tenantId?: string } {
+  const tenantId = cause instanceof ClientRefusal ? cause.tenantId : undefined;
+  return tenantId === undefined ? {} : { tenantId };
 }
 
 function isAudited({ cause }: OAuthError): boolean {

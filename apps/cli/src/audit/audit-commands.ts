@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { nonEmpty, wholeNumber } from '../options.ts';
 import { outputOption } from '../print-records.ts';
 import type { CommandContext } from '../terminal.ts';
+import type { WhyOptions } from './explain-refusal.ts';
 import type { SearchOptions } from './search-audit-trail.ts';
 
-/** Adds the search of the audit trail. */
+/** Adds the search of the audit trail, and the explanation of a refusal. */
 export function addAuditCommands(program: Command, context: CommandContext): void {
   program
     .command('audit')
@@ -36,5 +37,15 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     .action(async (options: SearchOptions) => {
       const { searchAuditTrail } = await import('./search-audit-trail.ts');
       await searchAuditTrail(options, context);
+    });
+  program
+    .command('why')
+    .description('explain why a request was refused, by the reference on its error page')
+    .argument('<reference>', 'the reference, or the X-Request-Id of a response', nonEmpty)
+    .option('--tenant <id>', 'only this tenant instead of all; default: that of the context', '')
+    .addOption(outputOption('yaml', ['yaml', 'json']))
+    .action(async (reference: string, options: WhyOptions) => {
+      const { explainRefusal } = await import('./explain-refusal.ts');
+      await explainRefusal(reference, options, context);
     });
 }

@@ -1,21 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { announceAdministration } from '@tessera/admin';
-import { Secret, systemRandom } from '@tessera/kit';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import { Code, ConnectError, createProver, serveConnect, type BuiltService } from '@tessera/rpc';
-import { silentLog } from '@tessera/test-kit';
-import { beforeAll, afterAll, expect, it } from 'vitest';
-import { printed } from '../testing/run-command.ts';
+import { Code, ConnectError } from '@tessera/rpc';
+import { beforeAll, expect, it } from 'vitest';
+import { administrationAtHand } from '../testing/administration-at-hand.ts';
 
-const token = new Secret('a-token-that-is-in-the-file-alone');
-
+let run: Awaited<ReturnType<typeof administrationAtHand>>;
 /** An administration with one event about Ada, `usr_ada` of the tenant demo, and one about the client `demo-web`. */
-const administration: BuiltService = {
-  name: 'admin',
-  routes: [
+beforeAll(async () => {
+  run = await administrationAtHand([
     {
       service: AuditService,
       handlers: {
@@ -37,27 +29,10 @@ const administration: BuiltService = {
         },
       },
     },
-  ],
-  ready: async () => undefined,
-  close: async () => undefined,
-};
-
-let folder: string;
-let server: Awaited<ReturnType<typeof serveConnect>>;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tessera-audit-'));
-  const prover = createProver(token, systemRandom);
-  const credentials = { kind: 'token', token, of: 'operator', prover } as const;
-  server = await serveConnect(administration, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
-  await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
-});
-afterAll(async () => {
-  await server.drain();
-  await rm(folder, { recursive: true });
+  ]);
 });
 
-const search = async (words: string) =>
-  printed(`audit search ${words}`, { TESSERA_DATA_DIR: folder, XDG_CONFIG_HOME: folder }, fetch);
+const search = async (words: string) => run(`audit search ${words}`);
 
 it('finds what is about a person by her user name, and says who that is', async () => {
   const { code, out, said } = await search('--tenant demo --about ada');

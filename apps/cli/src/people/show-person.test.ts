@@ -1,35 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { announceAdministration } from '@tessera/admin';
-import { Secret, systemRandom } from '@tessera/kit';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import {
-  Code,
-  ConnectError,
-  createProver,
-  serveConnect,
-  timestampFromMs,
-  type BuiltService,
-} from '@tessera/rpc';
-import { silentLog } from '@tessera/test-kit';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { printed } from '../testing/run-command.ts';
+import { Code, ConnectError, timestampFromMs } from '@tessera/rpc';
+import { beforeAll, expect, it } from 'vitest';
+import { administrationAtHand } from '../testing/administration-at-hand.ts';
 
-const token = new Secret('a-token-that-is-in-the-file-alone');
 const locked = { userId: 'usr_ada', username: 'ada', lockExpireTime: timestampFromMs(1_800_000_000_000) };
 const only = <S extends { readonly method: object }>(service: S, ...names: (keyof S['method'])[]) => ({
   ...service,
   methods: names.map((name) => service.method[name as keyof typeof service.method]),
 });
 
+let run: Awaited<ReturnType<typeof administrationAtHand>>;
 /** An administration that knows Ada, who is locked, has 30 sessions and grants that nobody may read. */
-const administration: BuiltService = {
-  name: 'admin',
-  routes: [
+beforeAll(async () => {
+  run = await administrationAtHand([
     {
       service: only(UsersService, 'get', 'getCredentials'),
       handlers: {
@@ -65,27 +51,10 @@ const administration: BuiltService = {
         },
       },
     },
-  ],
-  ready: async () => undefined,
-  close: async () => undefined,
-};
-
-let folder: string;
-let server: Awaited<ReturnType<typeof serveConnect>>;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tessera-show-'));
-  const prover = createProver(token, systemRandom);
-  const credentials = { kind: 'token', token, of: 'operator', prover } as const;
-  server = await serveConnect(administration, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
-  await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
-});
-afterAll(async () => {
-  await server.drain();
-  await rm(folder, { recursive: true });
+  ]);
 });
 
-const show = async (words: string) =>
-  printed(`user show --tenant demo ${words}`, { TESSERA_DATA_DIR: folder, XDG_CONFIG_HOME: folder }, fetch);
+const show = async (words: string) => run(`user show --tenant demo ${words}`);
 
 it('shows a person with lock, ways in and sessions, and says what it leaves out', async () => {
   const { code, out, said } = await show('--username ada -o json');

@@ -139,7 +139,7 @@ export function createGuessLimits(deps: {
       begins || factor === undefined
         ? { identifierReference: named.slice(0, 8), ...(factor !== undefined && { factor }) }
         : { userId: identifier, factor };
-    const failed: FailedSignIn = { tenantId, clientId, who };
+    let failed: FailedSignIn = { tenantId, clientId, who };
     const address = countedSince(addressKey(from.browser.ipAddress), undefined, factor ?? method);
     const attempt: Attempt = [];
     // The address first, and alone: an address over its limit cannot use up the attempts of an account, nor have
@@ -149,6 +149,7 @@ export function createGuessLimits(deps: {
       const found = await whose();
       return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
     });
+    if (person !== undefined) failed = { ...failed, who: { ...who, userId: person.userId } };
     const keyed = (key: string) => countedSince(key, person?.since, factor ?? method);
     // An unlock ends no bound of a day, or it would be none to who unlocks, or asks for it, again and again.
     const ofDay = (key: string) => countedSince(key, factorSince(undefined), factor ?? method);

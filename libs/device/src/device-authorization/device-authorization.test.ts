@@ -86,6 +86,7 @@ describe('starting the device flow', () => {
     expect(rows[0]).toMatchObject({ reason: 'unauthorized_client', tenant_id: 'acme' });
     await codeOf(startDevice(world, 'acme-bank', { clientSecret: 'wrong' }));
     const failures = await world.audited('client.auth_failed', { clientId: 'acme-bank' });
+    expect(failures[0]).toMatchObject({ reason: 'secret_mismatch', tenant_id: 'acme' });
     expect(JSON.stringify(failures)).not.toContain('wrong');
   });
 

@@ -38,10 +38,13 @@ export type ClientRefusalReason = keyof typeof hints;
 export class ClientRefusal extends Error {
   override readonly name = 'ClientRefusal';
   readonly reason: ClientRefusalReason;
+  /** Of the application that the client names; undefined if there is none. */
+  readonly tenantId: string | undefined;
 
-  constructor(reason: ClientRefusalReason) {
+  constructor(reason: ClientRefusalReason, client: ApplicationRecord | undefined) {
     super(reason);
     this.reason = reason;
+    this.tenantId = client?.tenant.tenantId;
   }
 }
 
@@ -78,7 +81,7 @@ export class ClientAuthenticator {
     call: CallOptions,
   ): Promise<ApplicationRecord> {
     const client = await this.#identify({ clientId, clientSecret, ipAddress }, accepts, call);
-    if (!isServedAt(client.tenant, at)) throw invalidClient('other_issuer');
+    if (!isServedAt(client.tenant, at)) throw invalidClient(new ClientRefusal('other_issuer', client));
     return client;
   }
 
@@ -89,13 +92,13 @@ export class ClientAuthenticator {
   ): Promise<ApplicationRecord> {
     if (clientSecret !== '') {
       const identified = await this.#bySecret({ clientId, clientSecret, ipAddress }, call);
-      if (typeof identified === 'string') throw invalidClient(identified);
+      if (identified instanceof ClientRefusal) throw invalidClient(identified);
       return requireClient(identified, { secret: true });
     }
     const client = await this.#cache.application(clientId, call);
     if (accepts === 'identified') return requireClient(client, { secret: undefined });
     const identified = requireClient(client, { secret: false });
-    if (accepts === 'confidential') throw invalidClient('public_client');
+    if (accepts === 'confidential') throw invalidClient(new ClientRefusal('public_client', identified));
     return identified;
   }
 
@@ -121,7 +124,8 @@ export class ClientAuthenticator {
     const digest = this.#secrets.digest(clientId, clientSecret);
     if (this.#secrets.has(clientId, digest)) {
       if (this.#secrets.takeReport(clientId, digest)) void this.#reportUse(clientId, clientSecret);
-      return (await this.#cache.application(clientId, call)) ?? 'unknown_client';
+      const client = await this.#cache.application(clientId, call);
+      return client ?? new ClientRefusal('unknown_client', undefined);
     }
     // Concurrent requests with the same secret, as after a restart under load, are one attempt.
     return this.#verifications.run(`${digest} ${ipAddress}`, call, (flight, shared) =>
@@ -166,7 +170,7 @@ export class ClientAuthenticator {
     const refused = refusedAs(client, { secret: true });
     if (client === undefined || refused !== undefined || !verification.verified) {
       await guess.end('failed');
-      return refused ?? 'secret_mismatch';
+      return refused ?? new ClientRefusal('secret_mismatch', client);
     }
     if (!flight.forgotten) {
       const expiresAt = Number(verification.expiresAt);
@@ -178,7 +182,7 @@ export class ClientAuthenticator {
 }
 
 /** An application, or why its client is refused. */
-type Identified = ApplicationRecord | ClientRefusalReason;
+type Identified = ApplicationRecord | ClientRefusal;
 
 /**
  * Why an application is refused; undefined if it is not.
@@ -187,12 +191,13 @@ type Identified = ApplicationRecord | ClientRefusalReason;
 function refusedAs(
   client: ApplicationRecord | undefined,
   { secret }: { readonly secret: boolean | undefined },
-): ClientRefusalReason | undefined {
-  if (client === undefined) return 'unknown_client';
-  if (!isActive(client)) return 'application_inactive';
+): ClientRefusal | undefined {
+  const refused = (reason: ClientRefusalReason) => new ClientRefusal(reason, client);
+  if (client === undefined) return refused('unknown_client');
+  if (!isActive(client)) return refused('application_inactive');
   const { type } = client.application;
-  if (secret === true && type !== ApplicationType.CONFIDENTIAL) return 'unexpected_secret';
-  return secret === false && type !== ApplicationType.PUBLIC ? 'no_secret' : undefined;
+  if (secret === true && type !== ApplicationType.CONFIDENTIAL) return refused('unexpected_secret');
+  return secret === false && type !== ApplicationType.PUBLIC ? refused('no_secret') : undefined;
 }
 
 function requireClient(
@@ -200,13 +205,15 @@ function requireClient(
   sent: { readonly secret: boolean | undefined },
 ): ApplicationRecord {
   const refused = refusedAs(client, sent);
-  if (client === undefined || refused !== undefined) throw invalidClient(refused ?? 'unknown_client');
+  if (client === undefined || refused !== undefined)
+    throw invalidClient(refused ?? new ClientRefusal('unknown_client', client));
   return client;
 }
 
-function invalidClient(reason: ClientRefusalReason): OAuthError {
+function invalidClient(refused: ClientRefusal): OAuthError {
+  const { reason } = refused;
   return new OAuthError('invalid_client', 'Client authentication failed.', {
-    cause: new ClientRefusal(reason),
+    cause: refused,
     refusal: { reason, hint: hints[reason] },
   });
 }

@@ -188,7 +188,7 @@ describe('introspection', () => {
       reason: 'foreign_token',
     });
     expect(events.filter(about('no-refresh'))).toMatchObject([
-      { event: 'client.auth_failed', reason: 'secret_mismatch' },
+      { event: 'client.auth_failed', reason: 'secret_mismatch', record: { tenantId: 'acme' } },
     ]);
   });
 

@@ -69,6 +69,14 @@ describe('wrong credentials', () => {
     });
     expect(JSON.stringify(rows)).not.toContain('canary');
   });
+
+  it('are audited with the person whose name it is, and without one if it is nobody’s', async () => {
+    await attempt('bob', 'wrong');
+    await attempt('nobody', 'wrong');
+    const [bob, nobody] = (await world.audited('auth.login.failed')).slice(-2);
+    expect(bob).toMatchObject({ subject: 'acme-bob', reason: 'wrong_credentials' });
+    expect(nobody).not.toHaveProperty('subject');
+  });
 });
 
 describe('guessing', () => {
