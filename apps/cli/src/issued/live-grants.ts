@@ -21,7 +21,7 @@ export interface RevokeOptions extends WhoseOptions {
 }
 
 const timeoutMs = 60_000;
-const columns = ['grantId', 'clientId', 'userId', 'scopes', 'createTime', 'lastUseTime'];
+const columns = ['grantId', 'clientId', 'username', 'scopes', 'createTime', 'lastUseTime'];
 
 /** Throws CommandError. */
 export async function listGrants(options: ListOptions, terminal: Terminal): Promise<void> {

@@ -1,6 +1,7 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
-import { SessionSchema, SessionsService } from '@tessera/proto-gen/admin-sessions';
-import { readPages } from '@tessera/rpc';
+import { browserName } from '@tessera/languages';
+import { SessionSchema, SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
+import { readPages, timestampMs } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
@@ -16,9 +17,9 @@ export interface EndOptions extends PersonOptions {
 }
 
 const timeoutMs = 30_000;
-const columns = ['sessionId', 'userId', 'ipAddress', 'methods', 'createTime', 'lastUseTime'];
+const columns = ['sessionId', 'username', 'browser', 'ipAddress', 'methods', 'createTime', 'lastUseTime'];
 
-/** Throws CommandError. */
+/** Those of each person together, the last used first. Throws CommandError. */
 export async function listSessions(options: ListOptions, terminal: Terminal): Promise<void> {
   const { tenant: tenantId, limit, output } = options;
   const sessions = await withAdministration(terminal, {
@@ -33,8 +34,25 @@ export async function listSessions(options: ListOptions, terminal: Terminal): Pr
       return found;
     },
   });
-  const records = sessions.map((each) => toJson(SessionSchema, each) as JsonObject);
+  const records = sessions.toSorted(byPerson).map((each) => ({
+    ...(toJson(SessionSchema, each) as JsonObject),
+    ...(output === 'table' && { browser: browserOf(each) }),
+  }));
   terminal.out(printed(records, output, columns));
+}
+
+function byPerson(one: Session, other: Session): number {
+  const byName = one.username.localeCompare(other.username);
+  return byName === 0 ? lastUseOf(other) - lastUseOf(one) : byName;
+}
+
+function lastUseOf({ lastUseTime }: Session): number {
+  return lastUseTime === undefined ? 0 : timestampMs(lastUseTime);
+}
+
+function browserOf({ userAgent }: Session): string {
+  const { browser = '', system = '' } = browserName(userAgent) ?? {};
+  return system === '' ? browser : `${browser} on ${system}`;
 }
 
 /** Ends the session that is named, else all of the person. Throws CommandError. */

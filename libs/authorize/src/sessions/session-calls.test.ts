@@ -45,6 +45,7 @@ describe('administrators', () => {
     const { sessions } = await api().list({ tenantId: 'acme' }, call());
     expect(sessions.find(({ sessionId }) => sessionId === first?.sessionId)).toMatchObject({
       userId: 'acme-ada',
+      username: 'ada',
       ipAddress: first?.person.ipAddress,
       userAgentHash: 'agent',
       methods: ['pwd'],

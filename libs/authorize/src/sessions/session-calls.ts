@@ -56,7 +56,7 @@ export function sessionCalls({
         // A change of its person or tenant has ended the others, whatever their rows say.
         sessions: page
           .filter(({ userId: id, authentication }) => counts(tenant, users.get(id), authentication))
-          .map(messageOf),
+          .map((session) => messageOf(session, users.get(session.userId)?.username)),
         nextPageToken: pageToken(last && `${last.userId} ${last.sessionId}`, { search: userId }),
       };
     },
@@ -87,12 +87,14 @@ export function sessionCalls({
   };
 }
 
-function messageOf(session: LiveSession) {
-  const { sessionId, userId, ipAddress, userAgentHash, authentication } = session;
+function messageOf(session: LiveSession, username = '') {
+  const { sessionId, userId, ipAddress, userAgent, userAgentHash, authentication } = session;
   return {
     sessionId,
     userId,
+    username,
     ipAddress,
+    userAgent,
     userAgentHash,
     methods: authentication.methods,
     createTime: timestampFromMs(session.createdAt),

@@ -49,8 +49,9 @@ export function grantCalls(deps: GrantCallsDeps): Handlers<typeof GrantsService>
       const position = after === '' ? firstFamily : { ownerId, familyId };
       const found = await deps.families.live(scopeOf(whose), position, size + 1);
       const { page, last } = pageOf(found, { size });
+      const grants = await usable(deps, tenantId, page.filter(isOf(whose)), context);
       return {
-        grants: (await usable(deps, tenantId, page.filter(isOf(whose)), context)).map(messageOf),
+        grants: grants.map(({ family, username }) => ({ ...messageOf(family), username })),
         nextPageToken: pageToken(last && `${last.ownerId} ${last.familyId}`, { search }),
       };
     },
@@ -96,7 +97,8 @@ export function ownGrantCalls(
     async listPersonGrants({ tenantId, userId }, context) {
       const whose = { tenantId, userId, clientId: '' };
       const found = await deps.families.live(scopeOf(whose), firstFamily, mostRevoked);
-      return { grants: (await usable(deps, tenantId, found, context)).map(messageOf) };
+      const grants = await usable(deps, tenantId, found, context);
+      return { grants: grants.map(({ family }) => messageOf(family)) };
     },
 
     async revokePersonGrants({ tenantId, userId, clientId, ipAddress }, context) {
@@ -141,13 +143,19 @@ const isOf =
   ({ grant }: FoundFamily): boolean =>
     (userId === '' || grant.userId === userId) && (clientId === '' || grant.clientId === clientId);
 
+interface UsableFamily {
+  readonly family: FoundFamily;
+  /** Of the person. */
+  readonly username: string;
+}
+
 /** Those that a refresh would accept: a change of a record has ended the others, whatever their rows say. */
 async function usable(
   { directory, people, issuer }: GrantCallsDeps,
   tenantId: string,
   found: readonly FoundFamily[],
   context: CallContext,
-): Promise<readonly FoundFamily[]> {
+): Promise<readonly UsableFamily[]> {
   const ids = found.map(({ grant }) => grant.userId);
   const users = await usersById(people, tenantId, ids, context.onward());
   const accepted = await Promise.all(
@@ -160,7 +168,9 @@ async function usable(
       );
     }),
   );
-  return found.filter((_family, at) => accepted[at] === true);
+  return found
+    .filter((_family, at) => accepted[at] === true)
+    .map((family) => ({ family, username: users.get(family.grant.userId)?.username ?? '' }));
 }
 
 function messageOf({ familyId, grant, createdAt, usedAt, expiresAt }: FoundFamily) {
