@@ -60,7 +60,9 @@ export async function walkPipelines(issuer: string, dataDirectory: string): Prom
     readonly target: string;
   };
   const here = (text: string) =>
-    text.replaceAll('https://admin.id.example.com', `http://${target}`).replaceAll('https://id.example.com', issuer);
+    text
+      .replaceAll('https://admin.id.example.com', `http://${target}`)
+      .replaceAll('https://id.example.com', issuer);
   const own = (name: string) => here(readFileSync(join(import.meta.dirname, name), 'utf8'));
   const asOperator = (words: readonly string[], input = '') =>
     execFileSync(process.execPath, [cli, ...words], {
@@ -96,11 +98,20 @@ export async function walkPipelines(issuer: string, dataDirectory: string): Prom
     expect(state() === before, `${name} changes nothing before the file is merged`);
     expect(runJob(apply) === 0 && state().includes(`orders-${name}`), `${name} applies the file`);
     const again = proposed(declared);
-    expect(again.code === 0 && !again.said.includes(`orders-${name}`), `${name} finds nothing to change again`);
+    expect(
+      again.code === 0 && !again.said.includes(`orders-${name}`),
+      `${name} finds nothing to change again`,
+    );
     const without = proposed(declared.slice(0, declared.indexOf('    applications:')));
-    expect(without.code !== 0 && without.said.includes(`orders-${name}`), `${name} says what needs --allow-delete`);
+    expect(
+      without.code !== 0 && without.said.includes(`orders-${name}`),
+      `${name} says what needs --allow-delete`,
+    );
     const applied = state();
-    writeFileSync(file, declared.replace('owner: orders', 'owner: billing').replace('name: Orders', 'name: Ours'));
+    writeFileSync(
+      file,
+      declared.replace('owner: orders', 'owner: billing').replace('name: Orders', 'name: Ours'),
+    );
     expect(runJob(apply) !== 0 && state() === applied, `${name} writes nothing as another team`);
     // The next one begins without it.
     asOperator(['application', 'delete', '--tenant', 'shop', '--client-id', `orders-${name}`, '--take-over']);
@@ -123,7 +134,7 @@ function github(text: string): Pipeline {
     environment: {
       ...env,
       ...job.env,
-      ...Object.assign({}, ...job.steps.map((step) => step.env ?? {})),
+      ...Object.fromEntries(job.steps.flatMap((step) => Object.entries(step.env ?? {}))),
       TESSERA_CLIENT_SECRET: secret,
     },
   });

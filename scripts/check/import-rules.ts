@@ -140,6 +140,7 @@ export const importRules: readonly ImportRule[] = [
       'telemetry/for-people',
       'rpc/remote',
       'oauth',
+      'languages',
     ],
     message: 'The command imports the services that it operates, and the plumbing.',
   },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { CommandError, type Terminal } from './terminal.ts';
 
 /** Of every command that applies or compares a declared state. */
@@ -14,6 +14,60 @@ export const writerOption = [
   '--owner <name>',
   'as whom to write the record; default: api, or whom the login may write for',
 ] as const;
+
+/** How a command names a person. */
+export interface PersonOptions {
+  readonly tenant: string;
+  readonly username?: string;
+  readonly userId?: string;
+}
+
+/** What a command is about. */
+interface Subject {
+  /** `person` */
+  readonly name: string;
+  /** The option that may stand in place of the argument, such as `--client-id <id>`. */
+  readonly flags: string;
+  readonly help: string;
+  /** Another option that may. */
+  readonly otherFlags?: string;
+  readonly isRequired: boolean;
+}
+
+/** What a command does; commander knows no type of its options. Throws CommandError. */
+type Act = (options: never) => Promise<void>;
+
+/** A command about what its argument, or an option, names. `act` gets it as the option. */
+export function about(
+  command: Command,
+  { name, flags, help, otherFlags, isRequired }: Subject,
+  act: Act,
+): Command {
+  const ways = [flags, ...(otherFlags === undefined ? [] : [otherFlags])].map((each) => new Option(each));
+  const [option] = ways;
+  const key = option?.attributeName() ?? '';
+  command.argument(`[${name}]`, help, nonEmpty).option(flags, 'in place of the argument', nonEmpty);
+  if (otherFlags !== undefined) command.option(otherFlags, 'likewise, its identifier', nonEmpty);
+  return command.action(async (argument: string | undefined, options: Readonly<Record<string, unknown>>) => {
+    const given = ways.filter((way) => options[way.attributeName()] !== undefined).length;
+    const named = `as the argument or by ${ways.map(({ long }) => long).join(' or ')}`;
+    if (argument !== undefined && given > 0) throw new CommandError(`Name the ${name} once: ${named}.`, 2);
+    if (isRequired && argument === undefined && given === 0)
+      throw new CommandError(`Name the ${name}: ${named}.`, 2);
+    await act((argument === undefined ? options : { ...options, [key]: argument }) as never);
+  });
+}
+
+/** A command about a person, who is named as its argument or by an option. */
+export function ofPerson(command: Command, act: Act): Command {
+  const help = 'user name, e-mail address or phone number';
+  const person = { name: 'person', flags: '--username <identifier>', help, otherFlags: '--user-id <id>' };
+  return about(
+    command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+    { ...person, isRequired: false },
+    act,
+  );
+}
 
 /** Reads the value of a required option. Throws InvalidArgumentError when it is empty. */
 export function nonEmpty(value: string): string {

@@ -34,15 +34,14 @@ it('a lockdown tells what there was before it, and is carried out once', async (
   ]);
 });
 
-it.each([
-  { ...person },
-  { ...person, validateOnly: true },
-  { ...person, validateOnly: true, impact: true },
-])('a lockdown that is only validated, or not to be counted, is asked for as it is: %o', async (request) => {
-  const { users, sent } = people();
-  await users.lockDown(request);
-  expect(sent).toEqual([request]);
-});
+it.each([{ ...person }, { ...person, validateOnly: true }, { ...person, validateOnly: true, impact: true }])(
+  'a lockdown that is only validated, or not to be counted, is asked for as it is: %o',
+  async (request) => {
+    const { users, sent } = people();
+    await users.lockDown(request);
+    expect(sent).toEqual([request]);
+  },
+);
 
 it('a lockdown is carried out although nobody can count what it ends', async () => {
   const { users, sent } = people(({ validateOnly }) => validateOnly === true);

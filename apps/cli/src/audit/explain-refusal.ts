@@ -25,11 +25,14 @@ const changes: Readonly<Record<string, string>> = {
     'The name or the password was wrong, or the person is disabled or locked: tessera user show. A new password: tessera user reset-link.',
   wrong_factor: 'The password was right, the code was not. A lost device: tessera user reset-factors.',
   role_missing: 'The application is for people with one of its allowedRoles. Give the person the role.',
-  login_required: 'The application asked for an answer without a page (prompt=none), and nobody was signed in.',
-  provider_no_account: 'Nobody here belongs to that account of the provider. Invite the person, or let the provider create accounts.',
+  login_required:
+    'The application asked for an answer without a page (prompt=none), and nobody was signed in.',
+  provider_no_account:
+    'Nobody here belongs to that account of the provider. Invite the person, or let the provider create accounts.',
   provider_not_recent: 'The provider did not ask the person to sign in again, as the application wants.',
   provider_unreachable: 'The provider did not answer. tessera get shows its issuer.',
-  too_few_factors: 'The sign-in had fewer factors than the tenant or the application asks for. The person signs in again.',
+  too_few_factors:
+    'The sign-in had fewer factors than the tenant or the application asks for. The person signs in again.',
   user_inactive: 'The person is disabled, locked or gone: tessera user show.',
   ended_since: 'Everything issued before has ended since, as by a new password. The person signs in again.',
   expired: 'It came too late. Begin again.',
@@ -73,7 +76,15 @@ export async function explainRefusal(
 function shown(row: AuditEvent) {
   const { time, event, reason, tenantId, clientId, subject, details } = row;
   const { phase = '', received = '', hint = changes[reason] ?? '' } = details;
-  const told = { tenant: tenantId, application: clientId, person: subject, phase, reason, received, change: hint };
+  const told = {
+    tenant: tenantId,
+    application: clientId,
+    person: subject,
+    phase,
+    reason,
+    received,
+    change: hint,
+  };
   return {
     ...(time !== undefined && { time: timestampDate(time).toISOString() }),
     event,

@@ -27,7 +27,8 @@ export async function accessToken(context: NamedContext, terminal: Terminal): Pr
   if (given) return new Secret(given);
   if (givenClient !== undefined)
     return new Secret(loginOf(await clientTokens(issuer, givenClient, terminal), terminal).accessToken);
-  if (login !== undefined && login.expiresAt - marginMs > terminal.now()) return new Secret(login.accessToken);
+  if (login !== undefined && login.expiresAt - marginMs > terminal.now())
+    return new Secret(login.accessToken);
   if (client !== undefined) {
     const { clientId, secretFile } = client;
     const asked = { clientId, clientSecret: secretIn(secretFile) };

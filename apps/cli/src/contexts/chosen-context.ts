@@ -24,7 +24,9 @@ export async function chosenContext(terminal: Terminal): Promise<NamedContext | 
   const { current, contexts } = await readContexts(terminal);
   const name = named ?? current;
   if (name === undefined && orEnvironment(undefined, tokenVariable, terminal))
-    throw new CommandError(`${tokenVariable} is of no use without ${apiVariable}, which says where the API is.`);
+    throw new CommandError(
+      `${tokenVariable} is of no use without ${apiVariable}, which says where the API is.`,
+    );
   if (name === undefined) return undefined;
   const found = contexts[name];
   if (found !== undefined) return { name, ...found };

@@ -12,7 +12,11 @@ export function addContextCommands(program: Command, context: CommandContext): v
     .description('log in as an administrator, by a code that a browser confirms, or as an application')
     .option('--no-qr', 'do not show a QR code')
     .option('--client-id <id>', 'the application that logs in, in place of a person', nonEmpty)
-    .option('--client-secret-file <path>', 'file with its secret, which is read again for each token', nonEmpty)
+    .option(
+      '--client-secret-file <path>',
+      'file with its secret, which is read again for each token',
+      nonEmpty,
+    )
     .addHelpText(
       'after',
       `

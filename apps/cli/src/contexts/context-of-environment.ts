@@ -24,7 +24,11 @@ export async function contextOfEnvironment(terminal: Terminal): Promise<NamedCon
     throw new CommandError(
       `${apiVariable} needs who asks: ${tokenVariable}_FILE, or TESSERA_CLIENT_ID and TESSERA_CLIENT_SECRET_FILE.`,
     );
-  const settings = { api, issuer: await issuerOf({}, terminal), ...(serverName !== undefined && { serverName }) };
+  const settings = {
+    api,
+    issuer: await issuerOf({}, terminal),
+    ...(serverName !== undefined && { serverName }),
+  };
   return {
     name: environmentContext,
     ...checkedContext(settings, { api: apiVariable, issuer: issuerVariable }),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nonEmpty, wholeNumber } from '../options.ts';
+import { nonEmpty, ofPerson, wholeNumber } from '../options.ts';
 import { outputOption } from '../print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { ListOptions as GrantListOptions, RevokeOptions } from './live-grants.ts';
@@ -14,13 +14,12 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
     context,
   );
   const approvals = program.command('approval').description('what waits for the approval of a person (CIBA)');
-  ofPerson(approvals.command('list'))
+  ofPerson(approvals.command('list'), async (options: ListOptions) => {
+    const { listApprovals } = await import('./waiting-approvals.ts');
+    await listApprovals(options, context);
+  })
     .description('list the requests that wait for a person')
-    .addOption(outputOption('table'))
-    .action(async (options: ListOptions) => {
-      const { listApprovals } = await import('./waiting-approvals.ts');
-      await listApprovals(options, context);
-    });
+    .addOption(outputOption('table'));
   approvals
     .command('cancel')
     .description('deny a request in place of the person')
@@ -33,47 +32,36 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
 }
 
 function addSessions(group: Command, context: CommandContext): void {
-  ofPerson(group.command('list'))
+  ofPerson(group.command('list'), async (options: SessionListOptions) => {
+    const { listSessions } = await import('./live-sessions.ts');
+    await listSessions(options, context);
+  })
     .description('list the live sessions of a tenant or of a person')
     .option('--limit <number>', 'at most so many', wholeNumber, 100)
-    .addOption(outputOption('table'))
-    .action(async (options: SessionListOptions) => {
-      const { listSessions } = await import('./live-sessions.ts');
-      await listSessions(options, context);
-    });
-  ofPerson(group.command('end'))
+    .addOption(outputOption('table'));
+  ofPerson(group.command('end'), async (options: EndOptions) => {
+    const { endSessions } = await import('./live-sessions.ts');
+    await endSessions(options, context);
+  })
     .description('sign a person out of one browser, or of all')
-    .option('--session-id <id>', 'only this session', nonEmpty)
-    .action(async (options: EndOptions) => {
-      const { endSessions } = await import('./live-sessions.ts');
-      await endSessions(options, context);
-    });
+    .option('--session-id <id>', 'only this session', nonEmpty);
 }
 
 function addGrants(group: Command, context: CommandContext): void {
-  const whose = (name: string) =>
-    ofPerson(group.command(name)).option('--client-id <id>', 'of this application', nonEmpty, '');
-  whose('list')
+  const whose = (name: string, act: (options: never) => Promise<void>) =>
+    ofPerson(group.command(name), act).option('--client-id <id>', 'of this application', nonEmpty, '');
+  whose('list', async (options: GrantListOptions) => {
+    const { listGrants } = await import('./live-grants.ts');
+    await listGrants(options, context);
+  })
     .description('list the live grants of a person or of an application')
     .option('--limit <number>', 'at most so many', wholeNumber, 100)
-    .addOption(outputOption('table'))
-    .action(async (options: GrantListOptions) => {
-      const { listGrants } = await import('./live-grants.ts');
-      await listGrants(options, context);
-    });
-  whose('revoke')
+    .addOption(outputOption('table'));
+  whose('revoke', async (options: RevokeOptions) => {
+    const { revokeGrants } = await import('./live-grants.ts');
+    await revokeGrants(options, context);
+  })
     .description('revoke one grant, or all of a person or of an application')
     .option('--grant-id <id>', 'only this grant', nonEmpty, '')
-    .option('--reason <text>', 'for the audit trail', '')
-    .action(async (options: RevokeOptions) => {
-      const { revokeGrants } = await import('./live-grants.ts');
-      await revokeGrants(options, context);
-    });
-}
-
-function ofPerson(command: Command): Command {
-  return command
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
-    .option('--user-id <id>', 'in place of --username', nonEmpty);
+    .option('--reason <text>', 'for the audit trail', '');
 }

@@ -2,9 +2,10 @@ import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { GrantSchema, GrantsService } from '@tessera/proto-gen/admin-grants';
 import { readPages } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
+import type { PersonOptions } from '../options.ts';
 import { printed, type Format } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { personOf, type PersonOptions } from '../people/person-options.ts';
+import { personOf } from '../people/person-options.ts';
 
 interface WhoseOptions extends PersonOptions {
   readonly clientId: string;

@@ -3,9 +3,10 @@ import { browserName } from '@tessera/languages';
 import { SessionSchema, SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
 import { readPages, timestampMs } from '@tessera/rpc';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
+import type { PersonOptions } from '../options.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
-import { personOf, requiredPerson, type PersonOptions } from '../people/person-options.ts';
+import { personOf, requiredPerson } from '../people/person-options.ts';
 
 export interface ListOptions extends PersonOptions {
   readonly limit: number;

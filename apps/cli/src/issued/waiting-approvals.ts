@@ -1,9 +1,10 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { ApprovalSchema, ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
+import type { PersonOptions } from '../options.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
-import { requiredPerson, type PersonOptions } from '../people/person-options.ts';
+import { requiredPerson } from '../people/person-options.ts';
 
 export interface ListOptions extends PersonOptions {
   readonly output: Format;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nonEmpty } from '../options.ts';
+import { about, nonEmpty } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { StatusChange } from './records/set-status.ts';
 
@@ -26,20 +26,19 @@ export function addStatus(program: Command, context: CommandContext): void {
     noun: string,
     summaries: { readonly disable: string; readonly enable: string },
     effect: string,
-    addOptions: (command: Command) => Command,
+    addAction: (command: Command, act: (options: StatusOptions) => Promise<void>) => Command,
     targetOf: (options: StatusOptions) => StatusChange['target'],
   ): void => {
     const group = program.command(noun).description(`disable and enable ${noun}s`);
     for (const verb of ['disable', 'enable'] as const) {
       const details = verb === 'disable' ? [effect, issued, declared] : [stays, owned, declared];
-      const command = addOptions(group.command(verb));
+      const command = addAction(group.command(verb), async ({ takeOver = false, ...options }) => {
+        const { setStatus } = await import('./records/set-status.ts');
+        await setStatus({ verb, target: targetOf(options), takeOver }, context);
+      });
       (verb === 'enable' ? command.option(...takeOneOver) : command)
         .description(summaries[verb])
-        .addHelpText('after', `\n${details.join('\n')}`)
-        .action(async ({ takeOver = false, ...options }: StatusOptions) => {
-          const { setStatus } = await import('./records/set-status.ts');
-          await setStatus({ verb, target: targetOf(options), takeOver }, context);
-        });
+        .addHelpText('after', `\n${details.join('\n')}`);
     }
   };
   addVerbs(
@@ -49,27 +48,37 @@ export function addStatus(program: Command, context: CommandContext): void {
       enable: 'unblock a tenant',
     },
     'It invalidates the sessions, codes, refresh tokens and decisions of all its people.',
-    (command) => command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+    (command, act) =>
+      about(command, { name: 'tenant', flags: '--tenant <id>', help: 'the tenant', isRequired: true }, act),
     ({ tenant }) => ({ kind: 'tenant', tenantId: tenant }),
   );
   addVerbs(
     'application',
     { disable: 'issue nothing more to an application', enable: 'unblock an application' },
     "It invalidates the application's codes, refresh tokens and decisions. Its users stay signed in elsewhere.",
-    (command) =>
-      command
-        .requiredOption('--client-id <id>', 'the application', nonEmpty)
-        .option('--tenant <id>', 'its tenant; only operators can leave it out', nonEmpty),
+    (command, act) =>
+      about(
+        command,
+        { name: 'application', flags: '--client-id <id>', help: 'the application', isRequired: true },
+        act,
+      ).option('--tenant <id>', 'its tenant; only operators can leave it out', nonEmpty),
     ({ clientId, tenant }) => ({ kind: 'application', clientId, tenantId: tenant }),
   );
   addVerbs(
     'user',
     { disable: 'block a person', enable: 'unblock a person who was disabled or locked' },
     "It invalidates the person's sessions, codes, refresh tokens and decisions.",
-    (command) =>
-      command
-        .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-        .requiredOption('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty),
+    (command, act) =>
+      about(
+        command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+        {
+          name: 'person',
+          flags: '--username <identifier>',
+          help: 'user name, e-mail address or phone number',
+          isRequired: true,
+        },
+        act,
+      ),
     ({ tenant, username }) => ({
       kind: 'user',
       tenantId: tenant,

@@ -1,7 +1,8 @@
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { counted, impactLines } from '../operate/records/show-impact.ts';
+import type { PersonOptions } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
-import { withPerson, type PersonOptions } from './password-link.ts';
+import { withPerson } from './password-link.ts';
 
 export interface LockdownOptions extends PersonOptions {
   readonly validateOnly: boolean;

@@ -2,6 +2,7 @@ import { DirectoryService, type User } from '@tessera/proto-gen/directory';
 import { UsersService, type CreatePasswordLinkResponse } from '@tessera/proto-gen/admin-users';
 import type { CallOptions } from '@tessera/rpc';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
+import type { PersonOptions } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 /** The calls of a run. */
@@ -34,13 +35,6 @@ export async function userCalled(
   return (await clientOf(DirectoryService).findUser({ tenantId, identifier }, call)).user;
 }
 
-/** How a command names a person. */
-export interface PersonOptions {
-  readonly tenant: string;
-  readonly username?: string;
-  readonly userId?: string;
-}
-
 /** Works with the person that the options name, and says `called` as they do. Throws CommandError. */
 export async function withPerson<T>(
   options: PersonOptions,
@@ -50,7 +44,8 @@ export async function withPerson<T>(
 ): Promise<{ readonly called: string; readonly result: T }> {
   const { tenant: tenantId, username } = options;
   const called = options.userId ?? username;
-  if (called === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
+  if (called === undefined)
+    throw new CommandError('Name the person: as the argument or by --username or --user-id.', 2);
   const result = await withService('directory', terminal, {
     name,
     timeoutMs: 10_000,

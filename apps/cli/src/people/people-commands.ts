@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import { environmentHelp, nonEmpty } from '../options.ts';
+import { environmentHelp, nonEmpty, ofPerson, type PersonOptions } from '../options.ts';
 import { formats, outputOption } from '../print-records.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';
 import type { LockdownOptions } from './lockdown.ts';
-import type { PersonOptions } from './password-link.ts';
 import type { ResetFactorsOptions } from './reset-factors.ts';
 import type { ResetOptions } from './reset-link.ts';
 import type { ShowOptions } from './show-person.ts';
@@ -50,67 +49,41 @@ has had anything to sign in with it may be repeated, which ends the link before.
       const { invite } = await import('./invite.ts');
       await invite(options, context);
     });
-  group
-    .command('reset-link')
+  ofPerson(group.command('reset-link'), async (options: ResetOptions) => {
+    const { resetLink } = await import('./reset-link.ts');
+    await resetLink(options, context);
+  })
     .description('print a one-time link with which a person sets a new password, valid for an hour')
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
-    .option('--user-id <id>', 'in place of --username', nonEmpty)
     .option('--mail', 'mail the link to the person instead of printing it', false)
     .option('--issuer <url>', issuerHelp)
-    .addOption(outputOption('yaml'))
-    .action(async (options: ResetOptions) => {
-      const { resetLink } = await import('./reset-link.ts');
-      await resetLink(options, context);
-    });
-  group
-    .command('reset-factors')
+    .addOption(outputOption('yaml'));
+  ofPerson(group.command('reset-factors'), async (options: ResetFactorsOptions) => {
+    const { resetFactors } = await import('./reset-factors.ts');
+    await resetFactors(options, context);
+  })
     .description(
       'remove the authenticator app, recovery codes and passkeys of a person who has lost the device',
     )
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
-    .option('--user-id <id>', 'in place of --username', nonEmpty)
     .option('--validate-only', 'check everything, and change nothing', false)
-    .option('--impact', 'with --validate-only: also show what the reset would end', false)
-    .action(async (options: ResetFactorsOptions) => {
-      const { resetFactors } = await import('./reset-factors.ts');
-      await resetFactors(options, context);
-    });
-  group
-    .command('lockdown')
+    .option('--impact', 'with --validate-only: also show what the reset would end', false);
+  ofPerson(group.command('lockdown'), async (options: LockdownOptions) => {
+    const { lockdown } = await import('./lockdown.ts');
+    await lockdown(options, context);
+  })
     .description(
       'shut everybody out of the account of a person, as after a theft: end all sign-ins, remove password and passkeys',
     )
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
-    .option('--user-id <id>', 'in place of --username', nonEmpty)
-    .option('--validate-only', 'show what it would end, and change nothing', false)
-    .action(async (options: LockdownOptions) => {
-      const { lockdown } = await import('./lockdown.ts');
-      await lockdown(options, context);
-    });
-  group
-    .command('show')
+    .option('--validate-only', 'show what it would end, and change nothing', false);
+  ofPerson(group.command('show'), async (options: ShowOptions) => {
+    const { showPerson } = await import('./show-person.ts');
+    await showPerson(options, context);
+  })
     .description(
       'show who a person is, how they sign in, whether they are locked, and what was issued to them',
     )
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
-    .option('--user-id <id>', 'in place of --username', nonEmpty)
-    .addOption(outputOption('yaml', ['yaml', 'json']))
-    .action(async (options: ShowOptions) => {
-      const { showPerson } = await import('./show-person.ts');
-      await showPerson(options, context);
-    });
-  group
-    .command('unlock')
-    .description('let a person sign in again who was locked out by too many wrong passwords or codes')
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .option('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty)
-    .option('--user-id <id>', 'in place of --username', nonEmpty)
-    .action(async (options: PersonOptions) => {
-      const { unlock } = await import('./unlock.ts');
-      await unlock(options, context);
-    });
+    .addOption(outputOption('yaml', ['yaml', 'json']));
+  ofPerson(group.command('unlock'), async (options: PersonOptions) => {
+    const { unlock } = await import('./unlock.ts');
+    await unlock(options, context);
+  }).description('let a person sign in again who was locked out by too many wrong passwords or codes');
 }

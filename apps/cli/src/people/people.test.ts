@@ -175,7 +175,7 @@ describe('tessera user reset-factors', () => {
 
 describe('tessera user lockdown', () => {
   it('says what it would end, what has ended, and how the person comes back', async () => {
-    const ada = '--tenant acme --username ada';
+    const ada = 'ada --tenant acme';
     const would = await run(`user lockdown ${ada} --validate-only`);
     expect([would.code, would.said]).toEqual([
       0,

@@ -1,13 +1,7 @@
 import { orNotFound } from '../operate/records/with-service.ts';
 import { userCalled, type Callees } from './password-link.ts';
+import type { PersonOptions } from '../options.ts';
 import { CommandError } from '../terminal.ts';
-
-/** How a command names a person. */
-export interface PersonOptions {
-  readonly tenant: string;
-  readonly username?: string;
-  readonly userId?: string;
-}
 
 /** The identifier of the person whom options name; empty if they name none. Throws CommandError. */
 export async function personOf(
@@ -23,6 +17,7 @@ export async function personOf(
 /** As `personOf`, of a command that needs a person. */
 export async function requiredPerson(options: PersonOptions, callees: Callees): Promise<string> {
   const userId = await personOf(options, callees);
-  if (userId === '') throw new CommandError('Name the person: --username or --user-id.', 2);
+  if (userId === '')
+    throw new CommandError('Name the person: as the argument or by --username or --user-id.', 2);
   return userId;
 }

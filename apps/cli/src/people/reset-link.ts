@@ -1,7 +1,8 @@
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { printed, type Format } from '../print-records.ts';
+import type { PersonOptions } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
-import { newPasswordLink, shownLink, withPerson, type PersonOptions } from './password-link.ts';
+import { newPasswordLink, shownLink, withPerson } from './password-link.ts';
 
 export interface ResetOptions extends PersonOptions {
   readonly issuer?: string;

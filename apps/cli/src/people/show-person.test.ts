@@ -77,6 +77,6 @@ it('says who is unknown, and asks for a person', async () => {
   });
   expect(await show('-o yaml')).toMatchObject({
     code: 2,
-    said: 'Name the person: --username or --user-id.\n',
+    said: 'Name the person: as the argument or by --username or --user-id.\n',
   });
 });

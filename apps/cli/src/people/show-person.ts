@@ -7,7 +7,7 @@ import { requiredPerson } from './person-options.ts';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import { printed, type Format } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
-import type { PersonOptions } from './password-link.ts';
+import type { PersonOptions } from '../options.ts';
 
 export interface ShowOptions extends PersonOptions {
   readonly output: Exclude<Format, 'table'>;

@@ -1,6 +1,7 @@
 import { UsersService } from '@tessera/proto-gen/admin-users';
+import type { PersonOptions } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
-import { withPerson, type PersonOptions } from './password-link.ts';
+import { withPerson } from './password-link.ts';
 
 /** Ends the lock of a person after too many guesses. Throws CommandError. */
 export async function unlock(options: PersonOptions, terminal: Terminal): Promise<void> {

@@ -111,8 +111,26 @@ describe('the commands for records', () => {
     );
     expect(await failed('user get --tenant acme')).toEqual({
       code: 2,
-      said: 'Name the person: --username or --user-id.\n',
+      said: 'Name the person: as the argument or by --username or --user-id.\n',
     });
+  });
+
+  it('name a record by the argument or by an option, once', async () => {
+    const ada = await json('user get --tenant acme --username ada');
+    expect(await json('user get ada --tenant acme')).toEqual(ada);
+    expect(await json('tenant get acme')).toMatchObject({ tenantId: 'acme' });
+    const once = 'as the argument or by --username or --user-id.\n';
+    for (const also of ['--username ada', '--user-id usr_1'])
+      expect(await failed(`user get ada --tenant acme ${also}`)).toEqual({
+        code: 2,
+        said: `Name the person once: ${once}`,
+      });
+    expect(await failed('application get --tenant acme')).toEqual({
+      code: 2,
+      said: 'Name the application: as the argument or by --client-id.\n',
+    });
+    expect((await failed('user disable ada --tenant acme')).code).toBe(0);
+    expect(await json('user get ada --tenant acme')).toMatchObject({ status: 'disabled' });
   });
 
   it('bring back who was deleted, by the user name or, if several had it, by the id', async () => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nonEmpty, writerOption, wholeNumber } from '../options.ts';
+import { about, nonEmpty, writerOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
 import { outputOption } from '../print-records.ts';
@@ -27,7 +27,12 @@ export function addRecordCommands(program: Command, context: CommandContext): vo
 function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext): void {
   const command = group.command(verb).description(descriptions[verb](noun));
   if (noun.name !== 'tenant') command.requiredOption('--tenant <id>', 'the tenant', nonEmpty);
-  if (verb !== 'list' && !(verb === 'create' && noun.name === 'user')) addKey(command, noun, verb);
+  const run = async (options: Record<string, unknown>) => {
+    const { runVerb } = await import('./run-verb.ts');
+    await runVerb(noun, verb, options, context);
+  };
+  if (verb === 'list' || (verb === 'create' && noun.name === 'user')) command.action(run);
+  else about(command, subjectOf(noun, verb), run);
   if (verb === 'create' || verb === 'update') addFields(command, noun, verb);
   if (verb === 'list') {
     command
@@ -55,23 +60,16 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   if (verb !== 'delete') {
     command.addOption(outputOption(verb === 'list' ? 'table' : 'yaml'));
   }
-  command.action(async (options: Record<string, unknown>) => {
-    const { runVerb } = await import('./run-verb.ts');
-    await runVerb(noun, verb, options, context);
-  });
 }
 
 function answersImpact(noun: Noun, verb: Verb): boolean {
   return methodOf(noun, verb)?.input.fields.some(({ localName }) => localName === 'impact') ?? false;
 }
 
-function addKey(command: Command, noun: Noun, verb: Verb): void {
-  if (noun.name !== 'user') command.requiredOption(noun.keyOption, `the ${noun.name}`, nonEmpty);
-  else {
-    const others = verb === 'restore' ? '' : ', e-mail address or phone number';
-    command.option(noun.keyOption, `user name${others}`, nonEmpty);
-    command.option('--user-id <id>', 'in place of --username', nonEmpty);
-  }
+function subjectOf({ name, keyOption: flags }: Noun, verb: Verb) {
+  if (name !== 'user') return { name, flags, help: `the ${name}`, isRequired: true };
+  const help = verb === 'restore' ? 'user name' : 'user name, e-mail address or phone number';
+  return { name: 'person', flags, help, otherFlags: '--user-id <id>', isRequired: true };
 }
 
 function addFields(command: Command, noun: Noun, verb: 'create' | 'update'): void {

@@ -205,9 +205,8 @@ async function userIdOf(
   clientOf: ClientOf,
   callOptions: CallOptions,
 ): Promise<string> {
-  const { tenant: tenantId = '', username: identifier, userId } = options;
+  const { tenant: tenantId = '', username: identifier = '', userId } = options;
   if (userId !== undefined) return userId;
-  if (identifier === undefined) throw new CommandError('Name the person: --username or --user-id.', 2);
   if (verb === 'restore')
     return deletedUserIdOf(noun, tenantId, identifier, callOf(noun, 'listDeleted', clientOf, callOptions));
   const { user } = await clientOf(DirectoryService)

@@ -722,20 +722,17 @@ describe('who is bound to owners', () => {
     UsersService.method.createPasswordLink,
     UsersService.method.resetSecondFactors,
     UsersService.method.lockDown,
-  ])(
-    'does not call $name for somebody of another one, whom Unlock helps all the same',
-    async (method) => {
-      const of = { ...person([]), owner: 'billing' };
-      const { ask, sent } = carriedOut(method, of);
-      await expect(ask({ userId: 'usr_1' }, bound(['orders']))).rejects.toMatchObject(refused);
-      expect(sent).toEqual([]);
-      await ask({ userId: 'usr_1' }, bound(['billing']));
-      expect(sent).toHaveLength(1);
-      const unlocked = carriedOut(UsersService.method.unlock, of);
-      await unlocked.ask({ userId: 'usr_1' }, bound(['orders']));
-      expect(unlocked.sent).toHaveLength(1);
-    },
-  );
+  ])('does not call $name for somebody of another one, whom Unlock helps all the same', async (method) => {
+    const of = { ...person([]), owner: 'billing' };
+    const { ask, sent } = carriedOut(method, of);
+    await expect(ask({ userId: 'usr_1' }, bound(['orders']))).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+    await ask({ userId: 'usr_1' }, bound(['billing']));
+    expect(sent).toHaveLength(1);
+    const unlocked = carriedOut(UsersService.method.unlock, of);
+    await unlocked.ask({ userId: 'usr_1' }, bound(['orders']));
+    expect(unlocked.sent).toHaveLength(1);
+  });
 
   it('takes no scope of the administration for an API of its own', async () => {
     const { ask } = carriedOut(ResourcesService.method.create);

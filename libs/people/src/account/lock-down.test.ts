@@ -24,7 +24,12 @@ async function world() {
   await givePasskey(database, eve);
   await putProvider(database, tenantId, 'corp');
   await giveIdentity(database, eve, 'corp');
-  await query('give_app', `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, 'x', 0)`, tenantId, userId);
+  await query(
+    'give_app',
+    `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, 'x', 0)`,
+    tenantId,
+    userId,
+  );
   const newLink = async () => (await api.users.createPasswordLink({ ...eve, purpose: 'reset' }, call())).uri;
   return { ...of, eve, newLink, waysIn: async () => api.users.getCredentials(eve, call()) };
 }
@@ -58,7 +63,13 @@ describe('a lockdown', () => {
     const link = new URL(confirmation?.link ?? '').searchParams.get('link') ?? '';
     const confirmed = as('gateway').confirmEmail({ ...eve, link, ipAddress: '192.0.2.1' }, call());
     await expect(confirmed).rejects.toMatchObject({ code: Code.NotFound });
-    expect(await query('valid_from', 'SELECT valid_from > 0 AS ended FROM directory.user_account WHERE user_id = $1', eve.userId)).toEqual([{ ended: true }]);
+    expect(
+      await query(
+        'valid_from',
+        'SELECT valid_from > 0 AS ended FROM directory.user_account WHERE user_id = $1',
+        eve.userId,
+      ),
+    ).toEqual([{ ended: true }]);
     expect(await audited('auth.locked_down')).toMatchObject([
       { subject: eve.userId, record: { details: { removed: 'password passkey' } } },
     ]);
@@ -97,7 +108,9 @@ describe('a lockdown', () => {
     const actor = { type: 'user', tenantId, id: eve.userId };
     const context = { caller: 'admin', requestId: 'a-request', actor } as unknown as CallContext;
     const request = { ...eve, validateOnly: false, impact: false } as Parameters<typeof lockDown>[0];
-    await expect(Promise.resolve(lockDown(request, context))).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    await expect(Promise.resolve(lockDown(request, context))).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+    });
     expect(await signIn('eve', first)).toBeDefined();
   });
 
@@ -107,7 +120,10 @@ describe('a lockdown', () => {
       const link = await newLink();
       await Promise.allSettled([
         redeem(link, second),
-        as('authorize').replacePassword({ ...eve, presentPassword: first, newPassword: 'a third one of eve' }, call()),
+        as('authorize').replacePassword(
+          { ...eve, presentPassword: first, newPassword: 'a third one of eve' },
+          call(),
+        ),
         api.users.lockDown(eve, call()),
       ]);
       for (const password of [first, second, 'a third one of eve'])

@@ -106,7 +106,10 @@ function oneTimeContract(engine: string, open: () => Promise<Database>): void {
       await end({ tenantId: elsewhere, whose: eve });
       expect(await find(ended)).toMatchObject({ tenantId });
       for (let time = 0; time < 2; time += 1) await end({ tenantId, whose: eve });
-      expect([await find(ended), await take({ tenantId, whose: eve, digest: ended })]).toEqual([undefined, false]);
+      expect([await find(ended), await take({ tenantId, whose: eve, digest: ended })]).toEqual([
+        undefined,
+        false,
+      ]);
       expect(await take({ tenantId, whose: bob, digest: kept })).toBe(true);
     });
 
