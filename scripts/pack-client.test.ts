@@ -18,7 +18,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'pack-'));
   for (const client of clients) packClient(client, packed(client));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test.each([

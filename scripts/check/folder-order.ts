@@ -8,7 +8,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
     operate/records records operate/isolation operate people issued audit import/files import/keycloak import client-config
     run.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
-  'libs/admin': `config.ts complete-impact.ts shown-lock.ts local-administration.ts rules audit sessions access
+  'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts rules audit sessions access
     serve-administration.ts forward.ts wiring.ts index.ts`,
   'libs/audit': `audit-row.ts event-base.ts refusal-details.ts audit-insert.ts audit-floods.ts audit-purge.ts audit-batch.ts
     search index.ts`,
@@ -38,7 +38,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/stores': `database.ts tls-errors.ts purge.ts feed redis limits store-errors.ts migrations traced-stores.ts
     retry.ts statement-time.ts when-available.ts postgres index.ts`,
   'libs/telemetry': `log metrics traces index.ts`,
-  'libs/test-kit': `cleanup.ts each-file.ts eventually.ts fakes certificates network provision provision/postgres provision/redis
+  'libs/test-kit': `cleanup.ts each-file.ts eventually.ts wait-for.ts fakes certificates network provision provision/postgres provision/redis
     browser stores.ts provide-stores.ts provision.ts index.ts`,
   'libs/token': `audit.ts requested-issuer.ts refresh-token-format.ts store usable.ts authenticate-client.ts verification
     introspection revocation pipeline grants impact logout user-info.ts config.ts service.ts wiring.ts index.ts`,

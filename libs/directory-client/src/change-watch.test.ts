@@ -1,5 +1,5 @@
 import { FakeDirectory } from './testing/fake-directory.ts';
-import { silentLog } from '@tessera/test-kit';
+import { silentLog, waitFor } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ChangeWatch } from './change-watch.ts';
 
@@ -26,7 +26,7 @@ async function follow(client: FakeDirectory['client']): Promise<void> {
     onChange: () => undefined,
     onGap: () => undefined,
   });
-  await vi.waitFor(() => expect(watch.connected).toBe(true));
+  await waitFor(() => expect(watch.connected).toBe(true));
 }
 
 it('does not give up a directory in the same process because it is silent, as under overload', async () => {
@@ -40,7 +40,7 @@ it('gives up a directory in the same process that cannot read its changes', asyn
   await follow(directory.client);
   directory.unavailable = true;
   directory.changes.disconnect();
-  await vi.waitFor(() => expect(watch.connected).toBe(false));
+  await waitFor(() => expect(watch.connected).toBe(false));
 });
 
 it('gives up a directory in another process that has been silent for three seconds', async () => {
@@ -49,5 +49,5 @@ it('gives up a directory in another process that has been silent for three secon
   expect(watch.connected).toBe(true);
   directory.unavailable = true;
   await vi.advanceTimersByTimeAsync(200);
-  await vi.waitFor(() => expect(watch.connected).toBe(false));
+  await waitFor(() => expect(watch.connected).toBe(false));
 });

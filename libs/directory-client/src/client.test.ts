@@ -3,7 +3,7 @@ import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { FakeDirectory, secretOf } from './testing/fake-directory.ts';
-import { fakeClock, silentLog } from '@tessera/test-kit';
+import { fakeClock, silentLog, waitFor } from '@tessera/test-kit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDirectoryClient } from './client.ts';
 import { mayUse } from './access.ts';
@@ -165,7 +165,7 @@ describe('a change in the directory', () => {
     await client.application('globex-web', call);
     directory.addApplication('acme-web', { status: Status.DISABLED });
     directory.changes.send(ChangeKind.APPLICATION, 'acme', 'acme-web');
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
     });
     await client.application('globex-web', call);
@@ -178,7 +178,7 @@ describe('a change in the directory', () => {
     await client.user('acme', 'usr_ada', call);
     directory.addTenant('acme', { status: Status.DISABLED });
     directory.changes.send(ChangeKind.TENANT, 'acme', '');
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const record = await client.application('acme-web', call);
       expect(record !== undefined && client.isActive(record)).toBe(false);
     });
@@ -213,7 +213,7 @@ describe('while the watch is interrupted', () => {
     directory.changes.disconnect();
   };
   const resumed = async () => {
-    await vi.waitFor(() => expect(directory.changes.watchedAfter).toEqual([0n, 2n]));
+    await waitFor(() => expect(directory.changes.watchedAfter).toEqual([0n, 2n]));
     await settled();
   };
 
@@ -223,13 +223,13 @@ describe('while the watch is interrupted', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     directory.unavailable = true;
     directory.changes.disconnect();
-    await vi.waitFor(() => expect(directory.changes.watchers).toBe(0));
+    await waitFor(() => expect(directory.changes.watchers).toBe(0));
     directory.unavailable = false;
     const before = directory.calls.getApplication;
     clock.advance(1_001);
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(before + 1);
-    await vi.waitFor(() => expect(directory.changes.watchers).toBe(1));
+    await waitFor(() => expect(directory.changes.watchers).toBe(1));
     expect(directory.changes.watchedAfter.at(-1)).toBe(2n);
   });
 
@@ -270,8 +270,8 @@ describe('while the watch is interrupted', () => {
     directory.changes.forgotten = 1_000n;
     directory.changes.disconnect();
     directory.changes.send(ChangeKind.APPLICATION, 'acme', 'acme-web');
-    await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(1));
-    await vi.waitFor(() => expect(directory.changes.watchers).toBe(1));
+    await waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(1));
+    await waitFor(() => expect(directory.changes.watchers).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 20));
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(2);
@@ -280,9 +280,9 @@ describe('while the watch is interrupted', () => {
   it('the watch recovers by itself after an outage', async () => {
     directory.unavailable = true;
     directory.changes.disconnect();
-    await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(3), 5_000);
+    await waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(3));
     directory.unavailable = false;
-    await vi.waitFor(() => expect(directory.changes.watchers).toBe(1), 5_000);
+    await waitFor(() => expect(directory.changes.watchers).toBe(1));
   });
 });
 

@@ -7,9 +7,9 @@ import type { Runtime } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { KeysService as AdministrationService } from '@tessera/proto-gen/admin-keys';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
-import { fakeClock, testDatabase, testRuntime } from '@tessera/test-kit';
+import { fakeClock, testDatabase, testRuntime, waitFor } from '@tessera/test-kit';
 import { compactVerify, decodeProtectedHeader, importJWK } from 'jose';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { buildKeys, keysConfig, migrations, type KeysOptions } from './index.ts';
 
 const kek = () => systemRandom.bytes(32).toString('base64');
@@ -164,13 +164,8 @@ describe('rotation', () => {
     expect(activeKid).toBe(first);
     expect((await publicKeysOf(keys)).map((key) => key.state)).toEqual([KeyState.PUBLISHED, KeyState.ACTIVE]);
 
-    await vi.waitFor(
-      async () =>
-        expect((await publicKeysOf(keys)).map((key) => key.state)).toEqual([
-          KeyState.ACTIVE,
-          KeyState.RETIRED,
-        ]),
-      { timeout: 10_000, interval: 50 },
+    await waitFor(async () =>
+      expect((await publicKeysOf(keys)).map((key) => key.state)).toEqual([KeyState.ACTIVE, KeyState.RETIRED]),
     );
     const after = await keys.as('token').sign({ items: [item] }, call());
     const published = await publicKeysOf(keys);
@@ -206,7 +201,7 @@ describe('rotation', () => {
     const first = (await publicKeysOf(a))[0]?.kid;
     const { activeKid } = await a.as('operator').rotateKeys({ immediately: true }, call());
     expect(activeKid).not.toBe(first);
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const { tokens } = await b.as('token').sign({ items: [item] }, call());
       expect(decodeProtectedHeader(tokens[0] ?? '').kid).toBe(activeKid);
     });
@@ -315,10 +310,7 @@ describe('ES256', () => {
 
   /** Signs as soon as the first key may. */
   const signing = (keys: ReturnType<typeof start>, tenantId = '', items = [signed]) =>
-    vi.waitFor(async () => (await keys.as('token').sign({ items, tenantId }, call())).tokens, {
-      timeout: 20_000,
-      interval: 20,
-    });
+    waitFor(async () => (await keys.as('token').sign({ items, tenantId }, call())).tokens);
 
   it('has no ring while no resource of the issuer declares it', async () => {
     const keys = start(await testDatabase(migrations));
@@ -496,7 +488,7 @@ describe('for a command', () => {
     await asked.service.ready();
     expect((await publicKeysOf(asked)).map((key) => key.state)).toEqual([KeyState.ACTIVE]);
     const { activeKid } = await asked.as('operator').rotateKeys({ immediately: true }, call());
-    await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid), 10_000);
+    await waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
   });
 
   it('is not ready before a process has made the first key, and makes none itself', async () => {
@@ -524,10 +516,7 @@ describe('the emergency procedures of docs/operations.md', () => {
     await expect(withdraw(activeKid)).rejects.toThrow('Rotate the keys first.');
     await withdraw(leaked);
     expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid]);
-    await vi.waitFor(
-      async () => expect((await publicKeysOf(other)).map(({ kid }) => kid)).toEqual([activeKid]),
-      10_000,
-    );
+    await waitFor(async () => expect((await publicKeysOf(other)).map(({ kid }) => kid)).toEqual([activeKid]));
     await expect(withdraw(leaked)).rejects.toThrow('There is no such key.');
   });
 
@@ -565,7 +554,7 @@ describe('faults of the store', () => {
 
     const { activeKid } = await other.as('operator').rotateKeys({ immediately: true }, call());
     line.cut = false;
-    await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
+    await waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
   });
 
   it('stop signing, but not publishing, if the key was not confirmed for half of the retention', async () => {
@@ -593,7 +582,7 @@ describe('faults of the store', () => {
       code: 'temporarily_unavailable',
     });
     line.cut = false;
-    await vi.waitFor(() => keys.service.ready(), 10_000);
+    await waitFor(() => keys.service.ready());
     expect(await publicKeysOf(keys)).toHaveLength(1);
   });
 
@@ -682,9 +671,8 @@ describe('the keys of a tenant with an issuer of its own', () => {
     const { activeKid } = await start(database)
       .as('operator')
       .rotateKeys({ immediately: true, tenantId: 'acme' }, call());
-    await vi.waitFor(
-      async () => expect(await Promise.all(processes.map(kid))).toEqual([activeKid, activeKid, activeKid]),
-      10_000,
+    await waitFor(async () =>
+      expect(await Promise.all(processes.map(kid))).toEqual([activeKid, activeKid, activeKid]),
     );
   });
 
@@ -753,9 +741,8 @@ describe('the keys of a tenant with an issuer of its own', () => {
       const answer = await keys.as('gateway').getPublicKeys({ tenantId }, call());
       return answer.keys.length;
     };
-    await vi.waitFor(
-      async () => expect(await Promise.all(tenants.map(published))).toEqual(tenants.map(() => 2)),
-      { timeout: 60_000, interval: 50 },
+    await waitFor(async () =>
+      expect(await Promise.all(tenants.map(published))).toEqual(tenants.map(() => 2)),
     );
     expect(seen.most).toBe(1);
   });

@@ -29,7 +29,7 @@ test('a process is ready once each peer that it calls has answered, and stays so
   const options = { host: '127.0.0.1', port, credentials: { kind: 'none' } as const, log };
   const server = await serve(built, options);
   const ready = { ready: true, checks: { keys: 'ok' } };
-  await expect.poll(() => lifecycle.readiness(), { timeout: 10_000 }).toMatchObject(ready);
+  await expect.poll(() => lifecycle.readiness()).toMatchObject(ready);
   await server.drain();
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await lifecycle.readiness()).toMatchObject(ready);

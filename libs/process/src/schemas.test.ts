@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { migrate, openDatabase, type Migrations } from '@tessera/stores';
 import { systemClock } from '@tessera/kit';
 import { createLogger } from '@tessera/telemetry';
-import { newDatabaseUrl } from '@tessera/test-kit';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { newDatabaseUrl, waitFor } from '@tessera/test-kit';
+import { expect, it, onTestFinished } from 'vitest';
 import { createLifecycle } from './lifecycle.ts';
 import { maintainSchemas } from './schemas.ts';
 
@@ -32,10 +32,7 @@ async function running(mode: 'apply' | 'wait') {
   lifecycle.started();
   const lose = () => database.migration((session) => session.run('DROP SCHEMA sample CASCADE'));
   const isReady = async (ready: boolean, schema: string) =>
-    vi.waitFor(async () => expect(await lifecycle.readiness()).toMatchObject({ ready, checks: { schema } }), {
-      timeout: 30_000,
-      interval: 100,
-    });
+    waitFor(async () => expect(await lifecycle.readiness()).toMatchObject({ ready, checks: { schema } }));
   return { database, migrations, log, lose, isReady, text: () => written.join('') };
 }
 

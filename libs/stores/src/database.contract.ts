@@ -2,6 +2,7 @@ import { inCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { OpenedDatabase } from './database.ts';
+import { waitFor } from '@tessera/test-kit';
 
 interface Engine {
   readonly name: string;
@@ -41,16 +42,16 @@ export function describeDatabase({ name, open }: Engine): void {
       const [heard, other] = [vi.fn<() => void>(), vi.fn<() => void>()];
       const listening = database.listen('public.noted', heard);
       database.listen('public.other', other);
-      await vi.waitFor(() => expect(listening.hears).toBe(true), { timeout: 10_000 });
+      await waitFor(() => expect(listening.hears).toBe(true));
       const before = { heard: heard.mock.calls.length, other: other.mock.calls.length };
       await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
-      await vi.waitFor(() => expect(heard.mock.calls.length).toBe(before.heard + 1), { timeout: 10_000 });
+      await waitFor(() => expect(heard.mock.calls.length).toBe(before.heard + 1));
       listening.close();
       await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
       const again = vi.fn<() => void>();
       database.listen('public.noted', again);
       await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
-      await vi.waitFor(() => expect(again).toHaveBeenCalled(), { timeout: 10_000 });
+      await waitFor(() => expect(again).toHaveBeenCalled());
       expect(heard.mock.calls.length).toBe(before.heard + 1);
       expect(other.mock.calls.length).toBe(before.other);
     });

@@ -20,5 +20,6 @@ export * from './browser/chromium.ts';
 export * from './certificates/authority.ts';
 export * from './browser/html.ts';
 export { atEndOfFile } from './cleanup.ts';
+export { waitFor } from './wait-for.ts';
 export * from './network/smtp-receiver.ts';
 export * from './network/tcp-proxy.ts';

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { signedToken } from './testing/fake-keys.ts';
 import { call, caller, claimsOf, codeOf, world, type World } from './testing/world.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let on: World;
 beforeAll(async () => {
@@ -55,7 +56,7 @@ describe('userinfo', () => {
     await on.directory.changeApplication('web', (record) => {
       record.scopes = record.scopes.filter(({ name }) => name !== 'email');
     });
-    await vi.waitFor(async () => expect((await claims(first.accessToken)).email).toBeUndefined(), 30_000);
+    await waitFor(async () => expect((await claims(first.accessToken)).email).toBeUndefined());
     await on.directory.changeApplication('web', (record) => {
       record.scopes = [...record.scopes, { name: 'email', audience: '' }];
     });

@@ -1,8 +1,9 @@
 import { AccountProblem } from '@tessera/proto-gen/account';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startFakeProvider, type FakeProvider } from '../testing/fake-provider.ts';
 import { newPerson, type Person } from '../testing/visitor.ts';
 import { createWorld, issuer, password, request, type World } from '../testing/world.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let world: World;
 let corp: FakeProvider;
@@ -143,7 +144,7 @@ describe('a signed-in person', () => {
     expect(answer).toMatchObject({ linkProblem: 'taken', resume });
     expect(JSON.stringify(answer.next)).not.toContain('bob');
     expect([linkedTo(), linkedTo('acme-bob')]).toEqual([[], ['corp']]);
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const rows = await world.audited('auth.provider.link_refused');
       expect(rows.at(-1)).toMatchObject({
         reason: 'provider_taken',
@@ -151,7 +152,7 @@ describe('a signed-in person', () => {
         actor: { type: 'user', id: userId },
         details: { provider: 'corp' },
       });
-    }, 5_000);
+    });
     world.directory.providers.unlink('acme', 'acme-bob', 'corp');
   });
 

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, password, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 import { redemption, newPerson } from '../testing/visitor.ts';
 import type { Person } from '../testing/visitor.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let world: World;
 beforeAll(async () => {
@@ -357,7 +358,7 @@ describe('an application for some roles', () => {
     }
     expect(await answerOf(person)).not.toHaveProperty('code');
     expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const rows = await world.audited('authorize.rejected');
       expect(rows.findLast(({ reason }) => reason === 'role_missing')).toMatchObject({
         tenantId: 'acme',
@@ -366,7 +367,7 @@ describe('an application for some roles', () => {
         sessionId: expect.stringMatching(/^[\w-]{22}$/) as string,
         details: { phase: 'access' },
       });
-    }, 5_000);
+    });
   });
 
   it('lets another person sign in if the client asks for it', async () => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, newBrowserId, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 import { codeOf, redemption, newPerson, signInAtPage } from '../testing/visitor.ts';
 import type { Person } from '../testing/visitor.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let world: World;
 beforeAll(async () => {
@@ -270,10 +271,10 @@ describe('signing in to an application for some roles', () => {
     expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
     await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
     const row = { clientId: 'acme-spa', subject: 'acme-ada', details: { phase: 'access' } };
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const rows = await world.audited('authorize.rejected');
       expect(rows.filter(({ reason }) => reason === 'role_missing')).toMatchObject([row]);
-    }, 5_000);
+    });
   });
 
   it('reveals no roles without the password', async () => {

@@ -1,9 +1,10 @@
 import type { OAuthError } from '@tessera/oauth';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startFakeProvider, type FakeProvider } from '../testing/fake-provider.ts';
 import { codeOf, newPerson, redemption, type Person } from '../testing/visitor.ts';
 import { createWorld, issuer, request, type World } from '../testing/world.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let world: World;
 let corp: FakeProvider;
@@ -363,7 +364,7 @@ describe('a logout token (OIDC Back-Channel Logout)', () => {
       expect((await send(await invented.sign(privateKey))).refused).toBe(true);
     }
     expect(corp.asked.filter((path) => path === '/jwks').length - asked).toBeLessThanOrEqual(1);
-  }, 15_000);
+  });
 
   it('waits with 31 others for a provider that is silent; the rest is refused at once, and an outage is recorded once', async () => {
     const silent = await startFakeProvider();
@@ -405,7 +406,7 @@ describe('a logout token (OIDC Back-Channel Logout)', () => {
       code: 'temporarily_unavailable',
     });
     await sent({ nonce: 'x' });
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const rows = await world.audited('auth.provider.logout_refused');
       expect(rows.at(-1)).toMatchObject({
         reason: 'provider_invalid',
@@ -413,6 +414,6 @@ describe('a logout token (OIDC Back-Channel Logout)', () => {
         ipAddress: '198.18.0.1',
         details: { provider: 'corp', detail: 'it has a nonce' },
       });
-    }, 5_000);
+    });
   });
 });

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '@tessera/kit';
 import { type Database } from '@tessera/stores';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
-import { startReceiver, type Receiver } from '@tessera/test-kit';
+import { startReceiver, type Receiver, waitFor } from '@tessera/test-kit';
 import {
   codeOf,
   createWorld,
@@ -260,9 +260,8 @@ describe('approval by webhook', () => {
     }
     await world.audited('ciba.notified', { subject: who.userId });
     const text = 'SELECT mode FROM device.delivery';
-    await vi.waitFor(
-      async () => expect((await world.database.query({ name: 'test.prompts', text })).rows).toEqual([]),
-      5_000,
+    await waitFor(async () =>
+      expect((await world.database.query({ name: 'test.prompts', text })).rows).toEqual([]),
     );
     await recording.service.close();
   });

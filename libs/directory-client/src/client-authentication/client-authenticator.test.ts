@@ -4,7 +4,7 @@ import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { FakeDirectory, secretOf } from '../testing/fake-directory.ts';
-import { fakeClock, silentLog } from '@tessera/test-kit';
+import { fakeClock, silentLog, waitFor } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { RequestedIssuer } from '../directory-client-types.ts';
 import { createDirectoryClient } from '../client.ts';
@@ -82,7 +82,7 @@ it('drops a cached secret that the directory rejects', async () => {
   directory.addApplication('service', { secret: 'rotated' });
   clock.advance(300_000);
   await attempt('service', secretOf('service'));
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
   });
 });
@@ -145,7 +145,7 @@ it('drops a cached secret when the application changes', async () => {
   await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'rotated' });
   directory.changes.send(ChangeKind.APPLICATION, 'acme', 'service');
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
   });
   await expect(attempt('service', 'rotated')).resolves.toBeDefined();
@@ -155,7 +155,7 @@ it('drops a cached secret when its tenant changes', async () => {
   await attempt('service', secretOf('service'));
   const before = directory.calls.verifyApplicationSecret;
   directory.changes.send(ChangeKind.TENANT, 'acme', '');
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await attempt('service', secretOf('service'));
     expect(directory.calls.verifyApplicationSecret).toBeGreaterThan(before);
   });
@@ -168,7 +168,7 @@ it('keeps a cached secret when only a user changes', async () => {
   directory.changes.send(ChangeKind.USER, 'acme', 'ada');
   // Changes arrive in order: once this one has, so has the one before.
   directory.changes.send(ChangeKind.APPLICATION, 'acme', 'other');
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await attempt('other', secretOf('other'));
     expect(verifications()).toBeGreaterThan(2);
   });
@@ -181,7 +181,7 @@ it('does not cache a secret that was rotated during verification', async () => {
   const release = Promise.withResolvers<void>();
   directory.hold = release.promise;
   const slow = attempt('service', secretOf('service'));
-  await vi.waitFor(() => expect(directory.calls.verifyApplicationSecret).toBe(1));
+  await waitFor(() => expect(directory.calls.verifyApplicationSecret).toBe(1));
   directory.addApplication('service', { secret: 'rotated' });
   directory.changes.send(ChangeKind.APPLICATION, 'acme', 'service');
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -206,7 +206,7 @@ it('trusts a cached secret for only one second while the watch is interrupted', 
   await attempt('service', secretOf('service'));
   directory.unavailable = true;
   directory.changes.disconnect();
-  await vi.waitFor(() => expect(directory.changes.watchers).toBe(0));
+  await waitFor(() => expect(directory.changes.watchers).toBe(0));
   clock.advance(1_001);
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
 });
@@ -351,7 +351,7 @@ it('lists the issuers of tenants, again after a change, and from memory while th
   directory.addTenant('umbra', { issuer: 'https://login.umbra.example' });
   directory.changes.send(ChangeKind.TENANT, 'umbra', '');
   const expected = new Map([['https://login.umbra.example', 'umbra']]);
-  await vi.waitFor(async () => expect(await client.tenantIssuers()).toEqual(expected));
+  await waitFor(async () => expect(await client.tenantIssuers()).toEqual(expected));
   const calls = directory.calls.listTenantIssuers;
   await client.tenantIssuers();
   expect(directory.calls.listTenantIssuers).toBe(calls);

@@ -13,6 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RevocationKind } from '@tessera/proto-gen/token';
 import { FakeServer, fakeToken, seconds } from '../testing/fake-server.ts';
+import { waitFor } from '@tessera/test-kit';
 
 interface Pair {
   readonly kid: string;
@@ -104,15 +105,15 @@ describe('local verification', () => {
     'refuses an access token that is itself revoked, and no other, with onRevocation %s',
     async (onRevocation) => {
       const { introspector } = open({ watch: { onRevocation, kinds: [] } });
-      await vi.waitFor(() => expect(introspector.guarded).toBe(true), 10_000);
+      await waitFor(() => expect(introspector.guarded).toBe(true));
       const [one, other] = [await sign({ jti: 'one' }), await sign({ jti: 'other' })];
       const active = async (token: string) => (await introspector.introspect(token)).active;
       expect([await active(one), await active(other)]).toEqual([true, true]);
       server.end({ kind: RevocationKind.ACCESS_TOKEN, sub: 'ada', clientId: 'web', jti: 'one' });
-      await vi.waitFor(async () => expect(await active(one)).toBe(false), 10_000);
+      await waitFor(async () => expect(await active(one)).toBe(false));
       expect(await active(other)).toBe(true);
       const { introspector: later } = open({ watch: { onRevocation } });
-      await vi.waitFor(async () => expect((await later.introspect(one)).active).toBe(false), 10_000);
+      await waitFor(async () => expect((await later.introspect(one)).active).toBe(false));
     },
   );
 

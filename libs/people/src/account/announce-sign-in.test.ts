@@ -25,7 +25,7 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
       ...of,
       announce: async (fields: object = {}) =>
         of.person.announceSignIn({ tenantId, userId, ...signIn, ...fields }, call()),
-      isDone: async () => eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000),
+      isDone: async () => eventually('nothing waits', async () => (await of.waiting()).length === 0),
     };
   }
 

@@ -49,7 +49,7 @@ function wrongCodesContract(engine: string, open: () => Promise<Database>): void
       const of = await world({ emailVerified: true }, { mailsPerHour: 2 });
       await Promise.all([of.announce(), of.announce(), of.announce()]);
       await of.smtp.gotAll(2);
-      await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
+      await eventually('nothing waits', async () => (await of.waiting()).length === 0);
       expect(of.smtp.received).toHaveLength(2);
     });
   });

@@ -88,7 +88,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       const [mail] = await of.smtp.gotAll(1);
       await of.confirm(linkIn(mail));
       expect(await of.user()).toMatchObject({ standardClaims: { email_verified: true } });
-      await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
+      await eventually('nothing waits', async () => (await of.waiting()).length === 0);
       expect(of.smtp.received).toHaveLength(1);
     });
 
@@ -96,7 +96,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       const of = await world();
       await of.create({ username: 'bob', email: 'bob@people.example' });
       expect(await of.propose('BOB@people.example')).toMatchObject({});
-      await eventually('it is given up', async () => (await of.audited('mail.failed')).length === 1, 20_000);
+      await eventually('it is given up', async () => (await of.audited('mail.failed')).length === 1);
       expect(await of.audited('mail.failed')).toMatchObject([{ reason: 'taken', subject: of.userId }]);
       expect(of.smtp.received).toEqual([]);
     });
@@ -104,7 +104,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
     it('is sent no more mail within an hour than is set, to whatever addresses', async () => {
       const of = await world({ mailsPerHour: 2 });
       for (const at of [1, 2, 3]) await of.propose(`eve${at}@new.example`);
-      await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
+      await eventually('nothing waits', async () => (await of.waiting()).length === 0);
       const recipients = of.smtp.received.map((mail) => mail.recipients[0] ?? '');
       expect(recipients.toSorted()).toEqual(['eve1@new.example', 'eve2@new.example']);
     });
@@ -254,7 +254,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       const [mail] = await of.smtp.gotAll(1);
       expect(mail?.text).toContain('أزال أحد المسؤولين تطبيق المصادقة');
       // The first removed nothing.
-      await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
+      await eventually('nothing waits', async () => (await of.waiting()).length === 0);
       expect(await of.audited('mail.sent')).toHaveLength(1);
     });
 
@@ -273,7 +273,7 @@ function emailContract(engine: string, open: () => Promise<Database>): void {
       await of.api.users.update({ ...person, user: { userId, password: 'the administrator’s one' } }, call());
       const [, first] = await of.smtp.gotAll(2);
       expect(first?.recipients).toEqual(['new@people.example']);
-      await eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
+      await eventually('nothing waits', async () => (await of.waiting()).length === 0);
       expect(of.smtp.received).toHaveLength(2);
     });
 

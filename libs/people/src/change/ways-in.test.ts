@@ -160,7 +160,7 @@ function waysInContract(engine: string, open: () => Promise<Database>): void {
     it('a reset by mail, for who has a password or nothing', async () => {
       const { forget, waiting, audited, people, each, are } = await world();
       for (const { email } of people) await forget(email);
-      await eventually('all are answered', async () => (await waiting()).length === 0, 20_000);
+      await eventually('all are answered', async () => (await waiting()).length === 0);
       const refused = await audited('auth.reset.refused');
       const answers = await each(
         async ({ userId }) => refused.find(({ subject }) => subject === userId)?.reason ?? 'mailed',
@@ -174,7 +174,7 @@ function waysInContract(engine: string, open: () => Promise<Database>): void {
     it('a registration, which invites who has nothing', async () => {
       const { as, waiting, audited, people, tenantId, each, are } = await world();
       for (const { email } of people) await as('gateway').requestRegistration({ tenantId, email }, call());
-      await eventually('all are answered', async () => (await waiting()).length === 0, 20_000);
+      await eventually('all are answered', async () => (await waiting()).length === 0);
       const invited = await audited('auth.link.created');
       const isInvited = async ({ userId }: { readonly userId: string }) =>
         invited.some(({ subject }) => subject === userId);

@@ -33,7 +33,7 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
   type Options = Parameters<typeof mailWorld>[1];
   const world = (options?: Options) => mailWorld(database, options);
   const isSent = (of: Awaited<ReturnType<typeof world>>) =>
-    eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000);
+    eventually('nothing waits', async () => (await of.waiting()).length === 0);
 
   describe(`a person who has forgotten the password, on ${engine}`, () => {
     it('is mailed a link, which sets a new one once and ends what was issued before', async () => {
@@ -162,11 +162,7 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
       const of = await world();
       of.smtp.refuse({ content: 451 });
       await of.forget('eve@people.example');
-      await eventually(
-        'it was tried',
-        async () => (await of.waiting()).some(({ claim }) => claim > 1),
-        20_000,
-      );
+      await eventually('it was tried', async () => (await of.waiting()).some(({ claim }) => claim > 1));
       const rows = await of.query('all_mail', 'SELECT m.*::text AS row FROM directory.mail m');
       of.smtp.refuse();
       const [mail] = await of.smtp.gotAll(1);
@@ -185,11 +181,7 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
       const { port } = of.smtp;
       await of.smtp.close();
       await of.forget('eve');
-      await eventually(
-        'it was tried',
-        async () => (await of.waiting()).some(({ claim }) => claim > 3),
-        20_000,
-      );
+      await eventually('it was tried', async () => (await of.waiting()).some(({ claim }) => claim > 3));
       const back = await startSmtpReceiver({ port });
       onTestFinished(() => back.close());
       await isSent(of);
@@ -264,12 +256,10 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
       await of.forget('eve');
       await of.smtp.gotAll(1);
       // Until its answer has come, the mail is rightly sent again.
-      await eventually('the server has taken it', () => isTaken, 20_000);
+      await eventually('the server has taken it', () => isTaken);
       await of.hurry();
-      await eventually(
-        'it is claimed again',
-        async () => (await of.waiting()).some(({ claim }) => claim > 1),
-        20_000,
+      await eventually('it is claimed again', async () =>
+        (await of.waiting()).some(({ claim }) => claim > 1),
       );
       await of.query('stop_failing', 'DROP TRIGGER failing ON directory.mail');
       await of.query('drop_failing', 'DROP FUNCTION directory.fail');
@@ -297,11 +287,7 @@ function mailContract(engine: string, open: () => Promise<Database>): void {
       const of = await world();
       of.smtp.refuse({ recipient: 450 });
       await of.forget('eve');
-      await eventually(
-        'it was tried',
-        async () => (await of.waiting()).some(({ kind }) => kind === 'reset'),
-        20_000,
-      );
+      await eventually('it was tried', async () => (await of.waiting()).some(({ kind }) => kind === 'reset'));
       await of.query(
         'expire_mail',
         'UPDATE directory.mail SET expires_at = now(), due_at = now() WHERE tenant_id = $1',
@@ -332,7 +318,7 @@ describe('the connection to the server', () => {
     database = await testDatabase(migrations);
   });
   const tried = (of: Awaited<ReturnType<typeof mailWorld>>) =>
-    eventually('it was tried', async () => (await of.waiting()).some(({ claim }) => claim > 1), 20_000);
+    eventually('it was tried', async () => (await of.waiting()).some(({ claim }) => claim > 1));
 
   it('uses TLS with a certificate of the authority that is named (RFC 3207)', async () => {
     const authority = await createAuthority();
@@ -452,7 +438,7 @@ describe('what a mail says', () => {
   ])('is not sent to what a server could read as the address of somebody else: %s', async (email) => {
     const of = await mailWorld(database, { eve: { email } });
     await of.forget('eve');
-    await eventually('it is given up', async () => (await of.audited('mail.failed')).length === 1, 20_000);
+    await eventually('it is given up', async () => (await of.audited('mail.failed')).length === 1);
     expect(of.smtp.received).toEqual([]);
   });
 });

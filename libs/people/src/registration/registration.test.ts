@@ -42,7 +42,7 @@ function registrationContract(engine: string, open: () => Promise<Database>): vo
         of
           .as('gateway')
           .getPasswordLink({ link: new URL(uri).searchParams.get('link') ?? '', tenantId: '' }, call()),
-      isDone: async () => eventually('nothing waits', async () => (await of.waiting()).length === 0, 20_000),
+      isDone: async () => eventually('nothing waits', async () => (await of.waiting()).length === 0),
     };
   }
 

@@ -45,7 +45,7 @@ it.each([hourMs, -hourMs])(
     expect(() => watch.requireAgreement()).toThrow(refused);
 
     clock.step(-ms);
-    await expect.poll(agrees, { timeout: 30_000 }).toBe(true);
+    await expect.poll(agrees).toBe(true);
   },
 );
 
@@ -76,7 +76,7 @@ it('a step of the clock of the database is found without a call', async () => {
   await watch.check();
   expect(agrees()).toBe(true);
   offMs = hourMs;
-  await expect.poll(agrees, { timeout: 30_000 }).toBe(false);
+  await expect.poll(agrees).toBe(false);
 });
 
 it('an unavailable database neither ends nor starts a refusal', async () => {
@@ -106,14 +106,14 @@ it('a process whose clock steps while it runs withdraws its readiness and its ru
   const clock = steppableClock();
   const runtime = await createRuntime({ name: 'token', config, log: silentLog(), lifecycle, clock });
   lifecycle.started();
-  await expect.poll(() => lifecycle.readiness(), { timeout: 30_000 }).toMatchObject({ ready: true });
+  await expect.poll(() => lifecycle.readiness()).toMatchObject({ ready: true });
 
   clock.step(hourMs);
   expect(runtime.requireClock).toThrow(refused);
   const skewed = { ready: false, state: 'running', checks: { database: 'clock_skew' } };
-  await expect.poll(() => lifecycle.readiness(), { timeout: 30_000 }).toEqual(skewed);
+  await expect.poll(() => lifecycle.readiness()).toEqual(skewed);
 
   clock.step(-hourMs);
-  await expect.poll(() => lifecycle.readiness(), { timeout: 30_000 }).toMatchObject({ ready: true });
+  await expect.poll(() => lifecycle.readiness()).toMatchObject({ ready: true });
   runtime.requireClock();
 });

@@ -35,7 +35,7 @@ test('a peer has answered once every client reaches it: their first calls succee
   // Several attempts, so that the channels wait longest before the next one.
   for (let attempt = 0; attempt < 3; attempt += 1) expect(await hasAnswered()).toBe(false);
   await served(subject, { port });
-  await expect.poll(hasAnswered, { timeout: 10_000 }).toBe(true);
+  await expect.poll(hasAnswered).toBe(true);
   await expect(trial.write(writeRequest())).resolves.toMatchObject({ texts: ['signed'] });
   for await (const { sequence } of streams.watch({})) expect(sequence).toBe(7n);
 });
@@ -44,7 +44,7 @@ test('a peer that has answered counts as such when it is gone', async () => {
   const { subject, port, remote, hasAnswered } = await notYetStarted();
   remote.client(TrialService);
   const server = await served(subject, { port });
-  await expect.poll(hasAnswered, { timeout: 10_000 }).toBe(true);
+  await expect.poll(hasAnswered).toBe(true);
   await server.drain();
   expect(await hasAnswered()).toBe(true);
 });

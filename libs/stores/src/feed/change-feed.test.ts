@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { silentLog } from '@tessera/test-kit';
+import { silentLog, waitFor } from '@tessera/test-kit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Listening } from '../database.ts';
 import { ChangeFeed, type FeedStore, type Sequenced } from './change-feed.ts';
@@ -116,7 +116,6 @@ it.each([
 
 describe('a feed whose changes are announced', () => {
   const change = { done: false, value: { kind: 'change', change: { sequence: 11 } } };
-  const patience = { timeout: 20_000 };
   let watcher: Awaited<ReturnType<typeof watch>>;
 
   /** On a busy machine positions come before the change. */
@@ -164,20 +163,20 @@ describe('a feed whose changes are announced', () => {
 
   it('listens anew after a change that was not announced, and is read more often until it hears', async () => {
     const next = watcher.next();
-    await vi.waitFor(() => expect(store.readings).toBeGreaterThan(0), patience);
+    await waitFor(() => expect(store.readings).toBeGreaterThan(0));
     store.newest = 11;
     expect(await changed(next)).toEqual(change);
-    await vi.waitFor(() => expect(store.renewals).toBe(1), patience);
+    await waitFor(() => expect(store.renewals).toBe(1));
   });
 
   it('takes an announcement that comes after the change was read for what it is', async () => {
     const next = watcher.next();
-    await vi.waitFor(() => expect(store.readings).toBeGreaterThan(0), patience);
+    await waitFor(() => expect(store.readings).toBeGreaterThan(0));
     store.newest = 11;
     expect(await changed(next)).toEqual(change);
     store.announce();
     const { readings } = store;
-    await vi.waitFor(() => expect(store.readings).toBeGreaterThan(readings + 3), patience);
+    await waitFor(() => expect(store.readings).toBeGreaterThan(readings + 3));
     expect(store.renewals).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { PoolClient } from 'pg';
-import { newDatabaseUrl } from '@tessera/test-kit';
+import { newDatabaseUrl, waitFor } from '@tessera/test-kit';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { OpenedDatabase } from '../database.ts';
 import { createPools } from './postgres-pools.ts';
@@ -11,9 +11,6 @@ const closing: (() => Promise<void>)[] = [];
 afterAll(async () => {
   for (const close of closing.toReversed()) await close();
 });
-
-/** The machine may be busy; what is waited for comes as soon as it can. */
-const patience = { timeout: 20_000 };
 
 async function open(): Promise<OpenedDatabase> {
   const database = await openDatabase({ url: await newDatabaseUrl(), maxConnections: 2 });
@@ -36,23 +33,23 @@ describe('a listener of Postgres', () => {
     const database = await open();
     const heard = vi.fn<() => void>();
     const listening = database.listen('test.record', heard);
-    await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
+    await waitFor(() => expect(listening.hears).toBe(true));
     heard.mockClear();
     expect((await database.query(endListener)).rows).toEqual([{ ended: true }]);
-    await vi.waitFor(() => expect(heard).toHaveBeenCalled(), patience);
-    await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
+    await waitFor(() => expect(heard).toHaveBeenCalled());
+    await waitFor(() => expect(listening.hears).toBe(true));
     heard.mockClear();
     await database.query(notify);
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce(), patience);
+    await waitFor(() => expect(heard).toHaveBeenCalledOnce());
   });
 
   it('replaces its connection when a listener missed an announcement', async () => {
     const database = await open();
     const listening = database.listen('test.record', () => undefined);
-    await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
+    await waitFor(() => expect(listening.hears).toBe(true));
     listening.renew();
     expect(listening.hears).toBe(false);
-    await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
+    await waitFor(() => expect(listening.hears).toBe(true));
   });
 
   it('can be closed while the server does not answer LISTEN', async () => {
@@ -65,7 +62,7 @@ describe('a listener of Postgres', () => {
       log: undefined,
     });
     const listening = listener.listen('test.record', () => undefined);
-    await vi.waitFor(() => expect(query).toHaveBeenCalled(), patience);
+    await waitFor(() => expect(query).toHaveBeenCalled());
     await listener.close();
     expect(listening.hears).toBe(false);
     expect(client.release).toHaveBeenCalledWith(true);
@@ -80,7 +77,7 @@ describe('a listener of Postgres', () => {
   it('takes no connection of the pool', async () => {
     const database = await open();
     const listening = database.listen('test.record', () => undefined);
-    await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
+    await waitFor(() => expect(listening.hears).toBe(true));
     const one = { name: 'test.one', text: 'SELECT 1' };
     await database.transaction(() =>
       database.transaction(async (tx) => tx.query(one)).catch(() => undefined),
@@ -101,7 +98,7 @@ describe('a listener of Postgres', () => {
       log: undefined,
     });
     const listening = listener.listen('test.record', () => undefined);
-    await vi.waitFor(() => expect(unheard.mock.calls.length).toBeGreaterThan(1), patience);
+    await waitFor(() => expect(unheard.mock.calls.length).toBeGreaterThan(1));
     expect(listening.hears).toBe(false);
     await listener.close();
     await pools.end();

@@ -21,7 +21,7 @@ async function open(options: Partial<PostgresOptions> = {}): Promise<OpenedDatab
 describeDatabase({ name: 'Postgres', open });
 
 /** The machine may be busy; what is waited for comes as soon as it can. */
-const patience = { timeout: 10_000 };
+const patience = { timeout: 120_000 };
 const one = { name: 'test.one', text: 'SELECT 1 AS one' };
 const unavailable = { name: 'OAuthError', code: 'temporarily_unavailable', retryAfterSeconds: 1 };
 const sleep = (seconds: number) => ({ name: 'test.sleep', text: 'SELECT pg_sleep($1)', values: [seconds] });

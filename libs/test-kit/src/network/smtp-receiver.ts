@@ -95,7 +95,7 @@ export async function startSmtpReceiver({
     refuse: (next = {}) => void (refusals = next),
     beforeAnswer: (work) => void (before = work),
     async gotAll(count) {
-      await eventually(`${count} mails have come`, () => received.length >= count, 20_000);
+      await eventually(`${count} mails have come`, () => received.length >= count);
       return received;
     },
     close: () => new Promise((closed) => server.close(() => closed())),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessTokenHash } from '@tessera/oauth';
 import { Status } from '@tessera/proto-gen/directory';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
@@ -15,6 +15,7 @@ import {
   type World,
 } from '../testing/world.ts';
 import { worldThatHolds } from '../testing/held-statement.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let on: World;
 beforeAll(async () => {
@@ -184,7 +185,7 @@ describe('the authorization code grant', () => {
     const { accessToken } = await on.redeem(code);
     expect((await replica.introspect(accessToken)).active).toBe(true);
     await codeOf(on.redeem(code));
-    await vi.waitFor(async () => expect((await replica.introspect(accessToken)).active).toBe(false), 30_000);
+    await waitFor(async () => expect((await replica.introspect(accessToken)).active).toBe(false));
     const later = await beside();
     expect((await later.introspect(accessToken)).active).toBe(false);
     await Promise.all([replica.close(), later.close()]);

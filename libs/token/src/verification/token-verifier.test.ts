@@ -3,8 +3,8 @@ import { rootCall } from '@tessera/rpc';
 import { systemClock } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { largeToken, longestToken, temporarilyUnavailable } from '@tessera/oauth';
-import { fakeClock, silentLog } from '@tessera/test-kit';
-import { describe, expect, it, vi } from 'vitest';
+import { fakeClock, silentLog, waitFor } from '@tessera/test-kit';
+import { describe, expect, it } from 'vitest';
 import { FakeKeys, signedToken, testKey, type TestKey } from '../testing/fake-keys.ts';
 import { codeOf } from '../testing/world.ts';
 import { createTokenVerifier } from './token-verifier.ts';
@@ -353,7 +353,7 @@ describe('the keys and the cache of the verifier', () => {
       throw temporarilyUnavailable();
     };
     expect(await verifier.accessToken(another, tooLate)).toMatchObject({ jti: 'another' });
-    await vi.waitFor(() => expect(fake.fetches).toBe(2));
+    await waitFor(() => expect(fake.fetches).toBe(2));
   });
 
   it('fetches a new key at its first token', async () => {

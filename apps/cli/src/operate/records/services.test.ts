@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { announceAdministration } from '@tessera/admin';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
@@ -22,7 +22,7 @@ import { openDatabase, type Database } from '@tessera/stores';
 import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { KeysService } from '@tessera/proto-gen/keys';
-import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { newDatabaseUrl, silentLog, testDatabase, testRuntime, waitFor } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
@@ -150,7 +150,7 @@ describe('tessera keys', () => {
       [other, 'retired'],
     ]);
     const followed = [published, first];
-    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual(followed), 5_000);
+    await waitFor(async () => expect(await publishedBy(process)).toEqual(followed));
     const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
     expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
 
@@ -163,7 +163,7 @@ describe('tessera keys', () => {
       code: 0,
       said: `${first} is no longer in the key set. Verifiers reject its tokens as soon as they fetch the keys again.\n`,
     });
-    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual([published]), 5_000);
+    await waitFor(async () => expect(await publishedBy(process)).toEqual([published]));
     expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
   });
 

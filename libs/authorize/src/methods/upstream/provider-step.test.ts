@@ -1,11 +1,12 @@
 import { generateKeyPair } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OwnPage_Name, type Step } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import type { FakeProvider as FakeDeclared } from '@tessera/directory-client/testing';
 import { startFakeProvider, type FakeProvider } from '../../testing/fake-provider.ts';
 import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
 import { createWorld, issuer, request, type World } from '../../testing/world.ts';
+import { waitFor } from '@tessera/test-kit';
 
 let world: World;
 let corp: FakeProvider;
@@ -447,7 +448,7 @@ describe('an ID token (OIDC Core §3.1.3.7)', () => {
     const query = corp.signIn(await leave(person));
     corp.faults = { claims: { nonce: 'another' } };
     await bring(person, query);
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const row = await lastRefusal();
       expect(row).toMatchObject({
         reason: 'provider_invalid',
@@ -456,7 +457,7 @@ describe('an ID token (OIDC Core §3.1.3.7)', () => {
         details: { provider: 'corp', detail: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' },
       });
       expect(JSON.stringify(row)).not.toContain(query.get('code') ?? 'no code');
-    }, 5_000);
+    });
   });
 });
 
@@ -538,9 +539,6 @@ describe('a provider', () => {
       world.directory.providers.bind('umbra', 'corp', 'foreign', 'umbra-ada');
       expect(await refusedWith(person, corp.signIn(await leave(person), { sub }))).toBe('no_account');
     }
-    await vi.waitFor(
-      async () => expect((await lastRefusal())?.['reason']).toBe('provider_no_account'),
-      5_000,
-    );
+    await waitFor(async () => expect((await lastRefusal())?.['reason']).toBe('provider_no_account'));
   });
 });

@@ -175,7 +175,7 @@ test('buf curl that is stopped ends its stream', async () => {
   stop.abort();
   expect((await watched).code).not.toBe(0);
   await ended.promise;
-}, 60_000);
+});
 
 test.each(transports)(
   'draining ends streams over %s and waits for other calls',

@@ -76,7 +76,7 @@ export function modelContract(engine: string, open: () => Promise<Database>, run
         }),
         { numRuns: runs },
       );
-    }, 120_000);
+    });
   });
 }
 

@@ -28,7 +28,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         expect(events.filter((event) => event === 'refresh.rotated')).toHaveLength(1);
         expect(events.filter((event) => event === 'refresh.retried')).toHaveLength(49);
       }
-    }, 60_000);
+    });
 
     it('never forks: with window 0 one parallel presentation wins, and the others revoke the family', async () => {
       for (let round = 0; round < rounds; round += 1) {
@@ -42,7 +42,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         expect(count(outcomes, 'revoked')).toBe(3);
         expect(await on.audit(familyId, 'refresh.family_revoked')).toHaveLength(1);
       }
-    }, 60_000);
+    });
 
     it('leaves no generation live once revoke has returned, even with concurrent refreshes', async () => {
       for (let round = 0; round < rounds; round += 1) {
@@ -67,7 +67,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         const thefts = await on.audit(familyId, 'refresh.family_revoked');
         expect(revocations.length + thefts.length).toBe(1);
       }
-    }, 60_000);
+    });
 
     it('does not undo a rotation that one response delivered because another response failed (R1, RFC 9700 section 4.14.2)', async () => {
       for (let round = 0; round < rounds; round += 1) {
@@ -88,7 +88,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         await on.elapse(familyId, retryWindow + 1);
         expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
       }
-    }, 60_000);
+    });
 
     it('keeps the reason of the first of many revocations, in the row and in its one audit row', async () => {
       for (let round = 0; round < rounds / 4; round += 1) {
@@ -138,7 +138,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         expect(await on.audit(winner, 'code.replayed')).toHaveLength(49);
         expect(await on.audit(winner, 'refresh.family_revoked')).toHaveLength(1);
       }
-    }, 60_000);
+    });
   });
 }
 

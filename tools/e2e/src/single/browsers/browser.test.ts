@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { launchChromium } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium, waitFor } from '@tessera/test-kit';
 import { people, redirectUri } from '../../harness/declared-state.ts';
 import { authorizeQuery } from '../../harness/flows.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
@@ -120,7 +120,7 @@ describe('the pages in a real Chromium', () => {
       expect(second['code']).toMatch(/^tc_/);
       expect(second['code']).not.toBe(first['code']);
       await page.goto(`${url}&max_age=0&prompt=none`, { waitUntil: 'commit' });
-      await vi.waitFor(() => expect(posted).toContain('error=login_required'), { timeout: 60_000 });
+      await waitFor(() => expect(posted).toContain('error=login_required'));
     });
   });
 

@@ -110,11 +110,7 @@ describe.each(firstOf(setUps.compact, setUps.split))(
         await system.apply({ notificationEndpoint: endpoint });
         const { approve, callbacks } = await start();
         await approve();
-        await eventually(
-          'the failed delivery is audited',
-          async () => (await notified()).at(-1) === reason,
-          10_000,
-        );
+        await eventually('the failed delivery is audited', async () => (await notified()).at(-1) === reason);
         expect(callbacks()).toEqual([]);
       }
       expect(await notified()).toHaveLength(before + 2);

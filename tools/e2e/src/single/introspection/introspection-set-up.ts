@@ -131,7 +131,7 @@ export async function startReplicated({ replicas, running }: { replicas: number;
       const before = applied();
       await writeFile(applyFile, state(options));
       owner?.signal('SIGHUP');
-      await eventually('the declared state is applied', async () => applied() > before, 10_000);
+      await eventually('the declared state is applied', async () => applied() > before);
     },
     output: () => all.map(({ process }) => process.output).join(''),
     stop,

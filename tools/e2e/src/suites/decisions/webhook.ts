@@ -49,7 +49,7 @@ export function webhookSuite(system: () => System): void {
         const next = async (form: Readonly<Record<string, string>> = {}) => {
           const before = received.length;
           const authReqId = await startCiba(http, { client_id: client, scope: 'openid', ...form });
-          await eventually('the announcement has come', async () => received.length > before, 5_000);
+          await eventually('the announcement has come', async () => received.length > before);
           const { headers, body } = received.at(-1) ?? { headers: {}, body: '{}' };
           const { data = {} } = JSON.parse(body) as { data?: Record<string, string> };
           const link = new URL(data['decision_uri'] ?? '');

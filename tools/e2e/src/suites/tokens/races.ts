@@ -33,7 +33,7 @@ export function racesSuite(system: () => System, rounds: number): void {
           }
         }
       }
-    }, 240_000);
+    });
 
     it(`gives ${parallel} parallel refreshes with one token one successor, ${Math.ceil(rounds / 4)} rounds`, async () => {
       const { http } = system();
@@ -46,7 +46,7 @@ export function racesSuite(system: () => System, rounds: number): void {
         refreshToken = [...successors][0];
       }
       expect(await introspect(http, refreshToken)).toMatchObject({ active: true });
-    }, 240_000);
+    });
 
     it('lets nothing of a family work after the 200 of a racing revocation (security case REF-5)', async () => {
       const { http } = system();
@@ -66,6 +66,6 @@ export function racesSuite(system: () => System, rounds: number): void {
           expect(await introspect(http, token)).toEqual({ active: false });
         }
       }
-    }, 240_000);
+    });
   });
 }
