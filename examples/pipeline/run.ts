@@ -72,13 +72,15 @@ export async function walkPipelines(issuer: string, dataDirectory: string): Prom
     });
   asOperator(['apply', '-f', '-', '--allow-administration'], own('operator.yaml'));
   const state = () => asOperator(['get', '--tenant', 'shop']);
+  let output = '';
   const runJob = ({ scripts, environment }: Job): number => {
     for (const script of scripts) {
-      const { status } = spawnSync('bash', ['-e', '-c', script], {
+      const { status, stdout, stderr } = spawnSync('bash', ['-e', '-c', script], {
         cwd: folder,
         env: { PATH: `${bin}:${process.env['PATH'] ?? ''}`, ...environment },
-        stdio: ['ignore', 'ignore', 'ignore'],
+        encoding: 'utf8',
       });
+      output = `${stdout}${stderr}`;
       if (status !== 0) return status ?? -1;
     }
     return 0;
@@ -86,6 +88,7 @@ export async function walkPipelines(issuer: string, dataDirectory: string): Prom
 
   const pipelines = [github(own('github.yaml')), gitlab(own('gitlab-ci.yml'))];
   for (const { name, propose, apply } of pipelines) {
+    const check = (holds: boolean, what: string) => expect(holds, `${name} ${what}\n${output}`);
     const proposed = (text: string) => {
       writeFileSync(file, text);
       rmSync(comment, { force: true });
@@ -94,25 +97,19 @@ export async function walkPipelines(issuer: string, dataDirectory: string): Prom
     const declared = own('orders.yaml').replaceAll('orders-web', `orders-${name}`);
     const before = state();
     const first = proposed(declared);
-    expect(first.code === 0 && first.said.includes(`orders-${name}`), `${name} says what a file would add`);
-    expect(state() === before, `${name} changes nothing before the file is merged`);
-    expect(runJob(apply) === 0 && state().includes(`orders-${name}`), `${name} applies the file`);
+    check(first.code === 0 && first.said.includes(`orders-${name}`), 'says what a file would add');
+    check(state() === before, 'changes nothing before the file is merged');
+    check(runJob(apply) === 0 && state().includes(`orders-${name}`), 'applies the file');
     const again = proposed(declared);
-    expect(
-      again.code === 0 && !again.said.includes(`orders-${name}`),
-      `${name} finds nothing to change again`,
-    );
+    check(again.code === 0 && !again.said.includes(`orders-${name}`), 'finds nothing to change again');
     const without = proposed(declared.slice(0, declared.indexOf('    applications:')));
-    expect(
-      without.code !== 0 && without.said.includes(`orders-${name}`),
-      `${name} says what needs --allow-delete`,
-    );
+    check(without.code !== 0 && without.said.includes(`orders-${name}`), 'says what needs --allow-delete');
     const applied = state();
     writeFileSync(
       file,
       declared.replace('owner: orders', 'owner: billing').replace('name: Orders', 'name: Ours'),
     );
-    expect(runJob(apply) !== 0 && state() === applied, `${name} writes nothing as another team`);
+    check(runJob(apply) !== 0 && state() === applied, 'writes nothing as another team');
     // The next one begins without it.
     asOperator(['application', 'delete', '--tenant', 'shop', '--client-id', `orders-${name}`, '--take-over']);
   }
