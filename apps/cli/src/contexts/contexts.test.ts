@@ -269,6 +269,14 @@ describe('an application', () => {
     expect(sent.map(({ form }) => form['grant_type'])).toEqual(['client_credentials', 'client_credentials']);
   });
 
+  it('does not send its secret to another issuer that its context gets', async () => {
+    const { login, run, sent } = await world([short, next]);
+    await login(` --client-id deploy --client-secret-file ${await secretFile('s1')}`);
+    await run(`login --no-qr --context id.example.com --issuer ${issuer}/t/acme`);
+    expect(sent[1]).toMatchObject({ path: '/device_authorization', authorization: null });
+    expect(sent.filter(({ authorization }) => authorization !== null)).toHaveLength(1);
+  });
+
   it.each([
     ['--client-id deploy', 2, 'both --client-id and --client-secret-file'],
     ['--client-secret-file /nowhere', 2, 'both --client-id and --client-secret-file'],

@@ -112,8 +112,10 @@ async function contextFor(
   const named = namedContext(terminal) ?? (isNew ? undefined : current);
   const present = named === undefined ? undefined : contexts[named];
   const issuer = given.issuer ?? present?.issuer ?? (await issuerOf({}, terminal));
-  const { login: _former, ...kept } = present ?? {};
-  const settings = checkedContext({ api: await apiAtHand(terminal), ...kept, ...given, issuer });
+  const { login: _former, client, ...kept } = present ?? {};
+  // No other issuer gets the secret of an application.
+  const own = client !== undefined && present?.issuer === issuer ? { client } : {};
+  const settings = checkedContext({ api: await apiAtHand(terminal), ...kept, ...own, ...given, issuer });
   return { name: checkedName(named ?? nameOf(settings)), settings };
 }
 
