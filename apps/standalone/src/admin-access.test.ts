@@ -26,7 +26,7 @@ beforeAll(async () => {
   on.clock.set(Date.now());
   robot = await on.tokenOfClient('ops');
   const users = local(UsersService, on.directory, 'operator', silentLog());
-  for (const tenantId of ['ops', 'globex'])
+  for (const tenantId of ['ops', 'globex', 'initech'])
     for (const user of (await users.list({ tenantId }, call())).users) people.set(user.username, user);
 });
 
@@ -127,27 +127,48 @@ describe('an administrator', () => {
     for (const tenantId of ['acme', '']) expect((await search({ tenantId }, gus)).status).toBe(403);
   });
 
-  it('of a tenant with an issuer of its own reaches that tenant alone', async () => {
-    const gus = await tokenOf('gus', 'globex');
-    expect((await users('List', { tenantId: 'globex' }, gus)).status).toBe(200);
-    expect(await users('List', { tenantId: 'acme' }, gus)).toMatchObject({
+  it.each([
+    ['with an issuer of its own', 'gus', 'globex'],
+    ['at the shared issuer', 'ivy', 'initech'],
+  ])('of a tenant %s reaches that tenant alone', async (_where, username, own) => {
+    const token = await tokenOf(username, own);
+    expect((await users('List', { tenantId: own }, token)).status).toBe(200);
+    expect(await users('List', { tenantId: 'acme' }, token)).toMatchObject({
       status: 403,
-      body: { message: expect.stringContaining('name globex in tenantId') as string },
+      body: { message: expect.stringContaining(`name ${own} in tenantId`) as string },
     });
-    expect(await on.post(method('TenantsService/List'), {}, gus)).toMatchObject({
+    expect(await on.post(method('TenantsService/List'), {}, token)).toMatchObject({
       status: 403,
       body: { message: expect.stringContaining('operator tenant') as string },
     });
-    expect((await on.post(method('TenantsService/Get'), { tenantId: 'globex' }, gus)).status).toBe(200);
-    for (const tenantId of ['', 'GLOBEX', 'globex ', 'globex\0', 'globex\0ops'])
-      expect([tenantId, (await users('List', { tenantId }, gus)).status]).toEqual([tenantId, 403]);
+    expect((await on.post(method('TenantsService/Get'), { tenantId: own }, token)).status).toBe(200);
+    for (const tenantId of ['', own.toUpperCase(), `${own} `, `${own}\0`, `${own}\0ops`])
+      expect([tenantId, (await users('List', { tenantId }, token)).status]).toEqual([tenantId, 403]);
     for (const [verb, request] of [
       ['Get', {}],
       ['CreatePasswordLink', { purpose: 'reset' }],
     ] as const)
-      expect((await users(verb, { tenantId: 'globex', userId: idOf('root'), ...request }, gus)).status).toBe(
+      expect((await users(verb, { tenantId: own, userId: idOf('root'), ...request }, token)).status).toBe(
         404,
       );
+  });
+
+  it('of a tenant at the shared issuer gets there what its tokens open, and nothing that is all tenants’', async () => {
+    const token = await tokenOf('ivy', 'initech');
+    const update = async (tenant: object) =>
+      on.post(method('TenantsService/Update'), { tenantId: 'initech', tenant, takeOver: true }, token);
+    for (const tenant of [{ issuer: 'https://login.initech.example' }, { passkeyDomain: 'shared' }])
+      expect((await update(tenant)).status).toBe(403);
+    const rotate = async (tenantId: string) => on.post(method('KeysService/Rotate'), { tenantId }, token);
+    expect((await rotate('')).status).toBe(403);
+    const shared = { audience: 'https://all.initech.example', name: 'All', shared: true };
+    const resource = await on.post(
+      method('ResourcesService/Create'),
+      { tenantId: 'initech', resource: shared },
+      token,
+    );
+    expect(resource.status).toBe(403);
+    expect((await update({ name: 'Initech Ltd' })).status).toBe(200);
   });
 
   it('comes with an access token alone', async () => {
@@ -215,6 +236,7 @@ describe('an administrator', () => {
     ['ops', 'root', 'tessera.cli'],
     ['ops', 'root', 'tessera.cli.ops'],
     ['globex', 'gus', 'tessera.cli.globex'],
+    ['initech', 'ivy', 'tessera.cli.initech'],
   ])('of %s, such as %s, logs in with the command line as %s', async (tenantId, username, clientId) => {
     const token = await on.tokenOfPerson(tenantId, idOf(username), everyScope, clientId);
     expect((await users('List', { tenantId }, token)).status).toBe(200);
@@ -226,7 +248,7 @@ describe('an administrator', () => {
     ['a person of another tenant', 'ops', 'gus', 'tessera.cli'],
     ["another tenant's issuer", 'globex', 'gus', 'tessera.cli'],
     ["another tenant's command line", 'ops', 'root', 'tessera.cli.globex'],
-    ['a tenant without an issuer', 'acme', 'root', 'tessera.cli.acme'],
+    ['a person of another tenant at the shared issuer', 'acme', 'root', 'tessera.cli.acme'],
   ])('is not who logs in with the command line: %s', async (_who, tenantId, username, clientId) => {
     await expect(on.tokenOfPerson(tenantId, idOf(username), everyScope, clientId)).rejects.toThrow();
   });
@@ -320,10 +342,10 @@ describe('an administrator', () => {
 
 describe('nobody gives what they do not hold, or changes who holds more', () => {
   it('among people', async () => {
-    const helper = await tokenOf('helper');
+    const ofPeople = await on.tokenOfClient('ops', ['admin.users.read', 'admin.users.write']);
     const refused = async (verb: string, request: object) => {
       const before = await on.everything();
-      const answer = await users(verb, { tenantId: 'ops', ...request }, helper);
+      const answer = await users(verb, { tenantId: 'ops', ...request }, ofPeople);
       expect(answer).toMatchObject({
         status: 403,
         body: { message: expect.stringContaining('Nobody gives what') as string },
@@ -353,19 +375,16 @@ describe('nobody gives what they do not hold, or changes who holds more', () => 
       updateMask: 'name',
       takeOver: true,
     });
-    const password = { userId: idOf('helper'), password: 'another long passphrase' };
-    expect((await users('Update', { tenantId: 'ops', user: password, takeOver: true }, helper)).status).toBe(
-      200,
-    );
+    const made = await users('Create', { tenantId: 'ops', user: { username: 'plain' } }, ofPeople);
+    const password = { userId: made.body['userId'], password: 'another long passphrase' };
+    expect((await users('Update', { tenantId: 'ops', user: password }, ofPeople)).status).toBe(200);
   });
 
   it('with a link that was made before its person became an administrator', async () => {
-    // The password of the helper has changed.
-    on.clock.set(Date.now());
-    const helper = await tokenOf('helper');
-    const made = await users('Create', { tenantId: 'ops', user: { username: 'newcomer' } }, helper);
+    const ofPeople = await on.tokenOfClient('ops', ['admin.users.read', 'admin.users.write']);
+    const made = await users('Create', { tenantId: 'ops', user: { username: 'newcomer' } }, ofPeople);
     const { userId } = made.body;
-    const link = await users('CreatePasswordLink', { tenantId: 'ops', userId, purpose: 'reset' }, helper);
+    const link = await users('CreatePasswordLink', { tenantId: 'ops', userId, purpose: 'reset' }, ofPeople);
     expect(link.status).toBe(200);
     const promoted = { tenantId: 'ops', user: { userId, roles: ['tessera.administrator'] } };
     expect((await users('Update', promoted, robot)).status).toBe(200);

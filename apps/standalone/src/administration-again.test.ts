@@ -125,8 +125,8 @@ describe('who administers and was disabled', () => {
     const holder = await on.tokenOfClient('ops');
     await update('UsersService', person('disabled'), holder);
     await update('ApplicationsService', application('disabled'), holder);
-    const helper = await on.tokenOfPerson('ops', await on.userId('ops', 'helper'));
-    expect((await update('UsersService', person('active'), helper)).body).toMatchObject(denied);
+    const ofPeople = await on.tokenOfClient('ops', ['admin.users.read', 'admin.users.write']);
+    expect((await update('UsersService', person('active'), ofPeople)).body).toMatchObject(denied);
     const ofApplications = await on.tokenOfClient('ops', applications);
     expect((await update('ApplicationsService', application('active'), ofApplications)).body).toMatchObject(
       denied,
@@ -183,7 +183,10 @@ describe('who administers and was disabled', () => {
     expect(await move('', ofTenants)).toMatchObject({ status: 200 });
     expect((await move(here, ofTenants)).body).toMatchObject(denied);
     expect(await move(elsewhere, await on.tokenOfClient('ops'))).toMatchObject({ status: 200 });
-    const created = { tenantId: 'initech', tenant: { name: 'Initech', issuer: 'https://initech.example' } };
+    const created = {
+      tenantId: 'umbrella',
+      tenant: { name: 'Umbrella', issuer: 'https://umbrella.example' },
+    };
     expect(await on.post('tessera.admin.v1.TenantsService/Create', created, ofTenants)).toMatchObject({
       status: 200,
     });

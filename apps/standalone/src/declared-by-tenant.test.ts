@@ -176,9 +176,10 @@ describe('a service account that may change applications alone', () => {
   });
 });
 
-describe('the help desk', () => {
+describe('who may change people', () => {
   it('declares people, and learns no password of who administers, right or wrong', async () => {
-    expect(await ask('Diff', helper, declaring({ users: [{ username: 'eve' }] }, 'acme'))).toMatchObject({
+    const ofPeople = await on.tokenOfClient('ops', ['admin.users.read', 'admin.users.write']);
+    expect(await ask('Diff', ofPeople, declaring({ users: [{ username: 'eve' }] }, 'acme'))).toMatchObject({
       body: { differences: [{ kind: 'user', name: 'eve', change: 'created' }] },
     });
     const withPassword = (password: string) => ({
@@ -194,7 +195,7 @@ describe('the help desk', () => {
     expect(await ask('Apply', robot, withPassword('the password of root'))).toMatchObject({ status: 200 });
     const guesses = ['the password of root', 'another password'].map(withPassword);
     const answers = await Promise.all(
-      guesses.map(async ({ allowAdministration: _, ...guess }) => refusedBy('Diff', helper, guess)),
+      guesses.map(async ({ allowAdministration: _, ...guess }) => refusedBy('Diff', ofPeople, guess)),
     );
     expect(answers[0]).toMatchObject(refused('user root: roles: tessera.administrator needs'));
     expect(answers[1]).toEqual(answers[0]);

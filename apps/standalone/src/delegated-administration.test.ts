@@ -33,8 +33,8 @@ beforeAll(async () => {
   for (const { username, userId } of people.users) ids.set(username, userId);
 });
 
-const helper = async () => on.tokenOfPerson('ops', idOf('helper'));
 const holding = async (...scopes: string[]) => on.tokenOfClient('ops', scopes);
+const ofPeople = async () => holding('admin.users.read', 'admin.users.write');
 const ofApplications = async () => holding('admin.applications.read', 'admin.applications.write');
 const tool = (fields: object) => ({
   tenantId: 'ops',
@@ -66,8 +66,8 @@ const attempts: readonly Attempt[] = [
   },
   {
     cve: 'CVE-2026-9099',
-    title: 'a helper of people takes a role above their own',
-    by: helper,
+    title: 'who may change people gives somebody a role above their own',
+    by: ofPeople,
     method: 'UsersService/Update',
     request: () => ({
       tenantId: 'ops',
@@ -118,8 +118,8 @@ const attempts: readonly Attempt[] = [
   },
   {
     cve: 'CVE-2026-16106',
-    title: 'a helper of people takes a role from an administrator',
-    by: helper,
+    title: 'who may change people takes a role from an administrator',
+    by: ofPeople,
     method: 'UsersService/Update',
     request: () => ({
       tenantId: 'ops',
@@ -131,8 +131,8 @@ const attempts: readonly Attempt[] = [
   },
   {
     cve: 'of no CVE',
-    title: 'a helper of people gives themselves an attribute that applications are told of',
-    by: helper,
+    title: 'who may change people gives somebody an attribute that applications are told of',
+    by: ofPeople,
     method: 'UsersService/Update',
     request: () => ({
       tenantId: 'ops',

@@ -115,7 +115,6 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
   const providerSecrets = createProviderSecrets(pepper);
   const newUserId = () => opaqueValue('usr_', random, 16);
   const onChange = () => feed.poke();
-  const operatorTenant = config.TESSERA_OPERATOR_TENANT;
   const changing = {
     database,
     store: adminStore,
@@ -128,7 +127,6 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
     pepper,
     sharedIssuer: config.TESSERA_ISSUER,
-    operatorTenant,
     newUserId,
     newSecret: () => opaqueValue('', random),
     requireMail,
@@ -152,7 +150,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
         secrets,
         pepperCheck,
         secretUses,
-        operatorTenant,
+        operatorTenant: config.TESSERA_OPERATOR_TENANT,
         commandLineLogin: config.TESSERA_CLI_LOGIN,
         sendsMail,
       }),

@@ -26,6 +26,10 @@ export const adminScopes: ReadonlyMap<string, string> = new Map([
     [`admin.${kind}.read`, `See ${said}`],
     [`admin.${kind}.write`, `Add, change and delete ${said}`],
   ]),
+  [
+    'admin.helpdesk.write',
+    'Unlock people, send them links to set a password, reset their factors, lock them down',
+  ],
   ['admin.keys.read', 'See the signing keys'],
   ['admin.keys.write', 'Rotate and withdraw signing keys'],
   ['admin.audit.read', 'See what happened, and who did it'],
@@ -46,25 +50,24 @@ export const administratorRole = 'tessera.administrator';
 export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   [administratorRole, new Set(names)],
   ['tessera.auditor', new Set(names.filter((name) => name.endsWith('.read')))],
-  ['tessera.helpdesk', new Set(['admin.users.read', 'admin.users.write'])],
+  [
+    'tessera.helpdesk',
+    new Set([
+      'admin.users.read',
+      'admin.helpdesk.write',
+      'admin.audit.read',
+      'admin.sessions.read',
+      'admin.sessions.write',
+      'admin.grants.read',
+      'admin.grants.write',
+    ]),
+  ],
 ]);
-
-/**
- * Whether the built-in roles and scopes have an effect in a tenant: it is the one that administers all, or has an
- * issuer of its own. At the shared one, nothing but the claims of a token tells tenants apart.
- * @param operatorTenant undefined if none administers the others
- */
-export function isAdministrable(
-  { tenantId, issuer }: { readonly tenantId: string; readonly issuer: string },
-  operatorTenant: string | undefined,
-): boolean {
-  return issuer !== '' || tenantId === operatorTenant;
-}
 
 /** What the names of built-in roles and applications begin with, which no tenant may declare. */
 export const builtInPrefix = 'tessera.';
 
-/** The client id of the command line in the operator tenant, and in a tenant that has an issuer of its own. */
+/** The client id of the command line in a tenant; without one, in the operator tenant. */
 export function commandLineClientId(tenantId?: string): string {
   return [`${builtInPrefix}cli`, ...(tenantId === undefined ? [] : [tenantId])].join('.');
 }

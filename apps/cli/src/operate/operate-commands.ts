@@ -116,9 +116,9 @@ and exits with code 3.`,
     .addHelpText(
       'after',
       `
-It reports every mistake at once, and warns of people whose tokens many servers refuse, and of roles of the administration that have no
-effect (TESSERA_OPERATOR_TENANT). Secrets and passwords whose variable or file is not here are not checked. Only \`diff\` and \`apply\` see a
-client identifier that another tenant has, or a name of somebody whom the file does not declare.`,
+It reports every mistake at once, and warns of people whose tokens many servers refuse. Secrets and passwords whose variable or file is not
+here are not checked. Only \`diff\` and \`apply\` see a client identifier that another tenant has, or a name of somebody whom the file does not
+declare.`,
     )
     .action(async ({ file }: { file: string }) => {
       const { checkState } = await import('./records/declare-state.ts');

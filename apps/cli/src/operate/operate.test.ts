@@ -188,20 +188,6 @@ describe('tessera check', () => {
     });
   });
 
-  it('warns of people whose roles of the administration have no effect', async () => {
-    const ada =
-      '    users: [{ username: ada, password: correct horse battery staple, roles: [tessera.helpdesk] }]';
-    const check = (environment: Record<string, string>, ...lines: string[]) =>
-      tessera('check -f -', environment, undefined, state(...lines));
-    const { code, said } = await check({ TESSERA_OPERATOR_TENANT: 'ops' }, ada);
-    expect([code, said]).toEqual([
-      0,
-      'Warning: tenant acme: ada (tessera.helpdesk) can administer nothing: acme has no issuer of its own and is not the operator tenant (TESSERA_OPERATOR_TENANT); give it an issuer, or give the role in the operator tenant.\n1 tenant, no mistakes.\n',
-    ]);
-    expect((await check({ TESSERA_OPERATOR_TENANT: 'acme' }, ada)).said).toBe('1 tenant, no mistakes.\n');
-    expect((await check({}, '    issuer: https://acme.example', ada)).said).toBe('1 tenant, no mistakes.\n');
-  });
-
   it('refuses what apply refuses: audiences that are one URI, and names of others (RFC 3986 §6.2.3)', async () => {
     const host = (audience: string) => `      - { audience: ${audience}, name: Host }`;
     const refused = file(

@@ -87,15 +87,7 @@ export function fieldWith(message: DescMessage, record: DescMessage): DescField 
   return field;
 }
 
-const setByServer = new Set([
-  'etag',
-  'owner',
-  'createTime',
-  'updateTime',
-  'deleteTime',
-  'impact',
-  'warnings',
-]);
+const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime', 'deleteTime', 'impact']);
 
 /** The fields of a record that people set. */
 export function settable(noun: Noun): readonly DescField[] {

@@ -172,25 +172,6 @@ describe('the commands for records', () => {
     );
   });
 
-  it('warn of a role of the administration that has no effect in the tenant, beside the record', async () => {
-    const create = 'user create --tenant acme --username eve --roles tessera.administrator';
-    const { out, said } = await printedBy(create, environment);
-    expect(parse(out)).toMatchObject({ username: 'eve', roles: ['tessera.administrator'] });
-    expect(parse(out)).not.toHaveProperty('warnings');
-    const warning =
-      /^Warning: (tenant acme: )?eve \(tessera\.\w+\) can administer nothing: acme has no issuer/m;
-    expect(said).toMatch(warning);
-    expect((await failed('user update --tenant acme --username eve --name Eve')).said).not.toContain(
-      'Warning',
-    );
-    const given = state.replace(
-      '{ username: ada,',
-      '{ username: eve, roles: [tessera.helpdesk] }, { username: ada,',
-    );
-    const words = `--allow-administration --take-over -f ${file(given)}`;
-    for (const verb of ['diff', 'apply']) expect((await failed(`${verb} ${words}`)).said).toMatch(warning);
-  });
-
   it('show in a diff for whom it ends what was issued', async () => {
     const users = Array.from({ length: 102 }, (_, at) => `{ username: u${String(at).padStart(3, '0')} }`);
     const many = (status: string) =>

@@ -57,11 +57,7 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
     verb === 'create' || verb === 'update' ? await givenFields(noun, verb, options, terminal) : {};
   const question: Question = { noun, verb, options, record, requestId: uuid() };
   requireValidateOnly(options);
-  const {
-    impact: ends,
-    warnings = [],
-    ...answered
-  } = await withService('directory', terminal, {
+  const { impact: ends, ...answered } = await withService('directory', terminal, {
     name: verb === 'list' || verb === 'get' ? 'Reading' : 'Changing the record',
     timeoutMs,
     run: (clientOf, call) => answerOf(question, clientOf, call),
@@ -74,7 +70,6 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
       : { ...answered.record, impact: toJson(ImpactSchema, create(ImpactSchema, impact)) };
   if (answer !== undefined) terminal.out(printed(answer, output, columnsOf(noun, options)));
   else if (impact !== undefined) for (const line of impactLines(tenant, impact)) terminal.out(line);
-  for (const warning of warnings) terminal.say(`Warning: ${warning}.\n`);
   if (validateOnly) terminal.say('Nothing was changed.\n');
   else if (answer === undefined) terminal.say(`The ${noun.name} is deleted.\n`);
 }
@@ -97,7 +92,6 @@ async function givenFields(
 /** What to print; nothing if a record was deleted. */
 interface Answer {
   readonly record?: JsonObject;
-  readonly warnings?: readonly string[];
   readonly records?: readonly JsonObject[];
   /** What the change would end, as the directory knows it. */
   readonly impact?: Impact | undefined;
@@ -113,7 +107,7 @@ async function answerOf(question: Question, clientOf: ClientOf, callOptions: Cal
   if (verb === 'create') {
     const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
     const made = { tenantId, validateOnly, requestId, owner, newPerson, ...withRecord(noun, verb, created) };
-    return changed(json(await call(made)));
+    return { record: json(await call(made)) };
   }
   const id = noun.name === 'user' ? await userIdOf(question, clientOf, callOptions) : keyIn(noun, options);
   const unknown =
@@ -131,12 +125,7 @@ async function answerOf(question: Question, clientOf: ClientOf, callOptions: Cal
     }),
   }).catch(orNotFound(unknown));
   const message: Message & { readonly impact?: Impact } = await found;
-  return { ...(verb !== 'delete' && changed(json(message))), impact: message.impact };
-}
-
-/** A record as it is after a change, and what is said of the change. */
-function changed({ warnings = [], ...record }: JsonObject): Pick<Answer, 'record' | 'warnings'> {
-  return { record, warnings: Array.isArray(warnings) ? warnings.map(String) : [] };
+  return { ...(verb !== 'delete' && { record: json(message) }), impact: message.impact };
 }
 
 function callOf(noun: Noun, deed: Deed, clientOf: ClientOf, callOptions: CallOptions): Call {

@@ -20,7 +20,7 @@ import { standaloneConfig, withSecrets } from '../config.ts';
 
 export const call = () => rootCall('a-request', 60_000);
 
-/** At the shared issuer are the operator tenant `ops` and `acme`; `globex` has an issuer of its own. */
+/** At the shared issuer are the operator tenant `ops`, `acme` and `initech`; `globex` has an issuer of its own. */
 const issuers: Readonly<Record<string, string>> = { globex: 'https://login.globex.example' };
 const sharedIssuer = 'https://id.example';
 const secret = 'a secret of every client in this test';
@@ -61,6 +61,12 @@ ${robot('globex-robot', everyScope)}
 ${robot('globex-team-orders', everyScope, ['orders', 'orders/*'])}
 ${robot('globex-team-billing', everyScope, ['billing', 'billing/*'])}
 ${console('globex-console')}
+  - id: initech
+    name: Initech
+    users: [{ username: ivy, roles: [tessera.administrator] }]
+    applications:
+${robot('initech-robot', everyScope)}
+${console('initech-console')}
 `;
 
 export interface Answer {

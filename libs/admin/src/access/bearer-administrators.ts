@@ -1,12 +1,5 @@
 import { isActive, mayUse } from '@tessera/directory-client';
-import {
-  adminAudience,
-  adminRoles,
-  adminScopes,
-  commandLineClientId,
-  isAdministrable,
-  OAuthError,
-} from '@tessera/oauth';
+import { adminAudience, adminRoles, adminScopes, commandLineClientId, OAuthError } from '@tessera/oauth';
 import type { Application, DirectoryService, Tenant } from '@tessera/proto-gen/directory';
 import { TokenKind, type IntrospectionService, type IntrospectResponse } from '@tessera/proto-gen/token';
 import {
@@ -30,8 +23,8 @@ export interface AdministratorsDeps {
 /**
  * Authenticates an administrator by an access token for `urn:tessera:admin`. Application, tenant and person must be
  * active now, and what the token grants counts as far as the application has it now, and a person's roles let it.
- * Throws `invalid_token`, `insufficient_scope` for a token of a tenant that administers nothing, or
- * `temporarily_unavailable`.
+ * Whichever issuer it is of, it reaches the tenant that it names, or every tenant if that is the operator tenant.
+ * Throws `invalid_token` or `temporarily_unavailable`.
  */
 export function administratorAuthentication({
   introspection,
@@ -139,20 +132,12 @@ async function presentRoles(
   return user.roles;
 }
 
-/** Tokens are of the issuer of their tenant; that of the operator tenant may be the shared one. */
+/** Tokens are of the issuer that their tenant has now: its own, or the shared one. */
 function requireIssuerOf(
-  tenant: Tenant,
+  { issuer }: Tenant,
   token: IntrospectResponse,
-  { TESSERA_OPERATOR_TENANT: operator, TESSERA_ISSUER: shared = token.iss }: AdministratorsDeps['config'],
+  { TESSERA_ISSUER: shared = token.iss }: AdministratorsDeps['config'],
 ): void {
-  const { tenantId, issuer } = tenant;
-  if (!isAdministrable(tenant, operator)) {
-    const remedy = `give ${tenantId} an issuer of its own, or use an access token of the operator tenant (TESSERA_OPERATOR_TENANT)`;
-    throw new OAuthError(
-      'insufficient_scope',
-      `The tenant ${tenantId} does not administer itself: ${remedy}.`,
-    );
-  }
   if (token.iss !== (issuer === '' ? shared : issuer))
     throw invalidToken('The access token is of another issuer than its tenant has now. Get a new one.');
 }

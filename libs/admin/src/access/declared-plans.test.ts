@@ -1,4 +1,4 @@
-import { adminScopes } from '@tessera/oauth';
+import { adminRoles, adminScopes } from '@tessera/oauth';
 import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { TenantSchema } from '@tessera/proto-gen/admin-tenants';
@@ -247,7 +247,7 @@ describe('what a plan gives', () => {
   );
 
   it.each([
-    ['user', ['tessera.helpdesk'], ['admin.users.read', 'admin.users.write']],
+    ['user', ['tessera.helpdesk'], [...(adminRoles.get('tessera.helpdesk') ?? [])]],
     ['application', ['admin.keys.write'], ['admin.keys.write']],
     ['user', ['tessera.unknown'], all],
   ] as const)('is what a %s gets by another way in: %s', async (kind, powers, needs) => {

@@ -78,8 +78,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         if (method === 'delete') return 'Deleting';
         return ['', 'active'].includes(status) ? undefined : 'Disabling';
       },
-      // At an issuer of its own a tenant administers itself, and tokens of it reach what trusts that issuer, as at the
-      // shared one.
+      // Tokens of the tenant then reach what trusts that issuer.
       gifts: ({ issuer, passkeyDomain, status }: Tenant, empties) => [
         ...(issuer === '' && !empties('issuer')
           ? []

@@ -113,7 +113,7 @@ it('lets a person in with the scopes of the token, and asks for the records that
   });
   expect(remedy?.(['admin.users.write'])).toBe(
     'The application console must have it, and the token be asked for with it; ' +
-      'a person also needs a role that has it: tessera.administrator, tessera.helpdesk.',
+      'a person also needs a role that has it: tessera.administrator.',
   );
   expect(asked).toEqual([{ clientId: 'console' }, { tenantId: 'ops', userId: 'usr_root' }]);
 });
@@ -176,13 +176,21 @@ it('refuses a token of the shared issuer once the operator tenant has an issuer 
   expect((await letIn({ tenant })).principal).toMatchObject({ everyTenant: true });
 });
 
-it('says that a tenant without an issuer of its own administers nothing', async () => {
-  const letting = letIn({ tenant: { tenantId: 'acme', issuer: '' } });
-  await expect(letting).rejects.toMatchObject({
-    code: 'insufficient_scope',
-    message:
-      'The tenant acme does not administer itself: give acme an issuer of its own, or use an access token of the operator tenant (TESSERA_OPERATOR_TENANT).',
-  });
+it.each([
+  ['an operator tenant', 'ops'],
+  ['none', ''],
+])('lets a tenant at the shared issuer reach itself alone, with %s', async (_which, operator) => {
+  const { principal } = await letIn({ tenant: { tenantId: 'acme', issuer: '' }, operator });
+  expect(principal).toMatchObject({ kind: 'user', tenantId: 'acme', scopes: [read] });
+  expect(principal).not.toHaveProperty('everyTenant');
+});
+
+it.each([
+  ['of an issuer of another tenant', { iss: own }, /another issuer/],
+  ['that names another tenant', { tenantId: 'ops' }, /^The application of the access token/],
+])('refuses a token %s for a tenant at the shared issuer', async (_what, token, message) => {
+  const tenant = { tenantId: 'acme', issuer: '' };
+  await expect(letIn({ tenant, token })).rejects.toMatchObject(refused(message));
 });
 
 it.each([
@@ -250,11 +258,16 @@ it('takes a subject with the ID of a person for one, although its client has the
   await expect(letIn(gone)).rejects.toMatchObject(refused(/^The person of the access token/));
 });
 
-it('takes the issuer of the token where no shared one is set, for the operator tenant alone', async () => {
+it('takes the issuer of the token where no shared one is set, unless its tenant has one of its own', async () => {
   const iss = 'http://localhost:8080';
   expect((await letIn({ issuer: undefined, token: { iss } })).principal).toMatchObject({ everyTenant: true });
-  const letting = letIn({ issuer: undefined, tenant: { tenantId: 'acme', issuer: '' }, token: { iss } });
-  await expect(letting).rejects.toMatchObject({ code: 'insufficient_scope' });
+  const { principal } = await letIn({
+    issuer: undefined,
+    tenant: { tenantId: 'acme', issuer: '' },
+    token: { iss },
+  });
+  expect(principal).toMatchObject({ tenantId: 'acme' });
+  expect(principal).not.toHaveProperty('everyTenant');
   await expect(letIn({ issuer: undefined, tenant: acme, token: { iss } })).rejects.toMatchObject(
     refused(/another issuer/),
   );

@@ -270,7 +270,7 @@ describe('an attribute of a person', () => {
     ['is not written', { user: having({ team: 'y' }), ...paths('attributes.team') }],
     ['is not spoken of', { user: create(UserSchema, { name: 'Ada' }) }],
     ['is a claim in no application', { tenantId: 'globex', user: having({ pay: 'A5' }) }],
-  ])('that %s is changed by the help desk', async (_what, request) => {
+  ])('that %s is changed by those who may change people', async (_what, request) => {
     const { ask, sent } = carriedOut(updateUser, present);
     await ask({ tenantId: 'acme', ...request }, helper);
     expect(sent).toHaveLength(1);

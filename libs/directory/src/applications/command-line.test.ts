@@ -28,6 +28,7 @@ describe('the command line as an application', () => {
     ['tessera.cli', 'operators'],
     ['tessera.cli.operators', 'operators'],
     ['tessera.cli.acme', 'acme'],
+    ['tessera.cli.globex', 'globex'],
   ])('%s exists without a record, for the administrators of %s', async (clientId, tenantId) => {
     const { as } = await started({ TESSERA_OPERATOR_TENANT: 'operators' });
     const { application, tenant } = await as('token').getApplication({ clientId }, call());
@@ -58,7 +59,7 @@ describe('the command line as an application', () => {
     },
   );
 
-  it.each(['tessera.cli', 'tessera.cli.operators', 'tessera.cli.acme'])(
+  it.each(['tessera.cli', 'tessera.cli.operators', 'tessera.cli.acme', 'tessera.cli.globex'])(
     '%s does not exist where it is switched off',
     async (clientId) => {
       const { as } = await started({ TESSERA_OPERATOR_TENANT: 'operators', TESSERA_CLI_LOGIN: 'off' });
@@ -75,19 +76,15 @@ describe('the command line as an application', () => {
     );
   });
 
-  it.each([
-    'tessera.cli',
-    'tessera.cli.operators',
-    'tessera.cli.globex',
-    'tessera.cli.nobody',
-    'tessera.cli.',
-    'tessera.other',
-  ])('%s does not exist where nobody administers', async (clientId) => {
-    const { as } = await started();
-    await expect(as('token').getApplication({ clientId }, call())).rejects.toMatchObject({
-      code: Code.NotFound,
-    });
-  });
+  it.each(['tessera.cli', 'tessera.cli.nobody', 'tessera.cli.', 'tessera.other'])(
+    '%s does not exist where nobody administers',
+    async (clientId) => {
+      const { as } = await started();
+      await expect(as('token').getApplication({ clientId }, call())).rejects.toMatchObject({
+        code: Code.NotFound,
+      });
+    },
+  );
 
   it('is no application that a tenant declares', async () => {
     const { api, admin } = await started();

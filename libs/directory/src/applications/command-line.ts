@@ -18,9 +18,8 @@ const scopes = ['offline_access', ...adminScopes.keys()];
 export type CommandLineLogin = (typeof authenticationPolicies)[number] | 'off';
 
 /**
- * The command line as an application, which exists without a record where administrators sign in: in the operator
- * tenant, and in tenants that have an issuer of their own, unless it is switched off. Undefined for every other client
- * id.
+ * The command line as an application, which every tenant has without a record, unless it is switched off. Undefined for
+ * every other client id.
  */
 export async function commandLineApplication(
   clientId: string,
@@ -38,7 +37,7 @@ export async function commandLineApplication(
   const named = clientId.startsWith(prefix) ? clientId.slice(prefix.length) : undefined;
   const tenantId = clientId === commandLineClientId() ? operatorTenant : named;
   const tenant = tenantId === undefined ? undefined : await store.findTenant(tenantId);
-  if (tenant === undefined || (tenant.issuer === '' && tenantId !== operatorTenant)) return undefined;
+  if (tenant === undefined) return undefined;
   const given = applicationWithoutSecrets.omit({ clientId: true }).parse({
     name: 'Tessera command line',
     type: 'public',

@@ -30,8 +30,6 @@ export interface ApplyDeps {
   readonly passwordMinLength: number;
   /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
   readonly sharedIssuer: string | undefined;
-  /** Undefined if nobody may administer every tenant. */
-  readonly operatorTenant: string | undefined;
   readonly newUserId: () => string;
   /** Called after each commit. */
   readonly onChange: () => void;

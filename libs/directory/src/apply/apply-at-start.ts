@@ -70,9 +70,6 @@ export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> 
     if (applied === undefined) return;
     const { tenants } = applied;
     log.info({ file, tenants: tenants.map(summary) }, 'declared state applied');
-    for (const { tenantId, warnings } of tenants)
-      for (const reason of warnings)
-        log.warn({ file, tenantId, reason }, 'declared state has no effect in part');
   };
   await apply();
   lifecycle.onReload(apply);

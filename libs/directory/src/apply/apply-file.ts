@@ -20,8 +20,8 @@ import { problemsInFile } from './problems-in-file.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
 
-const { TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TENANT } = directoryConfig.shape;
-const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH, TESSERA_OPERATOR_TENANT });
+const { TESSERA_PASSWORD_MIN_LENGTH } = directoryConfig.shape;
+const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH });
 
 export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
@@ -48,13 +48,13 @@ export interface ApplyFileOptions {
 interface AppliedFile {
   readonly tenants: readonly Pick<
     TenantOutcome,
-    'tenantId' | 'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople' | 'warnings'
+    'tenantId' | 'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople'
   >[];
 }
 
 export type FileDifference = Omit<Difference, '$typeName' | '$unknown'>;
 
-export interface TenantComparison extends Pick<TenantDifferences, 'tenantId' | 'warnings' | 'withoutWayIn'> {
+export interface TenantComparison extends Pick<TenantDifferences, 'tenantId' | 'withoutWayIn'> {
   readonly differences: readonly FileDifference[];
   readonly administration: readonly Omit<GivenAdministration, '$typeName' | '$unknown'>[];
   readonly impact?: Impact | DirectoryImpact | undefined;
@@ -165,7 +165,7 @@ export async function checkFile(
     },
   });
   const { tenants } = checked(document, fileName, config.TESSERA_PASSWORD_MIN_LENGTH, mistakes);
-  return { tenants, absent, warnings: warningsIn(tenants, config.TESSERA_OPERATOR_TENANT) };
+  return { tenants, absent, warnings: warningsIn(tenants) };
 }
 
 /** Throws DeclaredStateError with these mistakes and all others. */

@@ -21,7 +21,6 @@ import { newProblems, takenProblems } from './taken-in-file.ts';
 import type { DeclaredPlan } from './touched-records.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
-import { warningsOf } from '../plans/roles-without-effect.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
 import type { TakenValue } from '../store/store.ts';
 
@@ -32,8 +31,6 @@ export interface AppliedTenant extends PlanCounts {
   readonly tenantId: string;
   /** User names of created people whose namesakes were deleted and can be restored. */
   readonly newPeople: readonly string[];
-  /** What was given without effect, one sentence each. */
-  readonly warnings: readonly string[];
 }
 
 /** What a plan may do only if its caller says so. */
@@ -173,11 +170,7 @@ async function applyTenant(
     if (result.kind === 'stale') return undefined;
     deps.onChange();
     const newPeople = await namesakesOf(deps.database, result.plan);
-    const warnings = warningsOf(result.plan, deps.operatorTenant);
-    return {
-      kind: 'applied',
-      applied: { tenantId: tenant.id, newPeople, warnings, ...countPlan(result.plan) },
-    };
+    return { kind: 'applied', applied: { tenantId: tenant.id, newPeople, ...countPlan(result.plan) } };
   });
 }
 

@@ -115,7 +115,6 @@ describe('a file that leaves out people or applications', () => {
       }),
       passwordMinLength: 8,
       sharedIssuer: undefined,
-      operatorTenant: undefined,
       newUserId: () => 'usr_new',
       onChange: () => undefined,
     };

@@ -8,7 +8,6 @@ import { namesakesOf } from '../apply/namesakes.ts';
 import { OwnerConflictError } from '../apply/owner-conflicts.ts';
 import { differencesOf } from '../apply/plan-differences.ts';
 import { impactOf } from '../plans/impact.ts';
-import { warningsOf } from '../plans/roles-without-effect.ts';
 import { withoutWayIn } from '../plans/without-way-in.ts';
 import { ownerOf } from '../records/writers.ts';
 import type { PepperCheck } from '../secrets/pepper-check.ts';
@@ -76,7 +75,6 @@ export function declaredDocuments(deps: DocumentDeps) {
       return applied.map((tenant) => ({
         ...tenant,
         newPeople: [...tenant.newPeople],
-        warnings: [...tenant.warnings],
         unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
       }));
     },
@@ -97,7 +95,6 @@ export function declaredDocuments(deps: DocumentDeps) {
             : differencesOf(plan, await namesakesOf(deps.database, plan)),
           withoutWayIn: withoutWayIn(plan).map(({ username }) => username),
           administration: administrationOf(plan),
-          warnings: warningsOf(plan, deps.operatorTenant),
           ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
           etag: deletionsOnly ? '' : etagOf(planned, deps.pepper),
         };

@@ -82,7 +82,6 @@ function identifierIn(value: unknown): string {
 /** Never with the password hash. */
 export function messageOfUser(outcome: Outcome<UserRecord>) {
   const { userId, standardClaims, ...record } = outcome.record;
-  const { warnings = [] } = outcome;
   const entry = { ...valuesOf(userFields, record), ...standardClaims, userId };
-  return Object.assign(userForm.messageOf(entry, outcome), { warnings: [...warnings] });
+  return userForm.messageOf(entry, outcome);
 }

@@ -1,24 +1,12 @@
 import { largeToken, namedRoles } from '@tessera/oauth';
-import { withoutEffect } from '../plans/roles-without-effect.ts';
 import type { DeclaredTenant } from './schema.ts';
 
 /** What a correct declared state is likely not to mean, one sentence each. */
-export function warningsIn(tenants: readonly DeclaredTenant[], operatorTenant: string | undefined): string[] {
+export function warningsIn(tenants: readonly DeclaredTenant[]): string[] {
   return tenants.flatMap((tenant) =>
-    [...largeTokens(tenant), ...powerlessPeople(tenant, operatorTenant)].map(within(tenant)),
+    largeTokens(tenant).map((sentence) => `tenant ${tenant.id}: ${sentence}`),
   );
 }
-
-/** An entry that only refers to its tenant does not say its issuer. */
-function powerlessPeople({ id, name, issuer, users }: DeclaredTenant, operatorTenant?: string): string[] {
-  if (name === undefined) return [];
-  return [withoutEffect({ tenantId: id, issuer }, users, operatorTenant) ?? []].flat();
-}
-
-const within =
-  ({ id }: DeclaredTenant) =>
-  (sentence: string) =>
-    `tenant ${id}: ${sentence}`;
 
 const personal: ReadonlySet<string> = new Set(['authorization_code', 'device_code', 'ciba']);
 /** Characters of an access token with one short role. */

@@ -45,7 +45,6 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
       records = createRecordChanges({
         changeRecord: createChangeRecord(database, runtime),
         pepper: createSecretKey(Buffer.alloc(32, 1)),
-        operatorTenant: undefined,
         onChange: () => undefined,
       });
     });

@@ -4,7 +4,6 @@ import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { endsTenant, impactOf, type Impact } from '../plans/impact.ts';
 import { changesOf, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
-import { warningsOf } from '../plans/roles-without-effect.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
 import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
@@ -27,14 +26,11 @@ export const called = (kind: RecordKind): string => `The ${kind}`;
 export function createRecordChanges({
   changeRecord,
   pepper,
-  operatorTenant,
   onChange,
 }: {
   readonly changeRecord: ChangeRecord;
   /** For digests of requests. */
   readonly pepper: KeyObject;
-  /** Undefined if nobody may administer every tenant. */
-  readonly operatorTenant: string | undefined;
   /** Called after each commit. */
   readonly onChange: () => void;
 }): RecordChanges {
@@ -61,7 +57,7 @@ export function createRecordChanges({
         const after = await draft(records);
         if ((await records.find(kind, id)) !== undefined)
           throw new ConnectError(`${called(kind)} exists.`, Code.AlreadyExists);
-        return carriedOut(records, kind, { after, id, validateOnly, operatorTenant }, context);
+        return carriedOut(records, kind, { after, id, validateOnly }, context);
       });
     },
 
@@ -83,7 +79,7 @@ export function createRecordChanges({
           status === undefined
             ? await draft(present.record, records)
             : withStatus(present.record, status, expected);
-        const change = { before: present.record, after, id, validateOnly, impact, operatorTenant };
+        const change = { before: present.record, after, id, validateOnly, impact };
         return carriedOut(records, kind, change, context);
       });
     },
@@ -109,12 +105,8 @@ export function createRecordChanges({
         const after = await draft(deleted, records);
         const etag = versionOf(after);
         refuseOtherVersion(called(kind), expected, etag);
-        const restored = await carriedOut(
-          records,
-          kind,
-          { after, id, validateOnly, operatorTenant, restores: true },
-          context,
-        );
+        const change = { after, id, validateOnly, restores: true } as const;
+        const restored = await carriedOut(records, kind, change, context);
         return validateOnly ? { ...restored, etag } : restored;
       });
     },
@@ -172,7 +164,6 @@ async function carriedOut<K extends RecordKind>(
     id,
     validateOnly,
     impact = false,
-    operatorTenant,
     restores,
   }: {
     readonly before?: RecordOf[K];
@@ -180,7 +171,6 @@ async function carriedOut<K extends RecordKind>(
     readonly id: string;
     readonly validateOnly: boolean;
     readonly impact?: boolean | undefined;
-    readonly operatorTenant: string | undefined;
     readonly restores?: true;
   },
   context: CallContext,
@@ -191,13 +181,11 @@ async function carriedOut<K extends RecordKind>(
     const messages = taken.map(({ kind: what, value }) => `${value}: ${takenMessages[what]}`);
     throw new ConnectError(messages.join('\n'), Code.AlreadyExists);
   }
-  const warnings = warningsOf(plan, operatorTenant);
-  if (validateOnly)
-    return { record: after, warnings, ...(impact && { impact: await impactIn(records, plan) }) };
+  if (validateOnly) return { record: after, ...(impact && { impact: await impactIn(records, plan) }) };
   await records.carryOut(decided(plan, context));
   const stored = await records.find(kind, id);
   if (stored === undefined) throw new Error(`The ${kind} was not written.`);
-  return { ...stored, warnings };
+  return stored;
 }
 
 /** A plan for a tenant alone has nobody in it. */

@@ -15,8 +15,6 @@ export type Outcome<R> = Pick<StoredRecord<R>, 'record'> &
   Partial<StoredRecord<R> & DeletedRecord<R>> & {
     /** What the change would end, if that was asked. */
     readonly impact?: Impact;
-    /** What the change gives without effect, one sentence each. */
-    readonly warnings?: readonly string[];
   };
 
 interface Request {

@@ -131,7 +131,7 @@ const plain: ReadonlySet<string> = new Set(
   givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUris loopbackPorts middleName
   name nickname notificationEndpoint outcome owner owners passkeyDomain password passwordHash picture pkce policyUri
   postalCode preferredUsername profile purpose reason redirectUris region registration registrationDomains
-  scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType tosUri type url value warnings
+  scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType tosUri type url value
   website zoneinfo`.split(/\s+/),
 );
 
@@ -193,10 +193,13 @@ function leftOut(name: string, { input }: DescMethod): readonly (readonly string
   return 'pageToken' in input.field ? [['pageToken'], ['search']] : [[]];
 }
 
-/** Requests of every method of the administration API, as its descriptors are. */
-export function administrationRequests(): readonly GoodRequest<Party>[] {
+/**
+ * Requests of every method of the administration API, as its descriptors are.
+ * @param isShared whether the tenants are at the shared issuer, and so have no keys of their own
+ */
+export function administrationRequests(isShared: boolean): readonly GoodRequest<Party>[] {
   return [...administeredMethods]
-    .filter(([name]) => !(name in withoutCrossing))
+    .filter(([name]) => !(name in withoutCrossing) && !(isShared && name.startsWith('KeysService.')))
     .flatMap(([name, method]) => leftOut(name, method).flatMap((fields) => requestsOf(name, method, fields)));
 }
 

@@ -15,9 +15,8 @@ const timeoutMs = 30_000;
 
 /**
  * Creates two tenants and tries, over public HTTP and by the administration API, what one could do with values of the
- * other: all must be answered as unknown values are. First both are at the shared issuer; then the one that tries has
- * an issuer of its own, where it administers itself. Deletes the tenants, whatever happened. Throws CommandError if a
- * crossing is not good; each is named before.
+ * other: all must be answered as unknown values are. First both are at the shared issuer; then each has an issuer of
+ * its own. Deletes the tenants, whatever happened. Throws CommandError if a crossing is not good; each is named before.
  */
 export async function checkIsolation(place: Place, terminal: Terminal): Promise<void> {
   await withAdministration(terminal, {
@@ -45,7 +44,8 @@ async function check(place: Place, clientOf: ClientOf, call: CallOptions, termin
     await terminal.sleep(effectMs);
     const partyAt = (of: typeof ours, where: Place): Party =>
       createParty(of, where, administration, terminal);
-    await tryAll(publicRequests(true), partyAt(ours, place), partyAt(theirs, place));
+    const atShared = [...publicRequests(true), ...administrationRequests(true)];
+    await tryAll(atShared, partyAt(ours, place), partyAt(theirs, place));
     const own: Party[] = [];
     for (const tenant of [ours, theirs]) {
       const [issuer, address] = [place.issuer.replace(/\/$/, ''), place.address].map(
@@ -60,7 +60,7 @@ async function check(place: Place, clientOf: ClientOf, call: CallOptions, termin
     }
     await terminal.sleep(effectMs);
     const [one, other] = own as [Party, Party];
-    await tryAll([...publicRequests(false), ...administrationRequests()], one, other);
+    await tryAll([...publicRequests(false), ...administrationRequests(false)], one, other);
   } finally {
     await deleteTenants([ours, theirs], administration, terminal);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt);

@@ -35,7 +35,7 @@ function newTenant(shared: string) {
     partner: `${id}-partner`,
     tv: `${id}-tv`,
     desk: `${id}-desk`,
-    /** Administers the tenant, once it has an issuer of its own. */
+    /** Administers the tenant. */
     robot: `${id}-robot`,
     /** Of all that are confidential. */
     secret: secretOf(),

@@ -67,7 +67,6 @@ export async function applyState(
     terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
     for (const name of newPeople) terminal.say(`${tenantId}: user ${name} is ${aNewPerson}\n`);
   }
-  sayWarnings(tenants, terminal);
 }
 
 /**
@@ -95,7 +94,6 @@ export async function diffState(
   for (const line of shutOut) terminal.out(line);
   const given = linesOfAdministration(response);
   for (const line of given) terminal.out(line);
-  sayWarnings(response.tenants, terminal);
   if (lines.length + given.length === 0) terminal.say('Nothing would change.\n');
   const { length: count } = linesOf(response, isGuarded);
   const reasons = [
@@ -117,14 +115,6 @@ export async function diffState(
 /** Compatibility until 0.3: `admin` is for directories of version 0.1, and for files of several tenants. */
 function clientsOf(clientOf: ClientOf): Pick<ApplyFileOptions, 'admin' | 'declaredState'> {
   return { admin: clientOf(DirectoryAdminService), declaredState: clientOf(DeclaredStateService) };
-}
-
-function sayWarnings(
-  tenants: readonly Pick<TenantComparison, 'tenantId' | 'warnings'>[],
-  { say }: Terminal,
-): void {
-  for (const { tenantId, warnings } of tenants)
-    for (const warning of warnings) say(`Warning: tenant ${tenantId}: ${warning}.\n`);
 }
 
 /** What applying would end, as lines. Throws CommandError if the directory does not know. */

@@ -295,7 +295,7 @@ describe('tessera tenant, application and user', () => {
     });
   });
 
-  it('of a file are disabled by the calls that change one record, which help desk and administrators of a tenant may make', async () => {
+  it('of a file are disabled by the calls that change one record, which administrators of a tenant may make', async () => {
     const whole = await directory();
     const operator = await serving(whole, 'directory');
     await tessera(`apply -f ${file(people())}`, operator);
