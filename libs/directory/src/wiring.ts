@@ -127,6 +127,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
     pepper,
     sharedIssuer: config.TESSERA_ISSUER,
+    operatorTenant: config.TESSERA_OPERATOR_TENANT,
     newUserId,
     newSecret: () => opaqueValue('', random),
     requireMail,

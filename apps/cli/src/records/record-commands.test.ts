@@ -172,6 +172,29 @@ describe('the commands for records', () => {
     );
   });
 
+  it('delete a tenant with what is in it, if its identifier is given again', async () => {
+    const all = 'tenant delete acme --take-over --everything-in';
+    expect(await failed(`${all} globex`)).toEqual({
+      code: 2,
+      said: '--everything-in names globex, and not the tenant acme.\n',
+    });
+    const counted = 'The tenant acme has: people 1, API resources 1.\n';
+    expect(await failed(`${all} acme --validate-only`)).toEqual({
+      code: 0,
+      said: `${counted}Nothing was changed.\n`,
+    });
+    expect(await failed('tenant delete acme --everything-in acme')).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('belongs to the owner "file"') as string,
+    });
+    expect((await failed('tenant delete acme --take-over')).said).toContain('--everything-in acme');
+    expect(await failed(`${all} acme`)).toEqual({
+      code: 0,
+      said: `${counted}The tenant acme is deleted.\n`,
+    });
+    expect(await failed(`${all} acme`)).toEqual({ code: 1, said: 'There is no tenant acme.\n' });
+  });
+
   it('show in a diff for whom it ends what was issued', async () => {
     const users = Array.from({ length: 102 }, (_, at) => `{ username: u${String(at).padStart(3, '0')} }`);
     const many = (status: string) =>

@@ -55,6 +55,12 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   if (verb === 'create' || verb === 'update' || verb === 'delete') command.option(...writerOption);
   if (verb !== 'list' && verb !== 'get')
     command.option('--validate-only', 'check everything, and change nothing', false);
+  if (noun.name === 'tenant' && verb === 'delete')
+    command.option(
+      '--everything-in <tenant>',
+      'its identifier again: also delete what is in it, which nobody brings back',
+      nonEmpty,
+    );
   if (answersImpact(noun, verb))
     command.option('--impact', 'with --validate-only: also show what the change would end', false);
   if (verb !== 'delete') {

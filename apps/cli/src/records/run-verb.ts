@@ -9,6 +9,7 @@ import { readPages, type CallOptions } from '@tessera/rpc';
 import { counted, impactLines, requireValidateOnly } from '../operate/records/show-impact.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
+import { deleteTenant } from './delete-tenant.ts';
 import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
 import { printed, type Format } from '../print-records.ts';
 import { givenBy, recordIn, recordOptions } from './record-options.ts';
@@ -22,6 +23,7 @@ interface Options {
   readonly limit?: number;
   readonly deleted?: boolean;
   readonly newPerson?: boolean;
+  readonly everythingIn?: string;
   readonly etag?: string;
   readonly takeOver?: boolean;
   readonly owner?: string;
@@ -53,6 +55,7 @@ const mostAlike = 1000;
 
 /** Runs a command for records of one kind and prints the answer. Throws CommandError. */
 export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal: Terminal): Promise<void> {
+  if (options.everythingIn !== undefined) return deleteTenant(options, terminal);
   const record =
     verb === 'create' || verb === 'update' ? await givenFields(noun, verb, options, terminal) : {};
   const question: Question = { noun, verb, options, record, requestId: uuid() };

@@ -49,6 +49,8 @@ export interface ServiceRule {
    * tenant.
    */
   readonly endsAdministration?: (method: string, record: never) => string | undefined;
+  /** Whether a request changes records of every kind, and so is for those who hold every scope. */
+  readonly changesAll?: (request: Readonly<Record<string, unknown>>) => boolean;
   /** @param empties whether an empty field says that there is none; otherwise it says nothing */
   gifts(record: never, empties: (field: string) => boolean): readonly Gift[];
 }
@@ -78,6 +80,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         if (method === 'delete') return 'Deleting';
         return ['', 'active'].includes(status) ? undefined : 'Disabling';
       },
+      changesAll: ({ force }) => force === true,
       // Tokens of the tenant then reach what trusts that issuer.
       gifts: ({ issuer, passkeyDomain, status }: Tenant, empties) => [
         ...(issuer === '' && !empties('issuer')

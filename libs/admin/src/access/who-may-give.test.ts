@@ -211,6 +211,30 @@ describe('what a record gives', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('is what is in a tenant that is deleted, for who holds every scope and writes for everybody', async () => {
+    const { ask, sent } = carriedOut(TenantsService.method.delete);
+    const all = { tenantId: 'globex', force: true };
+    const others = { ...all, force: false };
+    const scopes = [...adminScopes.keys()];
+    for (const lacking of scopes)
+      await expect(
+        ask(
+          all,
+          holding(
+            scopes.filter((scope) => scope !== lacking),
+            true,
+          ),
+        ),
+      ).rejects.toMatchObject({ code: Code.PermissionDenied });
+    await expect(ask(all, { ...everything, owners: ['orders'] })).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+    });
+    expect(sent).toEqual([]);
+    await ask(others, holding(['admin.tenants.read', 'admin.tenants.write'], true));
+    await ask(all, everything);
+    expect(sent).toHaveLength(2);
+  });
+
   it('is not the shared issuer that the tenant has already', async () => {
     const { ask, sent } = carriedOut(TenantsService.method.update, { issuer: '' });
     const request = { tenant: { issuer: '' }, updateMask: { paths: ['issuer'] } };

@@ -107,6 +107,7 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
   const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
   return judgedAgain(rule, async (asked, principal, call) => {
     const request = asWriter(asked, principal);
+    if (rule.changesAll?.(request) === true) refuseLessThanAll('changes all', principal);
     const { tenantId, [rule.record]: record } = request;
     refuseToEndAdministration(rule, method.localName, { tenantId, record }, principal);
     const present = await read(keyOf(rule, request), call());

@@ -7,17 +7,20 @@ import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
 import { tenantFields, tenantId, type TenantRecord } from '../tenants/fields.ts';
 import { isEmpty } from '../tenants/read.postgres.ts';
+import { writerOf } from '../records/writers.ts';
 
 const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });
 const form = recordForm(TenantSchema, 'tenant', Object.keys(declaredTenant.shape));
 
-/**
- * The calls that read and change one tenant, without what is in it.
- * @param sharedIssuer no tenant may have it; undefined if it is taken from the host of each request
- */
-export function tenantCalls(
-  deps: RecordCallsDeps & { readonly sharedIssuer: string | undefined },
-): Handlers<typeof TenantsService> {
+interface TenantCallsDeps extends RecordCallsDeps {
+  /** No tenant may have it; undefined if it is taken from the host of each request. */
+  readonly sharedIssuer: string | undefined;
+  /** Undefined if nobody may administer every tenant. */
+  readonly operatorTenant: string | undefined;
+}
+
+/** The calls that read and change one tenant; of what is in it, a deletion alone. */
+export function tenantCalls(deps: TenantCallsDeps): Handlers<typeof TenantsService> {
   const calls = recordCalls(
     {
       kind: 'tenant',
@@ -48,7 +51,13 @@ export function tenantCalls(
         { ...request, tenantId: id, id, etag: tenant?.etag ?? '' },
         context,
       ),
-    async delete({ tenantId: id, ...request }, context) {
+    async delete({ tenantId: id, force, ...request }, context) {
+      if (force) {
+        if (id === deps.operatorTenant) throw operatorTenantStays();
+        const { owner, ...asked } = { ...request, tenantId: id };
+        const contents = await deps.records.deleteContents({ ...asked, writer: writerOf(owner) }, context);
+        if (contents !== undefined) return { contents, more: !request.validateOnly };
+      }
       await calls.delete(
         {
           ...request,
@@ -56,7 +65,10 @@ export function tenantCalls(
           id,
           async allow(_, { tx }) {
             if (await isEmpty(tx, id)) return;
-            throw new ConnectError('The tenant has records. Delete them first.', Code.FailedPrecondition);
+            throw new ConnectError(
+              `The tenant has records. Delete them first, or with it: \`force\`, or --everything-in ${id}.`,
+              Code.FailedPrecondition,
+            );
           },
         },
         context,
@@ -64,6 +76,14 @@ export function tenantCalls(
       return {};
     },
   };
+}
+
+/** Who deletes it would lose the right to, half-way. */
+function operatorTenantStays(): ConnectError {
+  return new ConnectError(
+    'The operator tenant is not deleted with what is in it. Name another one as the operator tenant first.',
+    Code.FailedPrecondition,
+  );
 }
 
 export function messageOfTenant(outcome: Outcome<TenantRecord>) {

@@ -32,6 +32,15 @@ export function planRecord<K extends RecordKind>(
   return { ...planTenant(current, current), tenant: 'deleted' };
 }
 
+/** The plan that deletes records of a tenant, and leaves the tenant as it is to be. */
+export function planDeletions(
+  tenant: TenantRecord,
+  deleted: Partial<PresentState>,
+  after: TenantRecord,
+): TenantPlan {
+  return planTenant({ ...nothing, ...deleted, tenant }, { ...nothing, tenant: after });
+}
+
 function isTenant(kind: RecordKind, record: RecordOf[RecordKind]): record is TenantRecord {
   return kind === 'tenant' && 'tenantId' in record;
 }

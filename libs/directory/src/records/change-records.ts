@@ -14,7 +14,9 @@ import type { ChangeRecord } from '../store/change-record.postgres.ts';
 import type { RecordTransaction, TakenValue } from '../store/store.ts';
 import { everybodyOf } from '../store/tenant-state.postgres.ts';
 import { planRecord } from '../plans/plan-record.ts';
+import { contentsOf, otherOwnersIn } from '../tenants/read.postgres.ts';
 import type { Change, Outcome, RecordChanges, Update } from './change-requests.ts';
+import { deletedBy, nextDeletions } from './delete-contents.ts';
 import { checkRequestId, claimed, otherRequest } from './repeated-creates.ts';
 import { requestDigest } from './request-digest.ts';
 import { withStatus } from './status-alone.ts';
@@ -92,6 +94,17 @@ export function createRecordChanges({
         if (validateOnly) return impact ? impactIn(records, plan) : undefined;
         await records.carryOut(decided(plan, context));
         return undefined;
+      });
+    },
+
+    async deleteContents({ tenantId, validateOnly, ...by }, context) {
+      return inTenant('tenant', tenantId, async (records) => {
+        const { record: tenant } = await changeable(records, 'tenant', tenantId, by);
+        if (!by.takeOver) refuseOthers(await otherOwnersIn(records.tx, tenantId, by.writer));
+        if (validateOnly) return contentsOf(records.tx, tenantId);
+        const plan = await nextDeletions(records, tenant);
+        if (plan !== undefined) await records.carryOut(decided(plan, context));
+        return plan && deletedBy(plan);
       });
     },
 
@@ -186,6 +199,16 @@ async function carriedOut<K extends RecordKind>(
   const stored = await records.find(kind, id);
   if (stored === undefined) throw new Error(`The ${kind} was not written.`);
   return stored;
+}
+
+/** Throws FailedPrecondition if what is in a tenant has other owners than who deletes it. */
+function refuseOthers(owners: readonly string[]): void {
+  if (owners.length === 0) return;
+  const names = owners.map((owner) => `"${owner}"`).join(', ');
+  throw new ConnectError(
+    `Records of the tenant belong to the owners ${names}. Delete them there, or take them over.`,
+    Code.FailedPrecondition,
+  );
 }
 
 /** A plan for a tenant alone has nobody in it. */

@@ -6,6 +6,7 @@ import type { RecordKind, RestorableKind } from '../fields/record-kinds.ts';
 import type { RecordOf } from '../record-of.ts';
 import type { StoredRecord } from '../plans/tenant-state.ts';
 import type { ClaimedRecord, RecordTransaction } from '../store/store.ts';
+import type { TenantContents } from '../tenants/read.postgres.ts';
 
 /**
  * A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows
@@ -93,6 +94,14 @@ export interface RecordChanges {
     request: Delete<K>,
     context: CallContext,
   ): Promise<Impact | undefined>;
+  /**
+   * Deletes the next part of what is in a tenant, which it disables. Returns how many records of each kind; of a request
+   * that is only validated, how many there are. Undefined if there was none.
+   */
+  deleteContents(
+    request: Omit<Change, 'id' | 'impact'>,
+    context: CallContext,
+  ): Promise<TenantContents | undefined>;
   restore<K extends RestorableKind>(
     kind: K,
     request: Restore<K>,

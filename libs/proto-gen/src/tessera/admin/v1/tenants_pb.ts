@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/tenants.proto.
  */
 export const file_tessera_admin_v1_tenants: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2FkbWluL3YxL3RlbmFudHMucHJvdG8SEHRlc3NlcmEuYWRtaW4udjEiuAMKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBmltcGFjdBgHIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdBIMCgRuYW1lGAogASgJEg4KBnN0YXR1cxgLIAEoCRIOCgZpc3N1ZXIYDCABKAkSHQoVYXV0aGVudGljYXRpb25fcG9saWN5GA0gASgJEiYKBWxvb2tzGA4gASgLMhcudGVzc2VyYS5hZG1pbi52MS5Mb29rcxIWCg5wYXNza2V5X2RvbWFpbhgPIAEoCRIUCgxyZWdpc3RyYXRpb24YECABKAkSHAoUcmVnaXN0cmF0aW9uX2RvbWFpbnMYESADKAkSFwoPYWNjb3VudF9jbG9zaW5nGBIgASgIEhcKD3NpZ25faW5fbWV0aG9kcxgTIAMoCSJrCgVMb29rcxIMCgRsb2dvGAEgASgJEhQKDGFjY2VudF9jb2xvchgCIAEoCRIZChFhY2NlbnRfY29sb3JfZGFyaxgDIAEoCRIPCgd0b3NfdXJpGAQgASgJEhIKCnBvbGljeV91cmkYBSABKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiVAoSTGlzdFRlbmFudHNSZXF1ZXN0EhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJZChNMaXN0VGVuYW50c1Jlc3BvbnNlEikKB3RlbmFudHMYASADKAsyGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkijAEKE0NyZWF0ZVRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEigKBnRlbmFudBgCIAEoCzIYLnRlc3NlcmEuYWRtaW4udjEuVGVuYW50EhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBINCgVvd25lchgFIAEoCSLMAQoTVXBkYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSKAoGdGVuYW50GAIgASgLMhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSJvChNEZWxldGVUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg0KBW93bmVyGAYgASgJIhYKFERlbGV0ZVRlbmFudFJlc3BvbnNlMpIFCg5UZW5hbnRzU2VydmljZRJ8CgNHZXQSIi50ZXNzZXJhLmFkbWluLnYxLkdldFRlbmFudFJlcXVlc3QaGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudCI3kAIB6uAYMAoIb3BlcmF0b3IKBWFkbWluEhJhZG1pbi50ZW5hbnRzLnJlYWQaCXRlbmFudF9pZBKBAQoETGlzdBIkLnRlc3NlcmEuYWRtaW4udjEuTGlzdFRlbmFudHNSZXF1ZXN0GiUudGVzc2VyYS5hZG1pbi52MS5MaXN0VGVuYW50c1Jlc3BvbnNlIiyQAgHq4BglCghvcGVyYXRvcgoFYWRtaW4SEmFkbWluLnRlbmFudHMucmVhZBJ1CgZDcmVhdGUSJS50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVRlbmFudFJlcXVlc3QaGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudCIq6uAYJgoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi50ZW5hbnRzLndyaXRlEoABCgZVcGRhdGUSJS50ZXNzZXJhLmFkbWluLnYxLlVwZGF0ZVRlbmFudFJlcXVlc3QaGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudCI16uAYMQoIb3BlcmF0b3IKBWFkbWluEhNhZG1pbi50ZW5hbnRzLndyaXRlGgl0ZW5hbnRfaWQSgwEKBkRlbGV0ZRIlLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVGVuYW50UmVxdWVzdBomLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVGVuYW50UmVzcG9uc2UiKurgGCYKCG9wZXJhdG9yCgVhZG1pbhITYWRtaW4udGVuYW50cy53cml0ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+  fileDesc("Ch50ZXNzZXJhL2FkbWluL3YxL3RlbmFudHMucHJvdG8SEHRlc3NlcmEuYWRtaW4udjEiuAMKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBmltcGFjdBgHIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdBIMCgRuYW1lGAogASgJEg4KBnN0YXR1cxgLIAEoCRIOCgZpc3N1ZXIYDCABKAkSHQoVYXV0aGVudGljYXRpb25fcG9saWN5GA0gASgJEiYKBWxvb2tzGA4gASgLMhcudGVzc2VyYS5hZG1pbi52MS5Mb29rcxIWCg5wYXNza2V5X2RvbWFpbhgPIAEoCRIUCgxyZWdpc3RyYXRpb24YECABKAkSHAoUcmVnaXN0cmF0aW9uX2RvbWFpbnMYESADKAkSFwoPYWNjb3VudF9jbG9zaW5nGBIgASgIEhcKD3NpZ25faW5fbWV0aG9kcxgTIAMoCSJrCgVMb29rcxIMCgRsb2dvGAEgASgJEhQKDGFjY2VudF9jb2xvchgCIAEoCRIZChFhY2NlbnRfY29sb3JfZGFyaxgDIAEoCRIPCgd0b3NfdXJpGAQgASgJEhIKCnBvbGljeV91cmkYBSABKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiVAoSTGlzdFRlbmFudHNSZXF1ZXN0EhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJZChNMaXN0VGVuYW50c1Jlc3BvbnNlEikKB3RlbmFudHMYASADKAsyGC50ZXNzZXJhLmFkbWluLnYxLlRlbmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkijAEKE0NyZWF0ZVRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEigKBnRlbmFudBgCIAEoCzIYLnRlc3NlcmEuYWRtaW4udjEuVGVuYW50EhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBINCgVvd25lchgFIAEoCSLMAQoTVXBkYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSKAoGdGVuYW50GAIgASgLMhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSJ+ChNEZWxldGVUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg0KBW93bmVyGAYgASgJEg0KBWZvcmNlGAcgASgIIlgKFERlbGV0ZVRlbmFudFJlc3BvbnNlEjIKCGNvbnRlbnRzGAEgASgLMiAudGVzc2VyYS5hZG1pbi52MS5UZW5hbnRDb250ZW50cxIMCgRtb3JlGAIgASgIImsKDlRlbmFudENvbnRlbnRzEg4KBnBlb3BsZRgBIAEoBRIUCgxhcHBsaWNhdGlvbnMYAiABKAUSEQoJcmVzb3VyY2VzGAMgASgFEg0KBXJvbGVzGAQgASgFEhEKCXByb3ZpZGVycxgFIAEoBTKSBQoOVGVuYW50c1NlcnZpY2USfAoDR2V0EiIudGVzc2VyYS5hZG1pbi52MS5HZXRUZW5hbnRSZXF1ZXN0GhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQiN5ACAergGDAKCG9wZXJhdG9yCgVhZG1pbhISYWRtaW4udGVuYW50cy5yZWFkGgl0ZW5hbnRfaWQSgQEKBExpc3QSJC50ZXNzZXJhLmFkbWluLnYxLkxpc3RUZW5hbnRzUmVxdWVzdBolLnRlc3NlcmEuYWRtaW4udjEuTGlzdFRlbmFudHNSZXNwb25zZSIskAIB6uAYJQoIb3BlcmF0b3IKBWFkbWluEhJhZG1pbi50ZW5hbnRzLnJlYWQSdQoGQ3JlYXRlEiUudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVUZW5hbnRSZXF1ZXN0GhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQiKurgGCYKCG9wZXJhdG9yCgVhZG1pbhITYWRtaW4udGVuYW50cy53cml0ZRKAAQoGVXBkYXRlEiUudGVzc2VyYS5hZG1pbi52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0GhgudGVzc2VyYS5hZG1pbi52MS5UZW5hbnQiNergGDEKCG9wZXJhdG9yCgVhZG1pbhITYWRtaW4udGVuYW50cy53cml0ZRoJdGVuYW50X2lkEoMBCgZEZWxldGUSJS50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVRlbmFudFJlcXVlc3QaJi50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVRlbmFudFJlc3BvbnNlIirq4BgmCghvcGVyYXRvcgoFYWRtaW4SE2FkbWluLnRlbmFudHMud3JpdGViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
 
 /**
  * A tenant, without what is in it.
@@ -404,6 +404,13 @@ export type DeleteTenantRequest = Message<"tessera.admin.v1.DeleteTenantRequest"
    * @generated from field: string owner = 6;
    */
   owner: string;
+
+  /**
+   * Also deletes what is in it (AIP-135); of other owners with `take_over` alone.
+   *
+   * @generated from field: bool force = 7;
+   */
+  force: boolean;
 };
 
 /**
@@ -417,6 +424,19 @@ export const DeleteTenantRequestSchema: GenMessage<DeleteTenantRequest> = /*@__P
  * @generated from message tessera.admin.v1.DeleteTenantResponse
  */
 export type DeleteTenantResponse = Message<"tessera.admin.v1.DeleteTenantResponse"> & {
+  /**
+   * With `force`: what this call deleted; with `validate_only` too: all that there is.
+   *
+   * @generated from field: tessera.admin.v1.TenantContents contents = 1;
+   */
+  contents?: TenantContents | undefined;
+
+  /**
+   * There may be more, and the tenant is there: call again.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
 };
 
 /**
@@ -425,6 +445,45 @@ export type DeleteTenantResponse = Message<"tessera.admin.v1.DeleteTenantRespons
  */
 export const DeleteTenantResponseSchema: GenMessage<DeleteTenantResponse> = /*@__PURE__*/
   messageDesc(file_tessera_admin_v1_tenants, 8);
+
+/**
+ * How many records of each kind.
+ *
+ * @generated from message tessera.admin.v1.TenantContents
+ */
+export type TenantContents = Message<"tessera.admin.v1.TenantContents"> & {
+  /**
+   * @generated from field: int32 people = 1;
+   */
+  people: number;
+
+  /**
+   * @generated from field: int32 applications = 2;
+   */
+  applications: number;
+
+  /**
+   * @generated from field: int32 resources = 3;
+   */
+  resources: number;
+
+  /**
+   * @generated from field: int32 roles = 4;
+   */
+  roles: number;
+
+  /**
+   * @generated from field: int32 providers = 5;
+   */
+  providers: number;
+};
+
+/**
+ * Describes the message tessera.admin.v1.TenantContents.
+ * Use `create(TenantContentsSchema)` to create a new message.
+ */
+export const TenantContentsSchema: GenMessage<TenantContents> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_tenants, 9);
 
 /**
  * TenantsService reads and changes tenants, without what is in them.
@@ -477,7 +536,8 @@ export const TenantsService: GenService<{
     output: typeof TenantSchema;
   },
   /**
-   * Delete deletes a tenant. FAILED_PRECONDITION unless it is empty.
+   * Delete deletes a tenant. FAILED_PRECONDITION unless it is empty, or with `force`, which first deletes what is in it: some hundred records at a
+   * call, until an answer has no `more`. The first call disables the tenant. It is for who holds everything, and never for the operator tenant.
    *
    * @generated from rpc tessera.admin.v1.TenantsService.Delete
    */
