@@ -192,7 +192,7 @@ function openingScopes(method: DescMethod): readonly string[] {
 
 /** What shows people and what happened to them, and what signs them out. */
 const forHelpDesk =
-  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|(Sessions|Grants)Service\/.+|AuditService\/.+)$/;
+  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/List|(Sessions|Audit)Service\/.+)$/;
 
 function isForHelpDesk({ name, parent }: DescMethod): boolean {
   return forHelpDesk.test(`${parent.name}/${name}`);
@@ -293,6 +293,10 @@ describe('the help desk', () => {
       expect([name, (await help(administrator)).status]).toEqual([name, 403]);
       expect([name, (await help(plain)).status]).toEqual([name, 200]);
     }
+    const revoke = { tenantId, userId: plain };
+    expect((await on.post('tessera.admin.v1.GrantsService/RevokeGrants', revoke, ofTheHelpDesk)).status).toBe(
+      200,
+    );
   });
 
   it.each(requests.map(([name]) => name).filter((name) => forHelpDesk.test(name)))(

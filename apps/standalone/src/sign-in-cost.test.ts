@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { codeChallenge, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { loadConfig } from '@tessera/process';
 import { rootCall } from '@tessera/rpc';
-import { atEndOfFile, counting, eventually, testDatabase, testRedis, testRuntime } from '@tessera/test-kit';
+import {
+  atEndOfFile,
+  counting,
+  eventually,
+  fakeClock,
+  testDatabase,
+  testRedis,
+  testRuntime,
+} from '@tessera/test-kit';
 import { parseForms } from '@tessera/test-kit/provision';
 import { beforeAll, expect, it } from 'vitest';
 import { allMigrations, compose, type Composition } from './compose.ts';
@@ -40,7 +48,9 @@ beforeAll(async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-sign-in-cost-'));
   const environment = { TESSERA_DATA_DIR: directory, TESSERA_ISSUER: issuer };
   const config = loadConfig(standaloneConfig, await withSecrets(environment));
-  const { services, operator, gateway } = compose(config, () => testRuntime(stores), {});
+  // It stands still, as records are cached for a second, and on a busy machine a sign-in takes longer.
+  const clock = fakeClock(Date.now());
+  const { services, operator, gateway } = compose(config, () => testRuntime({ ...stores, clock }), {});
   atEndOfFile(async () => {
     for (const service of services.toReversed()) await service.close();
     await rm(directory, { recursive: true });

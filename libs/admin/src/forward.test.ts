@@ -19,6 +19,7 @@ async function answers(failure: OAuthError): Promise<string[]> {
     bearer: fail,
     attributesInClaims: fail,
     apisOf: fail,
+    issuerOf: fail,
   });
   const ask = async (name: string): Promise<string> => {
     const handler = handlers[name] as (request: object, call: CallContext) => Promise<unknown>;
@@ -54,6 +55,7 @@ it('what is for no single tenant is refused to the administrator of one, by what
     bearer: unused,
     attributesInClaims: unused,
     apisOf: unused,
+    issuerOf: unused,
   });
   const principal = { kind: 'user', id: 'usr_gus', tenantId: 'globex' };
   const list = handlers['list'] as (request: object, call: CallContext) => Promise<unknown>;

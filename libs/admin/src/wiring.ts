@@ -64,6 +64,8 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
       attributesInClaims(applications, tenantId, call),
     apisOf: async (tenantId: string, call: CallOptions) =>
       apisOf(peers.directory(ResourcesService), tenantId, call),
+    issuerOf: async (tenantId: string, call: CallOptions) =>
+      (await peers.directory(TenantsService).get({ tenantId }, call)).issuer,
     describePlan: (request: object, call: CallOptions) => plans.describePlan(request, call),
   };
   return {

@@ -172,13 +172,12 @@ function refusals(batch: AuditBatch) {
       });
     },
     tenantMismatch(from: BrowserCall, tenantId: string, clientId: string, session: Session): void {
-      failure(from, 'authorize.tenant_mismatch', {
-        reason: 'tenant_mismatch',
-        ...whose(tenantId, clientId),
-        subject: session.userId,
-        sessionId: session.sessionId,
-        details: { session_tenant_id: session.tenantId },
-      });
+      const mismatch = (rest: Partial<AuditEvent>): void =>
+        failure(from, 'authorize.tenant_mismatch', { reason: 'tenant_mismatch', ...rest });
+      // A row in each tenant, as its administrators read it: none tells them of the other.
+      mismatch(whose(tenantId, clientId));
+      const { userId: subject, sessionId } = session;
+      mismatch({ tenantId: session.tenantId, subject, sessionId });
     },
     signInFailed(from: BrowserCall, { tenantId, clientId, who }: FailedSignIn): void {
       const reason = who.factor === undefined ? 'wrong_credentials' : 'wrong_factor';

@@ -154,16 +154,15 @@ function personEvents(batch: Pick<AuditBatch, 'add'>) {
       failure('ratelimit.exceeded', rule, trail, person(approver));
     },
     decisionRefused(trail: Trail, request: GrantRequest, approver: Owner, reason: string): void {
-      const isForeign = request.tenantId !== approver.tenantId;
-      const event = isForeign ? 'tenant.cross_access_denied' : `${flowOf[request.kind]}.decision_refused`;
-      const { sessionId, userId } = approver;
-      failure(event, reason, trail, {
-        ...about(request),
-        actor: { type: 'user', id: userId },
-        subject: userId,
-        sessionId,
-        ...(isForeign ? { details: { session_tenant_id: approver.tenantId } } : {}),
-      });
+      const { sessionId, userId, tenantId } = approver;
+      const who = { actor: { type: 'user', id: userId }, subject: userId, sessionId } as const;
+      if (request.tenantId === tenantId) {
+        failure(`${flowOf[request.kind]}.decision_refused`, reason, trail, { ...about(request), ...who });
+        return;
+      }
+      // A row in each tenant, as its administrators read it: none tells them of the other.
+      failure('tenant.cross_access_denied', reason, trail, about(request));
+      failure('tenant.cross_access_denied', reason, trail, { tenantId, ...who });
     },
   };
 }

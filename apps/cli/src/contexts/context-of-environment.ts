@@ -24,9 +24,14 @@ export async function contextOfEnvironment(terminal: Terminal): Promise<NamedCon
     throw new CommandError(
       `${apiVariable} needs who asks: ${tokenVariable}_FILE, or TESSERA_CLIENT_ID and TESSERA_CLIENT_SECRET_FILE.`,
     );
+  const issuer = of(issuerVariable);
+  if (isClient && issuer === undefined)
+    throw new CommandError(
+      `Set ${issuerVariable}: it says who gets the secret of ${clientId}, and who gives the access token.`,
+    );
   const settings = {
     api,
-    issuer: await issuerOf({}, terminal),
+    issuer: issuer ?? (await issuerOf({}, terminal)),
     ...(serverName !== undefined && { serverName }),
   };
   return {

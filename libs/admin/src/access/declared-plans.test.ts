@@ -72,6 +72,7 @@ function carriedOut(
     },
     read: undefined,
     attributesInClaims: async () => new Set(['pay']),
+    issuerOf: async () => '',
     apisOf: async () => ({
       withScope: (name) => (name === 'stock.read' ? { owner: 'stock', assignableBy: ['orders'] } : undefined),
       withAudience: () => undefined,

@@ -7,6 +7,8 @@ export interface Gift {
   readonly scopes: readonly string[];
   /** and reach every tenant. */
   readonly everyTenant?: boolean;
+  /** or have a tenant with an issuer of its own; */
+  readonly atSharedIssuer?: boolean;
   /** and write records of this owner; `*`: of everybody. */
   readonly owner?: string;
   /** A scope of an API, or the introspection of its tokens: its owner gives it, and a scope also whom the API says. */

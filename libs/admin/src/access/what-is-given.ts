@@ -1,4 +1,4 @@
-import { adminRoles, adminScopes } from '@tessera/oauth';
+import { adminRoles, adminScopes, defaultSigningAlgorithm } from '@tessera/oauth';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
@@ -51,6 +51,8 @@ export interface ServiceRule {
   readonly endsAdministration?: (method: string, record: never) => string | undefined;
   /** Whether a request changes records of every kind, and so is for those who hold every scope. */
   readonly changesAll?: (request: Readonly<Record<string, unknown>>) => boolean;
+  /** What a request needs besides the scope of its method, as it is about more than one record. */
+  readonly alsoNeeds?: (request: Readonly<Record<string, unknown>>) => readonly string[];
   /** @param empties whether an empty field says that there is none; otherwise it says nothing */
   gifts(record: never, empties: (field: string) => boolean): readonly Gift[];
 }
@@ -106,9 +108,26 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       record: 'resource',
       key: 'audience',
       effects: standard satisfies EffectsOf<typeof ResourcesService>,
-      gifts: ({ shared, scopes }: Resource) => [
-        // Tokens of other tenants then have this audience too.
-        ...(shared ? [{ field: 'shared', what: 'true', scopes: [], everyTenant: true }] : []),
+      gifts: ({ shared, scopes, signingAlgorithm }: Resource) => [
+        // Tokens of other tenants then have this audience too, and what its scopes say there.
+        ...(shared
+          ? [
+              { field: 'shared', what: 'true', scopes: [], everyTenant: true },
+              ...scopes.map(({ name: what }) => ({ field: 'scopes', what, scopes: [], everyTenant: true })),
+            ]
+          : []),
+        // The keys of the shared issuer are those of all tenants there, and one of another algorithm stays among them.
+        ...(['', defaultSigningAlgorithm].includes(signingAlgorithm)
+          ? []
+          : [
+              {
+                field: 'signingAlgorithm',
+                what: signingAlgorithm,
+                scopes: [],
+                everyTenant: true,
+                atSharedIssuer: true,
+              },
+            ]),
         // To the applications of the tenant it then is this one, and no longer the one of the administration.
         ...scopes
           .filter(({ name }) => adminScopes.has(name))
@@ -190,6 +209,9 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     {
       ...withoutGifts,
       effects: { revokeGrants: 'acts' } satisfies EffectsOf<typeof GrantsService>,
+      // Of everybody at the application.
+      alsoNeeds: ({ grantId, userId }) =>
+        [grantId, userId].every((one) => (one ?? '') === '') ? ['admin.applications.write'] : [],
     },
   ],
   [

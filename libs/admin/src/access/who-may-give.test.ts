@@ -50,6 +50,7 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
       asked.push(tenantId);
       return new Set(tenantId === 'acme' ? ['pay'] : []);
     },
+    issuerOf: async (tenantId) => (tenantId === 'acme' ? '' : 'https://login.globex.example'),
     async apisOf(tenantId) {
       assigned.push(tenantId);
       const stock = { owner: 'stock', assignableBy: ['orders'] };
@@ -190,6 +191,37 @@ describe('what a record gives', () => {
       if (everyTenant) await expect(asks(holding([...adminScopes.keys()]))).rejects.toMatchObject(refused);
     },
   );
+
+  it('is a key of the shared issuer, for an algorithm that a tenant there asks for and one elsewhere may', async () => {
+    const { create: make } = ResourcesService.method;
+    const asking = (tenantId: string, signingAlgorithm: string) => ({
+      tenantId,
+      resource: create(ResourceSchema, { audience: 'stock', signingAlgorithm }),
+    });
+    const ofResources = holding(['admin.resources.write']);
+    const { ask, sent } = carriedOut(make);
+    await expect(ask(asking('acme', 'ES256'), ofResources)).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+    await ask(asking('acme', 'ES256'), holding(['admin.resources.write'], true));
+    for (const algorithm of ['', 'RS256']) await ask(asking('acme', algorithm), ofResources);
+    await ask(asking('globex', 'ES256'), ofResources);
+    expect(sent).toHaveLength(4);
+  });
+
+  it('is a scope of an API that is shared, as tokens of other tenants have it too', async () => {
+    const scopes = (...names: string[]) => names.map((name) => ({ name }));
+    const present = { shared: true, scopes: scopes('stock.read') };
+    const { ask, sent } = carriedOut(ResourcesService.method.update, present);
+    const asking = (...names: string[]) => ({
+      tenantId: 'acme',
+      resource: create(ResourceSchema, { audience: 'stock', shared: true, scopes: scopes(...names) }),
+    });
+    const ofResources = holding(['admin.resources.write']);
+    await expect(ask(asking('stock.read', 'stock.all'), ofResources)).rejects.toMatchObject(refused);
+    await ask(asking('stock.read'), ofResources);
+    await ask(asking('stock.read', 'stock.all'), holding(['admin.resources.write'], true));
+    expect(sent).toHaveLength(2);
+  });
 
   it('is what a request adds, not what the record has', async () => {
     const { ask, sent } = carriedOut(updateUser, person(['clerk']));
@@ -501,6 +533,7 @@ describe('a request', () => {
         read: async () => ({ ...person([]), etag: `v${(asked += 1)}` }),
         attributesInClaims: async () => new Set(),
         apisOf: async () => ({ withScope: () => undefined, withAudience: () => undefined }),
+        issuerOf: async () => '',
       });
       await expect(carry({ userId: 'usr_1' }, everything, () => ({}))).rejects.toBe(failure);
       expect(asked).toBe(1);
@@ -511,7 +544,8 @@ describe('a request', () => {
     const send = async () => ({});
     const attributesInClaims = async () => new Set<string>();
     const apisOf = async () => ({ withScope: () => undefined, withAudience: () => undefined });
-    const guarded = { send, read: undefined, attributesInClaims, apisOf };
+    const issuerOf = async () => '';
+    const guarded = { send, read: undefined, attributesInClaims, apisOf, issuerOf };
     expect(() => carrying(deleteUser, guarded)).toThrow(
       'UsersService has no method that reads what Delete changes',
     );

@@ -28,6 +28,8 @@ export interface Guarded {
   readonly attributesInClaims: (tenantId: string, call: CallOptions) => Promise<ReadonlySet<string>>;
   /** Reads the APIs of a tenant. Throws ConnectError. */
   readonly apisOf: (tenantId: string, call: CallOptions) => Promise<Apis>;
+  /** Reads the issuer that a tenant has of its own; empty without one. Throws ConnectError. */
+  readonly issuerOf: (tenantId: string, call: CallOptions) => Promise<string>;
   /** Tells what a document would do; absent for a service that takes none. */
   readonly describePlan?: DescribePlan | undefined;
 }
@@ -76,8 +78,12 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
       throw new Error(`${method.parent.typeName} has nothing that describes a plan`);
     return judgedAgain(rule, carryingDocument({ send, describePlan, refuse }));
   }
-  if (effect === 'reads' || effect === 'acts')
-    return async (request, _principal, call) => send(request, call());
+  if (effect === 'reads' || effect === 'acts') {
+    return async (request, principal, call) => {
+      if (effect === 'acts') refuseWithout(rule.alsoNeeds?.(request) ?? [], principal);
+      return send(request, call());
+    };
+  }
   if (effect === 'gives') {
     return async (asked, principal, call) => {
       const request = asWriter(asked, principal);
@@ -132,7 +138,8 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
 function refusing({
   attributesInClaims,
   apisOf,
-}: Pick<Guarded, 'attributesInClaims' | 'apisOf'>): RefuseUnheld {
+  issuerOf,
+}: Pick<Guarded, 'attributesInClaims' | 'apisOf' | 'issuerOf'>): RefuseUnheld {
   return async (gifts, tenantId, principal, call) => {
     // Who is bound to owners gives nothing of the APIs of others, whatever scopes they hold.
     const isDoubtful = ({ gift }: NamedGift) =>
@@ -145,8 +152,11 @@ function refusing({
     const apis = doubtful.some(({ gift }) => gift.assigns !== undefined)
       ? await apisOf(String(tenantId), call())
       : undefined;
+    const isShared =
+      doubtful.some(({ gift }) => gift.atSharedIssuer) && (await issuerOf(String(tenantId), call())) === '';
     const unheld = doubtful.filter(({ gift, owner }) => {
       if (isAttribute(gift)) return inClaims.has(gift.what);
+      if (gift.atSharedIssuer) return isShared;
       if (gift.assigns === undefined) return true;
       const api = gift.assigns === 'scope' ? apis?.withScope(gift.what) : apis?.withAudience(gift.what);
       // The directory refuses what no API has.
@@ -197,6 +207,15 @@ function refuseLessThanAll(effect: 'reads all' | 'changes all', principal: Princ
   if (lacking.length === 0) return;
   throw new ConnectError(
     `This is about records of every kind: it needs an access token with ${lacking.join(', ')} too. A person with fewer roles changes one record at a time.`,
+    Code.PermissionDenied,
+  );
+}
+
+function refuseWithout(needed: readonly string[], { scopes = [] }: Principal): void {
+  const lacking = needed.filter((scope) => !scopes.includes(scope));
+  if (lacking.length === 0) return;
+  throw new ConnectError(
+    `This is about everybody: it needs an access token with ${lacking.join(', ')} too. Name a person, or one grant.`,
     Code.PermissionDenied,
   );
 }

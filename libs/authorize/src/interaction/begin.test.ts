@@ -406,17 +406,25 @@ describe('a session of another tenant', () => {
     },
   );
 
-  it('is audited with both tenants', async () => {
+  it('is audited in both tenants', async () => {
     const person = newPerson(world);
     await person.signIn();
     await person.start(umbra);
-    const rows = await world.audited('authorize.tenant_mismatch');
-    expect(rows.at(-1)).toMatchObject({
-      tenantId: 'umbra',
-      clientId: 'umbra-web',
-      subject: 'acme-ada',
-      details: { session_tenant_id: 'acme' },
-    });
+    const [asked, signedIn] = (await world.audited('authorize.tenant_mismatch')).slice(-2);
+    expect(asked).toMatchObject({ tenantId: 'umbra', clientId: 'umbra-web' });
+    expect(signedIn).toMatchObject({ tenantId: 'acme', subject: 'acme-ada' });
+    expect(signedIn?.requestId).toBe(asked?.requestId);
+  });
+
+  it('tells the administrators of neither tenant of the other, as they read the rows of theirs', async () => {
+    const person = newPerson(world);
+    await person.signIn();
+    const { session } = await world.gateway.getSession({ browser: person.context() });
+    await person.start(umbra);
+    const [asked, signedIn] = (await world.audited('authorize.tenant_mismatch')).slice(-2);
+    for (const known of ['acme', session?.sessionId ?? ''])
+      expect(JSON.stringify(asked)).not.toContain(known);
+    expect(JSON.stringify(signedIn)).not.toContain('umbra');
   });
 
   it('treats one address in two tenants as two people', async () => {

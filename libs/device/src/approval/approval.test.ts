@@ -73,7 +73,11 @@ describe('deciding about a device', () => {
     const refused = await world.audited('device.decision_refused', { subject: stranger.userId });
     expect(refused[0]).toMatchObject({ reason: 'other_person', tenant_id: 'acme' });
     const crossed = await world.audited('tenant.cross_access_denied', { subject: foreigner.userId });
-    expect(crossed[0]).toMatchObject({ reason: 'other_tenant', tenant_id: 'acme' });
+    expect(crossed[0]).toMatchObject({ reason: 'other_tenant', tenant_id: 'umbra' });
+    const here = await world.audited('tenant.cross_access_denied', { tenantId: 'acme' });
+    expect(here[0]).toMatchObject({ reason: 'other_tenant', tenant_id: 'acme' });
+    // Its administrators read the row of their tenant: it tells them nothing of the other.
+    for (const known of ['umbra', foreigner.userId]) expect(JSON.stringify(here[0])).not.toContain(known);
   });
 
   it('refuses a decision if the request is unopened, unknown or of the other flow', async () => {

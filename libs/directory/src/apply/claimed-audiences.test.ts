@@ -181,6 +181,24 @@ describe('an audience of another tenant at the shared issuer', () => {
   );
 });
 
+describe('a client ID of another tenant at the shared issuer', () => {
+  it('is no audience, whatever the typ: verifiers of ID tokens look at issuer, audience and signature alone', async () => {
+    const { api, one, other } = world();
+    for (const id of [one, other]) await api.tenants.create({ tenantId: id, tenant: { name: id } }, call());
+    const clientId = `${one}-kubernetes`;
+    const redirectUris = ['http://localhost:8000'];
+    const application = { name: 'K', type: 'public', grantTypes: ['authorization_code'], redirectUris };
+    await api.applications.create(
+      { tenantId: one, application: { clientId, scopes: ['openid'], ...application } },
+      call(),
+    );
+    const resource = { audience: clientId, name: 'Mine', scopes: [{ name: 'mine.read' }] };
+    await expect(api.resources.create({ tenantId: other, resource }, call())).rejects.toMatchObject({
+      code: Code.AlreadyExists,
+    });
+  });
+});
+
 describe('both spellings of one URI in a tenant', () => {
   const twice = 'is an audience of the tenant already, with or without the path "/"';
 

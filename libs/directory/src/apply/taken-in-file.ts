@@ -4,8 +4,8 @@ import type { DeclaredTenant } from '../declared/schema.ts';
 import { claimedValues, heldValues, type ClaimedValues } from '../plans/claimed-values.ts';
 import type { TenantPlan } from '../plans/plan.ts';
 import {
+  clientIdAndAudience,
   isSameAudience,
-  jwtAudienceAsClientId,
   otherSpelling,
   sharedAudience,
   spelledTwice,
@@ -31,10 +31,18 @@ export function takenInFile(plans: readonly TenantPlan[]): TakenValue[][] {
 function without({ claimed, held }: { readonly claimed: ClaimedValues; readonly held: ClaimedValues }) {
   const audiences = new Set(claimed.audiences.map(({ audience }) => audience));
   return {
-    clientIds: held.clientIds.filter((clientId) => !claimed.clientIds.includes(clientId)),
+    clientIds: except(held.clientIds, claimed.clientIds),
     audiences: held.audiences.filter(({ audience }) => !audiences.has(audience)),
-    jwtAudiences: held.jwtAudiences.filter((audience) => !claimed.jwtAudiences.includes(audience)),
+    jwtAudiences: except(held.jwtAudiences, claimed.jwtAudiences),
+    sharedIssuer: {
+      clientIds: except(held.sharedIssuer.clientIds, claimed.sharedIssuer.clientIds),
+      audiences: except(held.sharedIssuer.audiences, claimed.sharedIssuer.audiences),
+    },
   };
+}
+
+function except(all: readonly string[], some: readonly string[]): string[] {
+  return all.filter((value) => !some.includes(value));
 }
 
 /**
@@ -47,13 +55,19 @@ function between(claimed: ClaimedValues, held: Omit<ClaimedValues, 'issuer'>): T
   );
   return [
     ...audiences.map(({ audience: value }): TakenValue => ({ kind: 'audience', value })),
-    ...claimed.clientIds
-      .filter((clientId) => held.jwtAudiences.includes(clientId))
-      .map((value): TakenValue => ({ kind: 'clientIdAsAudience', value })),
-    ...claimed.jwtAudiences
-      .filter((audience) => held.clientIds.includes(audience))
-      .map((value): TakenValue => ({ kind: 'jwtAudience', value })),
+    ...[
+      ...common(claimed.clientIds, held.jwtAudiences),
+      ...common(claimed.sharedIssuer.clientIds, held.sharedIssuer.audiences),
+    ].map((value): TakenValue => ({ kind: 'clientIdAsAudience', value })),
+    ...[
+      ...common(claimed.jwtAudiences, held.clientIds),
+      ...common(claimed.sharedIssuer.audiences, held.sharedIssuer.clientIds),
+    ].map((value): TakenValue => ({ kind: 'audienceAsClientId', value })),
   ];
+}
+
+function common(claimed: readonly string[], held: readonly string[]): string[] {
+  return claimed.filter((value) => held.includes(value));
 }
 
 /** A client ID or an issuer identifies its tenant; tokens of one issuer are told apart by their audience. */
@@ -66,16 +80,19 @@ export function takenProblems(
   const unique = new Map(taken.map((value) => [`${value.kind} ${value.value}`, value]));
   return [...unique.values()].map(({ kind, value }) => {
     if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
-    if (kind === 'audience' || kind === 'jwtAudience') {
+    if (kind === 'audience' || kind === 'audienceAsClientId') {
       const index = tenant.resources.findIndex(({ audience }) => audience === value);
-      const message = kind === 'audience' ? sharedAudience : jwtAudienceAsClientId;
+      const message = kind === 'audience' ? sharedAudience : clientIdAndAudience;
       // Of another owner: it comes to the shared issuer with the tenant.
       if (index === -1)
         return read.problem([...path, 'issuer'], `the audience ${value} of the tenant ${message}`);
       return read.problem([...path, 'resources', index, 'audience'], message);
     }
     const index = tenant.applications.findIndex(({ clientId }) => clientId === value);
-    const message = kind === 'clientId' ? takenElsewhere : jwtAudienceAsClientId;
+    const message = kind === 'clientId' ? takenElsewhere : clientIdAndAudience;
+    // Of another owner: it comes to the shared issuer with the tenant.
+    if (index === -1)
+      return read.problem([...path, 'issuer'], `the client id ${value} of the tenant ${message}`);
     return read.problem([...path, 'applications', index, 'clientId'], message);
   });
 }

@@ -11,6 +11,11 @@ export interface ClaimedValues {
   readonly audiences: readonly ClaimedAudience[];
   /** Audiences whose access tokens have the `typ` of ID tokens; none may be the client id of another tenant. */
   readonly jwtAudiences: readonly string[];
+  /**
+   * Of a tenant at the shared issuer. There no audience is the client id of another tenant: verifiers of ID tokens that
+   * do not look at `typ`, as that of Kubernetes, would take its access tokens for them.
+   */
+  readonly sharedIssuer: { readonly clientIds: readonly string[]; readonly audiences: readonly string[] };
 }
 
 export interface ClaimedAudience {
@@ -27,6 +32,10 @@ export function claimedValues({ current, desired }: Pick<TenantPlan, 'current' |
   const [before, after] = [current && heldValues(current), heldValues(desired)];
   const clientIds = new Set(before?.clientIds);
   const jwtAudiences = new Set(before?.jwtAudiences);
+  const atShared = {
+    clientIds: new Set(before?.sharedIssuer.clientIds),
+    audiences: new Set(before?.sharedIssuer.audiences),
+  };
   const audiences = new Map(before?.audiences.map(({ audience, shared }) => [audience, shared]));
   const isNew = ({ audience, shared }: ClaimedAudience): boolean => {
     const wasShared = audiences.get(audience);
@@ -38,19 +47,34 @@ export function claimedValues({ current, desired }: Pick<TenantPlan, 'current' |
     issuer: after.issuer === before?.issuer ? '' : after.issuer,
     audiences: after.audiences.filter(isNew),
     jwtAudiences: after.jwtAudiences.filter((audience) => !jwtAudiences.has(audience)),
+    sharedIssuer: {
+      clientIds: after.sharedIssuer.clientIds.filter((clientId) => !atShared.clientIds.has(clientId)),
+      audiences: after.sharedIssuer.audiences.filter((audience) => !atShared.audiences.has(audience)),
+    },
   };
 }
 
 /** Everything of a tenant that other tenants must not have. */
 export function heldValues({ tenant: { issuer }, applications, resources }: TenantState): ClaimedValues {
+  const clientIds = applications.map(({ clientId }) => clientId);
+  const audiences = resources.map(({ audience }) => audience);
+  const isShared = issuer === '';
   return {
-    clientIds: applications.map(({ clientId }) => clientId),
+    clientIds,
     issuer,
-    audiences: issuer === '' ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
+    audiences: isShared ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
     jwtAudiences: jwtAudiencesOf({ resources }),
+    sharedIssuer: isShared ? { clientIds, audiences } : { clientIds: [], audiences: [] },
   };
 }
 
-export function claimsNothing({ clientIds, issuer, audiences, jwtAudiences }: ClaimedValues): boolean {
-  return clientIds.length + audiences.length + jwtAudiences.length === 0 && issuer === '';
+export function claimsNothing({
+  clientIds,
+  issuer,
+  audiences,
+  jwtAudiences,
+  sharedIssuer,
+}: ClaimedValues): boolean {
+  const lists = [clientIds, audiences, jwtAudiences, sharedIssuer.clientIds, sharedIssuer.audiences];
+  return lists.every(({ length }) => length === 0) && issuer === '';
 }

@@ -5,7 +5,7 @@ import { endsTenant, impactOf, type Impact } from '../plans/impact.ts';
 import { changesOf, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { notFound, refuseOtherVersion } from '../ground/refusals.ts';
-import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
+import { clientIdAndAudience, sharedAudience, takenElsewhere } from '../resources/checks.ts';
 import { lockDeleted } from '../deleted/deleted-records.postgres.ts';
 import { recordKinds, type RecordKind, type RestorableKind } from '../fields/record-kinds.ts';
 import type { RecordOf } from '../record-of.ts';
@@ -97,16 +97,8 @@ export function createRecordChanges({
       });
     },
 
-    async deleteContents({ tenantId, validateOnly, ...by }, context) {
-      return inTenant('tenant', tenantId, async (records) => {
-        const { record: tenant } = await changeable(records, 'tenant', tenantId, by);
-        if (!by.takeOver) refuseOthers(await otherOwnersIn(records.tx, tenantId, by.writer));
-        if (validateOnly) return contentsOf(records.tx, tenantId);
-        const plan = await nextDeletions(records, tenant);
-        if (plan !== undefined) await records.carryOut(decided(plan, context));
-        return plan && deletedBy(plan);
-      });
-    },
+    deleteContents: async (request, context) =>
+      inTenant('tenant', request.tenantId, async (records) => deletedNext(records, request, context)),
 
     async restore(kind, { tenantId, validateOnly, id, etag: expected = '', draft }, context) {
       return inTenant(kind, tenantId, async (records) => {
@@ -201,6 +193,19 @@ async function carriedOut<K extends RecordKind>(
   return stored;
 }
 
+async function deletedNext(
+  records: RecordTransaction,
+  { tenantId, validateOnly, ...by }: Parameters<RecordChanges['deleteContents']>[0],
+  context: CallContext,
+): ReturnType<RecordChanges['deleteContents']> {
+  const { record: tenant } = await changeable(records, 'tenant', tenantId, by);
+  if (!by.takeOver) refuseOthers(await otherOwnersIn(records.tx, tenantId, by.writer));
+  if (validateOnly) return contentsOf(records.tx, tenantId);
+  const plan = await nextDeletions(records, tenant);
+  if (plan !== undefined) await records.carryOut(decided(plan, context));
+  return plan && deletedBy(plan);
+}
+
 /** Throws FailedPrecondition if what is in a tenant has other owners than who deletes it. */
 function refuseOthers(owners: readonly string[]): void {
   if (owners.length === 0) return;
@@ -221,8 +226,8 @@ const takenMessages = {
   clientId: takenElsewhere,
   issuer: takenElsewhere,
   audience: sharedAudience,
-  clientIdAsAudience: jwtAudienceAsClientId,
-  jwtAudience: jwtAudienceAsClientId,
+  clientIdAsAudience: clientIdAndAudience,
+  audienceAsClientId: clientIdAndAudience,
 } as const satisfies Record<TakenValue['kind'], string>;
 
 function decided(plan: TenantPlan, context: CallContext) {

@@ -95,8 +95,8 @@ export interface RecordChanges {
     context: CallContext,
   ): Promise<Impact | undefined>;
   /**
-   * Deletes the next part of what is in a tenant, which it disables. Returns how many records of each kind; of a request
-   * that is only validated, how many there are. Undefined if there was none.
+   * Deletes the next part of what is in a tenant, which it disables. Returns how many records of each kind; of a
+   * request that is only validated, how many there are. Undefined if there was none.
    */
   deleteContents(
     request: Omit<Change, 'id' | 'impact'>,

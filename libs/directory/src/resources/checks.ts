@@ -16,6 +16,10 @@ export const sharedAudience =
 export const jwtAudienceAsClientId =
   'is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens';
 
+/** The message for a client ID of one tenant that is an audience of another one, where tokens could be mixed up. */
+export const clientIdAndAudience =
+  'is the client id of one tenant and an audience of another one; access tokens of the one could pass for ID tokens of the other';
+
 /** The message for an audience that a tenant has in the other spelling already. */
 export const otherSpelling =
   'is an audience of the tenant already, with or without the path "/": they are one URI (RFC 3986 §6.2.3)';

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
 import { claimedValues } from '../plans/claimed-values.ts';
 import type { TenantPlan } from '../plans/plan.ts';
+import { readApplications } from '../applications/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
@@ -40,8 +41,8 @@ async function openRecords(
 ): Promise<RecordTransaction> {
   const tenant = await findTenant(tx, tenantId);
   const taken = async (plan: TenantPlan) => {
-    const withResources = plan.tenant === 'unchanged' ? plan : await besideResources(tx, plan);
-    return takenValues(tx, tenantId, claimedValues(withResources));
+    const whole = plan.tenant === 'unchanged' ? plan : await besideRecords(tx, plan);
+    return takenValues(tx, tenantId, claimedValues(whole));
   };
   return {
     tx,
@@ -59,13 +60,20 @@ async function openRecords(
   };
 }
 
-/** The plan for a tenant alone, with the APIs that it has: with another issuer it claims their audiences. */
-async function besideResources(
+/**
+ * The plan for a tenant alone, with the APIs and applications that it has: with another issuer it claims their names.
+ */
+async function besideRecords(
   tx: Queryable,
   { current, desired }: TenantPlan,
 ): Promise<Pick<TenantPlan, 'current' | 'desired'>> {
-  const resources = await readResources(tx, desired.tenant.tenantId);
-  return { current: current && { ...current, resources }, desired: { ...desired, resources } };
+  const { tenantId, issuer } = desired.tenant;
+  if (current?.tenant.issuer === issuer) return { current, desired };
+  const records = {
+    resources: await readResources(tx, tenantId),
+    applications: await readApplications(tx, tenantId),
+  };
+  return { current: current && { ...current, ...records }, desired: { ...desired, ...records } };
 }
 
 /** A second create with the same identifier waits here for the commit of the first. */

@@ -157,7 +157,7 @@ describe('writers of the directory', () => {
       second: (value: string) => ({ resources: [resource(value, 'at+jwt')] }),
     },
     {
-      kind: 'jwtAudience',
+      kind: 'audienceAsClientId',
       first: (value: string) => ({ applications: [testApplication(value)] }),
       second: (value: string) => ({ resources: [resource(value, 'JWT')] }),
     },

@@ -484,12 +484,24 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await make(testTenant(one));
       expect(await withResource(other, `${one}-web`, 'JWT')).toEqual({
         kind: 'taken',
-        values: [{ kind: 'jwtAudience', value: `${one}-web` }],
+        values: [{ kind: 'audienceAsClientId', value: `${one}-web` }],
       });
-      expect(await withResource(other, `${one}-web`, 'at+jwt')).toMatchObject({ kind: 'done' });
+      // At one issuer also others: not every verifier of ID tokens looks at `typ`.
+      expect(await withResource(other, `${one}-web`, 'at+jwt')).toEqual({
+        kind: 'taken',
+        values: [{ kind: 'audienceAsClientId', value: `${one}-web` }],
+      });
       await withResource(plain, `${plain}-api`, 'at+jwt');
       const named = [testApplication(`${plain}-api`)];
-      expect(await make(testTenant(one, { applications: named }))).toMatchObject({ kind: 'done' });
+      expect(await make(testTenant(one, { applications: named }))).toEqual({
+        kind: 'taken',
+        values: [{ kind: 'clientIdAsAudience', value: `${plain}-api` }],
+      });
+      const { tenant } = testTenant(one);
+      const elsewhere = { ...tenant, issuer: `https://${one}.example` };
+      expect(await make(testTenant(one, { tenant: elsewhere, applications: named }))).toMatchObject({
+        kind: 'done',
+      });
       await withResource(third, `${third}-api`, 'JWT');
       const applications = [testApplication(`${third}-api`)];
       expect(await make(testTenant(one, { applications }))).toEqual({

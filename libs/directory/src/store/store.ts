@@ -56,7 +56,7 @@ export type TenantChangeResult =
  * reverse.
  */
 export interface TakenValue {
-  readonly kind: 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'jwtAudience';
+  readonly kind: 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'audienceAsClientId';
   readonly value: string;
 }
 

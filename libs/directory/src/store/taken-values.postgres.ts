@@ -16,7 +16,7 @@ export async function takenValues(
   besides: readonly string[] = [],
 ): Promise<TakenValue[]> {
   if (claimsNothing(claimed)) return [];
-  const { clientIds, issuer, audiences, jwtAudiences } = claimed;
+  const { clientIds, issuer, audiences, jwtAudiences, sharedIssuer } = claimed;
   const { rows } = await queryable.query<TakenValue>({
     name: 'directory.taken_values',
     text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
@@ -34,12 +34,17 @@ export async function takenValues(
             WHERE r.audience = ANY($4::text[]) AND NOT (r.shared AND r.audience = ANY($7::text[]))
               AND t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
             UNION ALL
-           SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
-            WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
-              AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+           SELECT DISTINCT 'clientIdAsAudience', r.audience
+             FROM directory.api_resource r
+             JOIN directory.tenant t ON t.tenant_id = r.tenant_id
+            WHERE (r.audience = ANY($2::text[]) AND r.token_type = 'JWT' OR r.audience = ANY($8::text[]) AND t.issuer = '')
+              AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
             UNION ALL
-           SELECT 'jwtAudience', client_id FROM directory.application
-            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+           SELECT 'audienceAsClientId', a.client_id
+             FROM directory.application a
+             JOIN directory.tenant t ON t.tenant_id = a.tenant_id
+            WHERE (a.client_id = ANY($6::text[]) OR a.client_id = ANY($9::text[]) AND t.issuer = '')
+              AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
             ORDER BY kind, value`,
     values: [
       tenantId,
@@ -49,6 +54,8 @@ export async function takenValues(
       besides,
       jwtAudiences,
       audiences.filter(({ shared }) => shared).flatMap(({ audience }) => uriSpellings(audience)),
+      sharedIssuer.clientIds,
+      sharedIssuer.audiences,
     ],
   });
   // Which of ours it is, if that of the other tenant is in the other spelling.

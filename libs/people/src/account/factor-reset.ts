@@ -6,6 +6,7 @@ import { lockTenant, type PersonId, notFound } from '@tessera/directory/ground';
 import { lockRecord, type UserRecord } from '@tessera/directory/records';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
+import { refuseSelf } from '../change/refuse-self.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
@@ -24,11 +25,16 @@ export function factorResetCalls({
   return {
     async resetSecondFactors({ tenantId, userId, validateOnly, impact }, context) {
       const person = { tenantId, userId };
+      const origin = eventBase(context);
+      refuseSelf(origin, userId, {
+        deed: 'reset your own second factors',
+        remedy: 'Remove them',
+      });
       const answer = await database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'together');
         const found = await lockRecord(tx, 'user', tenantId, userId);
         if (found === undefined) throw notFound('The user');
-        if (!validateOnly) return { removed: await removeFactors(tx, runtime, person, eventBase(context)) };
+        if (!validateOnly) return { removed: await removeFactors(tx, runtime, person, origin) };
         const removed = await factorsOfUser(tx, person);
         return { removed, ...(impact && { impact: impactOfReset(found.record, tenantId, removed) }) };
       });

@@ -1,11 +1,12 @@
 import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
-import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import { lockTenant, notFound, type PersonId, type WayIn, waysInOf } from '@tessera/directory/ground';
 import { lockRecord } from '@tessera/directory/records';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
+import { refuseSelf } from '../change/refuse-self.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { emailLinks } from '../one-time/one-time-values.postgres.ts';
 import { newPassword } from '../password/change-password.postgres.ts';
@@ -29,11 +30,10 @@ export function createLockDown({
   return async ({ tenantId, userId, validateOnly, impact }, context) => {
     const person = { tenantId, userId };
     const origin = eventBase(context);
-    if (origin.actor?.type === 'user' && origin.actor.id === userId)
-      throw new ConnectError(
-        'You cannot lock yourself down. Change your password and end your sessions at the account page, or ask another administrator.',
-        Code.FailedPrecondition,
-      );
+    refuseSelf(origin, userId, {
+      deed: 'lock yourself down',
+      remedy: 'Change your password and end your sessions',
+    });
     const answer = await database.transaction(async (tx) => {
       await lockTenant(tx, tenantId, 'together');
       const found = await lockRecord(tx, 'user', tenantId, userId);

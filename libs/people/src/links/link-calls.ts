@@ -1,6 +1,8 @@
+import { eventBase } from '@tessera/audit';
 import { otherPaths } from '@tessera/oauth';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { invalidFields, type Handlers } from '@tessera/rpc';
+import { refuseSelf } from '../change/refuse-self.ts';
 import type { CreatedLink, PasswordLinks } from './password-links.ts';
 import type { LinkPurpose } from './password-links.postgres.ts';
 
@@ -21,6 +23,10 @@ export function linkCalls({
       // make an administrator.
       if (!isPurpose(purpose))
         throw invalidFields([{ field: 'purpose', description: 'must be invitation or reset' }]);
+      refuseSelf(eventBase(context), request.userId, {
+        deed: 'make a link for yourself',
+        remedy: 'Change your password',
+      });
       const created = await links.create({ ...request, purpose }, context);
       if (created === undefined) return {};
       return linkMessage(created, linkBase);

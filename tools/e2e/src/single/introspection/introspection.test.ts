@@ -38,6 +38,9 @@ afterAll(async () => {
 const addresses = (ports: readonly number[]) => `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join(',')}`;
 const tokenPorts = () => system.tokens.map(({ port }) => port);
 
+/** What is not about limits of time waits for a busy machine. */
+const patienceMs = 30_000;
+
 /** By certificate, over every replica there may be. */
 function certified(options: Partial<IntrospectorOptions> = {}, name = 'introspector'): Introspector {
   const { cert = '', key = '' } = system.files.certificates[name] ?? {};
@@ -48,6 +51,7 @@ function certified(options: Partial<IntrospectorOptions> = {}, name = 'introspec
     },
     cache: false,
     watch: false,
+    timeoutMs: patienceMs,
     ...options,
   });
   cleanUps.push(() => introspector.close());
@@ -68,6 +72,7 @@ function byAccessToken(options: Partial<IntrospectorOptions> = {}): Introspector
     },
     cache: false,
     watch: false,
+    timeoutMs: patienceMs,
     ...options,
   });
   cleanUps.push(() => introspector.close());

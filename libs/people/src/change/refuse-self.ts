@@ -1,0 +1,20 @@
+import type { AuditEvent } from '@tessera/audit';
+import { Code, ConnectError } from '@tessera/rpc';
+
+/**
+ * Throws FailedPrecondition for an administrator who helps themselves to a way in: a token that was stolen for minutes
+ * would become the account. The account page asks who they are.
+ * @param deed what they cannot do, such as "lock yourself down"
+ * @param remedy what they do in its place at the account page
+ */
+export function refuseSelf(
+  { actor }: Pick<AuditEvent, 'actor'>,
+  userId: string,
+  { deed, remedy }: { readonly deed: string; readonly remedy: string },
+): void {
+  if (actor?.type !== 'user' || actor.id !== userId) return;
+  throw new ConnectError(
+    `You cannot ${deed}. ${remedy} at the account page, or ask another administrator.`,
+    Code.FailedPrecondition,
+  );
+}
