@@ -135,6 +135,7 @@ export const importRules: readonly ImportRule[] = [
     may: [
       ...services,
       'directory/apply-file',
+      'directory/json-schema',
       'people',
       ...processes,
       'telemetry/for-people',

@@ -38,6 +38,7 @@ export {
   choice,
   choices,
   duration,
+  durationText,
   flag,
   integer,
   list,

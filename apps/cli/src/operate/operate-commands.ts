@@ -15,6 +15,7 @@ import { addStatus } from './status-commands.ts';
  */
 export function addOperatorCommands(program: Command, context: CommandContext): void {
   addDeclaredState(program, context);
+  addSchema(program, context);
   addProcessChecks(program, context);
   addKeys(program.command('keys').description('list, rotate and withdraw signing keys'), context);
   addStatus(program, context);
@@ -163,6 +164,22 @@ Before you apply it, give confidential applications their \`secrets\` again; und
     .action(async ({ tenant }: { tenant?: string }) => {
       const { printState } = await import('./records/print-state.ts');
       await printState(tenant, context);
+    });
+}
+
+function addSchema(program: Command, { out }: CommandContext): void {
+  program
+    .command('schema')
+    .description('print the JSON Schema of the declared state, with which editors complete and check it')
+    .addHelpText(
+      'after',
+      `
+tessera schema > tessera.schema.json; then begin the file with the line
+# yaml-language-server: $schema=./tessera.schema.json`,
+    )
+    .action(async () => {
+      const { declaredStateSchema } = await import('@tessera/directory/json-schema');
+      out(`${JSON.stringify(declaredStateSchema(), null, 2)}\n`);
     });
 }
 

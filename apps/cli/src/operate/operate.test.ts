@@ -8,7 +8,7 @@ import { loadConfig } from '@tessera/process';
 import { openDatabase, openRedis, probe } from '@tessera/stores';
 import { createServiceRoles } from '@tessera/test-kit/provision';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
-import { file, pepper, rows, secrets, serving, tessera } from '../testing/run-command.ts';
+import { file, pepper, printed, rows, secrets, serving, tessera } from '../testing/run-command.ts';
 import { schemas } from '../settings.ts';
 
 function withWrongPassword(href: string): string {
@@ -240,6 +240,19 @@ describe('tessera check', () => {
     expect(code).toBe(1);
     expect(said).toMatch(/users\[0\]\.email: must be an e-mail address/);
     expect(said).toMatch(/roles\[1\]: is declared twice/);
+  });
+});
+
+describe('tessera schema', () => {
+  it('prints the JSON Schema of the declared state, without a server or settings', async () => {
+    const { code, out, said } = await printed('schema', {});
+    expect([code, said]).toEqual([0, out]);
+    expect(JSON.parse(out)).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      required: ['tenants'],
+      additionalProperties: false,
+    });
+    expect(out).toMatch(/^\{\n {2}"\$schema": .*\n\}\n$/s);
   });
 });
 

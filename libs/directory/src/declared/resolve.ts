@@ -16,15 +16,19 @@ export interface ReferenceSources {
 }
 
 /** Where secrets and passwords may refer to the environment or to a file, and the key that takes the value. */
-const references: Readonly<Record<string, { readonly from: 'environment' | 'file'; readonly key: string }>> =
-  {
-    passwordFromEnv: { from: 'environment', key: 'password' },
-    passwordFromFile: { from: 'file', key: 'password' },
-    clientSecretFromEnv: { from: 'environment', key: 'clientSecret' },
-    clientSecretFromFile: { from: 'file', key: 'clientSecret' },
-    fromEnv: { from: 'environment', key: 'value' },
-    fromFile: { from: 'file', key: 'value' },
-  };
+export const references: Readonly<
+  Record<string, { readonly from: 'environment' | 'file'; readonly key: string }>
+> = {
+  passwordFromEnv: { from: 'environment', key: 'password' },
+  passwordFromFile: { from: 'file', key: 'password' },
+  clientSecretFromEnv: { from: 'environment', key: 'clientSecret' },
+  clientSecretFromFile: { from: 'file', key: 'clientSecret' },
+  fromEnv: { from: 'environment', key: 'value' },
+  fromFile: { from: 'file', key: 'value' },
+};
+
+/** What may have references: a user, a provider, or a secret of an application. */
+export const referencePlaces = ['tenants.users', 'tenants.providers', 'tenants.applications.secrets'];
 
 interface Reference {
   readonly path: Path;
@@ -106,10 +110,8 @@ function findReferences({ document }: DeclaredText): Reference[] {
   return found.sort((left, right) => left.range[0] - right.range[0]);
 }
 
-/** A user, a provider, or a secret of an application. */
 function isReferencePlace(path: Path): boolean {
-  const shape = path.filter((step) => typeof step === 'string').join('.');
-  return ['tenants.users', 'tenants.providers', 'tenants.applications.secrets'].includes(shape);
+  return referencePlaces.includes(path.filter((step) => typeof step === 'string').join('.'));
 }
 
 /** JSON strings are YAML strings; the line separators that JSON leaves as they are would end a YAML 1.1 line. */

@@ -28,8 +28,17 @@ const tenantKeys = {
 export const tenant = z.strictObject(shapeOf(tenantKeys));
 export const tenantReference = referenceOf(tenantKeys);
 
+const fileKeys = {
+  owner: {
+    schema: owner.optional(),
+    reference: 'who declares the records ([owners](#owners)), unless `--owner` says it; default: `file`',
+  },
+  tenants: { schema: z.array(tenant), reference: 'list' },
+};
+
 /** The whole file. Every key that is not named here is refused. */
-export const declaredState = z.strictObject({ owner: owner.optional(), tenants: z.array(tenant) });
+export const declaredState = z.strictObject(shapeOf(fileKeys));
+export const fileReference = referenceOf(fileKeys);
 
 export type DeclaredState = z.infer<typeof declaredState>;
 export type DeclaredTenant = DeclaredState['tenants'][number];

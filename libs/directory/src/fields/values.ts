@@ -1,5 +1,5 @@
 import { domainOfEmail } from '@tessera/kit';
-import { parseDuration } from '@tessera/process';
+import { durationText, parseDuration } from '@tessera/process';
 import { redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
 
@@ -40,17 +40,30 @@ export const callbackUri = uri((value) =>
 
 /** Seconds, as a whole number or a text such as `10m`; `longest` is in that form too. Without it 0. */
 export function lifetime(longest: string, reason = '') {
-  return z
-    .unknown()
-    .transform((value, context) => {
-      const seconds = typeof value === 'string' ? parseDuration(value) : value;
-      const isWhole = typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0;
-      if (isWhole && seconds <= (parseDuration(longest) ?? 0)) return seconds;
-      const message = isWhole
-        ? `must be at most ${longest}${reason}`
-        : 'must be a duration such as 30s, 10m, 12h or 30d, of at least one second';
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    })
-    .default(0);
+  const malformed = 'must be a duration such as 30s, 10m, 12h or 30d, of at least one second';
+  const seconds = z
+    .number()
+    .int(malformed)
+    .positive(malformed)
+    .max(parseDuration(longest) ?? 0, `must be at most ${longest}${reason}`);
+  const text = z.string().regex(durationText, malformed).transform(parseDuration).pipe(seconds);
+  return z.union([text, seconds], malformed).default(0);
+}
+
+const shorterForms = new WeakMap<object, z.ZodType>();
+
+/** The schema of the text that may stand for a value of this schema, if one may. */
+export function shorterFormOf(schema: object): z.ZodType | undefined {
+  return shorterForms.get(schema);
+}
+
+/** A value for which a text may stand. */
+export function orText<Schema extends z.ZodType>(
+  text: z.ZodType,
+  valueOf: (text: string) => unknown,
+  schema: Schema,
+) {
+  const either = z.preprocess((value) => (typeof value === 'string' ? valueOf(value) : value), schema);
+  shorterForms.set(either, text);
+  return either;
 }

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { columnsOf, snakeCase } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { owners } from '../fields/owner.ts';
-import { line } from '../fields/values.ts';
+import { line, orText } from '../fields/values.ts';
 
 const scopeName = z
   .string()
@@ -68,8 +68,9 @@ export const resourceFields = {
   scopes: field({
     schema: z
       .array(
-        z.preprocess(
-          (value) => (typeof value === 'string' ? { name: value } : value),
+        orText(
+          scopeName,
+          (name) => ({ name }),
           z.strictObject({ name: scopeName, description: line(500).default('') }),
         ),
       )
@@ -84,9 +85,7 @@ export const resourceFields = {
     reference: 'names, or `{name, description}`; each belongs to one resource of the tenant',
   }),
   assignableBy: field({
-    schema: z
-      .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(owners).max(100))
-      .default([]),
+    schema: orText(owners, (name) => [name], z.array(owners).max(100)).default([]),
     stored: 'text[]',
     written: (by) => (by.length === 1 ? by[0] : by),
     reference:

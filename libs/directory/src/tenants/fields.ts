@@ -68,7 +68,7 @@ export const tenantFields = {
   signInMethods: field({
     schema: z
       .array(
-        z.string().refine((name) => Object.hasOwn(optionalMethods, name), {
+        z.enum(Object.keys(optionalMethods), {
           error: `must be one of ${Object.keys(optionalMethods).join(', ')}`,
         }),
       )

@@ -3,9 +3,12 @@ import { Secret } from '@tessera/kit';
 
 const unitSeconds: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
 
+/** Texts that `parseDuration` reads. */
+export const durationText = /^\s*(\d{1,9})(ms|s|m|h|d)\s*$/;
+
 /** Seconds of a text such as `250ms`, `30s`, `10m`, `12h`, `30d`; undefined if it is none. */
 export function parseDuration(text: string): number | undefined {
-  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  const match = durationText.exec(text);
   const unit = unitSeconds[match?.[2] ?? ''];
   return match?.[1] === undefined || unit === undefined ? undefined : (Number(match[1]) * 1000 * unit) / 1000;
 }
