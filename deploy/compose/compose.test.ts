@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { processes } from '../image/processes.ts';
-import { configurationProblems } from '../../apps/cli/src/settings.ts';
+import { configurationProblems } from '../../apps/cli/src/processes.ts';
 
 interface Dependency {
   readonly condition: string;

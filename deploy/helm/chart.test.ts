@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { certifiedName } from '@tessera/rpc';
 import { processes } from '../image/processes.ts';
-import { configurationProblems } from '../../apps/cli/src/settings.ts';
+import { configurationProblems } from '../../apps/cli/src/processes.ts';
 import { helm, kubeconform, least, manifestsOf, podsOf, render, valueSets, type Values } from './chart.ts';
 import type { Container, Manifest, PodSpec } from './manifest.ts';
 

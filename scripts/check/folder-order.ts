@@ -4,12 +4,12 @@
  * where to begin.
  */
 export const folderOrder: Readonly<Record<string, string>> = {
-  'apps/cli': `terminal.ts options.ts print-records.ts settings.ts webhook-key.ts at-hand oauth flow contexts operate/schemas
+  'apps/cli': `terminal.ts options.ts print-records.ts settings.ts processes.ts webhook-key.ts at-hand oauth flow contexts operate/schemas
     operate/records records operate/isolation operate people issued audit import/files import/keycloak import client-config
     run.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
-  'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts rules audit sessions access
-    serve-administration.ts forward.ts wiring.ts index.ts`,
+  'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts offered-to-command.ts rules audit
+    sessions access serve-administration.ts forward.ts wiring.ts index.ts`,
   'libs/audit': `audit-row.ts event-base.ts refusal-details.ts audit-insert.ts audit-floods.ts audit-purge.ts audit-batch.ts
     search index.ts`,
   'libs/authorize': `config.ts browser-call.ts store request audit.ts visits codes sessions limits methods/password
@@ -34,9 +34,9 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/process': `config lifecycle.ts runtime.ts clock thread-pool.ts failpoints.ts management schemas.ts
     create-runtime.ts run-process.ts run-service.ts index.ts`,
   'libs/rpc': `call.ts call-options.ts actor.ts typed-client.ts call-traces.ts served-call.ts token-proof.ts errors page-token.ts
-    stored-message.ts client/channel credentials.ts access client hosts hosts/in-process hosts/grpc hosts/connect index.ts`,
+    stored-message.ts client/channel credentials.ts access client hosts hosts/in-process hosts/grpc hosts/connect caller.ts index.ts`,
   'libs/stores': `database.ts tls-errors.ts purge.ts feed redis limits store-errors.ts migrations traced-stores.ts
-    retry.ts statement-time.ts when-available.ts postgres index.ts`,
+    retry.ts statement-time.ts when-available.ts postgres store-urls.ts index.ts`,
   'libs/telemetry': `log metrics traces index.ts`,
   'libs/test-kit': `cleanup.ts each-file.ts eventually.ts wait-for.ts fakes certificates network provision provision/postgres provision/redis
     browser stores.ts provide-stores.ts provision.ts index.ts`,

@@ -30,7 +30,18 @@ export interface ImportRule {
 const tests = ['test-kit', 'test-kit/*'];
 const messages = ['proto-gen', 'proto-gen/*'];
 const telemetry = ['telemetry', 'telemetry/*'];
-const processes = ['kit', 'telemetry', 'rpc', 'stores', 'audit', 'process', ...messages, ...tests];
+const processes = [
+  'kit',
+  'telemetry',
+  'rpc',
+  'rpc/caller',
+  'stores',
+  'audit',
+  'process',
+  'process/settings',
+  ...messages,
+  ...tests,
+];
 export const services = ['admin', 'authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
 
 const ofServices = ['oauth', 'directory-client', 'delivery', 'languages', 'outbound', ...processes];
@@ -68,7 +79,17 @@ export const importRules: readonly ImportRule[] = [
   plumbing('outbound', []),
   plumbing('languages', []),
   plumbing('delivery', ['kit', ...telemetry, 'outbound']),
-  plumbing('process', ['kit', ...telemetry, 'rpc', 'rpc/*', 'stores', 'audit', 'oauth', ...messages]),
+  plumbing('process', [
+    'kit',
+    ...telemetry,
+    'rpc',
+    'rpc/*',
+    'stores',
+    'stores/store-urls',
+    'audit',
+    'oauth',
+    ...messages,
+  ]),
   {
     folders: ['libs/test-kit'],
     may: ['kit', 'telemetry', 'telemetry/start', 'stores', 'test-kit'],
@@ -134,6 +155,7 @@ export const importRules: readonly ImportRule[] = [
     folders: ['apps/cli'],
     may: [
       ...services,
+      'admin/command',
       'directory/apply-file',
       'directory/json-schema',
       'people',

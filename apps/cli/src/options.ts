@@ -2,6 +2,14 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { CommandError, type Terminal } from './terminal.ts';
 
+export const formats = ['json', 'yaml', 'table'] as const;
+export type Format = (typeof formats)[number];
+
+/** How a command prints what it answers. */
+export function outputOption(standard: Format, choices: readonly string[] = formats): Option {
+  return new Option('-o, --output <format>', 'how to print it').choices(choices).default(standard);
+}
+
 /** Of every command that applies or compares a declared state. */
 export const allowAdministrationOption = [
   '--allow-administration',

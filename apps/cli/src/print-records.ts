@@ -1,23 +1,17 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import { Option } from 'commander';
-import { stringify } from 'yaml';
-
-export const formats = ['json', 'yaml', 'table'] as const;
-export type Format = (typeof formats)[number];
-
-/** How a command prints what it answers. */
-export function outputOption(standard: Format, choices: readonly string[] = formats): Option {
-  return new Option('-o, --output <format>', 'how to print it').choices(choices).default(standard);
-}
+import type { Format } from './options.ts';
 
 /** Records for the next program or for people. One record is printed alone, several as a list. */
-export function printed(
+export async function printed(
   records: JsonObject | readonly JsonObject[],
   format: Format,
   columns: readonly string[],
-): string {
+): Promise<string> {
   if (format === 'json') return `${JSON.stringify(records, null, 2)}\n`;
-  if (format === 'yaml') return stringify(records);
+  if (format === 'yaml') {
+    const { stringify } = await import('yaml');
+    return stringify(records);
+  }
   return table([records].flat(), columns);
 }
 

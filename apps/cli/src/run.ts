@@ -50,7 +50,10 @@ Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff 
 other owners or administration that would be given need to be allowed: diff and --dry-run say so before.
 Results go to standard output, messages to standard error.`;
 
-/** All commands. A new one goes into the file of its group. */
+/**
+ * All commands. A new one goes into the file of its group. Only its action imports what does the work: help, and other
+ * commands, load none of it.
+ */
 function createProgram(context: CommandContext): Command {
   const program = new Command('tessera')
     .description('Operates Tessera and tries its flows.')

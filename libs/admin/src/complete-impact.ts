@@ -1,6 +1,6 @@
 import type { Ends, Impact } from '@tessera/proto-gen/impact';
 import type { TokenService } from '@tessera/proto-gen/token';
-import { whereOffered, type CallOptions, type Client, type DescService } from '@tessera/rpc';
+import { whereOffered, type CallOptions, type Client, type DescService } from '@tessera/rpc/caller';
 
 type CountEnded = Pick<Client<typeof TokenService>, 'countEnded'>;
 type Counts = Pick<Impact, 'sessions' | 'refreshFamilies' | 'approvals'>;

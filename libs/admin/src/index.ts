@@ -12,8 +12,8 @@
  *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
  *     local-administration   how the command finds the process with embedded stores
  */
-export { completeImpact } from './complete-impact.ts';
 export { adminConfig, type AdminConfig } from './config.ts';
-export { announceAdministration, findAdministration } from './local-administration.ts';
+export { announceAdministration } from './local-administration.ts';
+export * from './offered-to-command.ts';
 export { serveAdministration } from './serve-administration.ts';
 export { buildAdmin, type AdminPeers } from './wiring.ts';

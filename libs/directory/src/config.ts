@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { choice, integer, issuerSetting, operatorTenantSetting, secret } from '@tessera/process';
+import { choice, integer, issuerSetting, operatorTenantSetting, secret } from '@tessera/process/settings';
 import { authenticationPolicies, weakestPolicy } from '@tessera/oauth';
 import { z } from 'zod';
 

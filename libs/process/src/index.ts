@@ -9,55 +9,13 @@
  *     clock/ clock-watch ─> refuse-while-clock-is-wrong ─> the handlers of a service
  */
 export { requireSameTime } from './clock/clock-watch.ts';
-export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './config/load-config.ts';
 export { removedSettings } from './config/removed-settings.ts';
 export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { maintainSchemas } from './schemas.ts';
-export {
-  databaseOptions,
-  processConfig,
-  redisOptions,
-  statementTimeoutSetting,
-  type ProcessConfig,
-} from './config/settings-of-every-process.ts';
-export {
-  isPeerGiven,
-  peerTarget,
-  rpcConfig,
-  rpcCredentials,
-  type PeerName,
-  type RpcConfig,
-} from './config/rpc-settings.ts';
 export { mergedSettings } from './config/merged-settings.ts';
+export * from './config/offered-settings.ts';
 export { refuseWhileClockIsWrong } from './clock/refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';
 export { connectPeers, runService } from './run-service.ts';
-export {
-  choice,
-  choices,
-  duration,
-  durationText,
-  flag,
-  integer,
-  list,
-  optionalPort,
-  parseDuration,
-  port,
-  secret,
-  secretIn,
-} from './config/setting-types.ts';
-export {
-  allowPrivateSetting,
-  allowsPrivate,
-  failuresPerAccountSetting,
-  failuresPerAddressSetting,
-  failuresWindowSetting,
-  formerAllowPrivateSetting,
-  issuerSetting,
-  messagesDirSetting,
-  operatorTenantSetting,
-  profileSetting,
-  requestsPerAddressSetting,
-} from './config/settings-of-several-services.ts';

@@ -13,12 +13,11 @@ import type { BuiltService } from './call.ts';
 import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-connect.ts';
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
 
-export { clearField, create } from '@bufbuild/protobuf';
-export { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-export type { DescMessage, DescMethod, DescService, JsonValue, MessageShape } from '@bufbuild/protobuf';
+export * from './caller.ts';
+export { clearField } from '@bufbuild/protobuf';
 export { onBehalfOf } from './actor.ts';
-export { awaitShared, rootCall, sharedCall } from './call-options.ts';
-export { Code, ConnectError, route } from './call.ts';
+export { awaitShared, sharedCall } from './call-options.ts';
+export { route } from './call.ts';
 export type {
   Actor,
   AuthenticateBearer,
@@ -29,30 +28,20 @@ export type {
   Handlers,
   Principal,
   Route,
-  CallOptions,
-  Client,
 } from './call.ts';
-export { createChallenge, createProver, nonceHeader, proofPath, type Proof } from './token-proof.ts';
+export { createProver } from './token-proof.ts';
 export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
 export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts';
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isUnanswered } from './errors/refusal.ts';
-export { needsOperator, operatorRemedy } from './errors/operator-action.ts';
+export { needsOperator } from './errors/operator-action.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
-export type { RemoteService } from './client/remote.ts';
 export type { ConnectServer } from './hosts/connect/serve-connect.ts';
 export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
-export { fieldViolations, invalidFields, type FieldViolation } from './errors/field-violations.ts';
-export {
-  notOffered,
-  notUnderstood,
-  readStored,
-  refusedByPeer,
-  whereOffered,
-} from './errors/other-version.ts';
-export { pageOf, pageRequest, pageToken, readPages, type PageRequest } from './page-token.ts';
+export { invalidFields } from './errors/field-violations.ts';
+export { notOffered, notUnderstood, readStored, refusedByPeer } from './errors/other-version.ts';
+export { pageOf, pageRequest, pageToken, type PageRequest } from './page-token.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
-export { parseTarget } from './client/target.ts';
 
 // gRPC and Connect's server are loaded with their first use, and `openRemoteService` from `@tessera/rpc/remote`:
 // compact needs neither, and it takes 5 MiB.

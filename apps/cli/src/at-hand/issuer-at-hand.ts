@@ -1,7 +1,5 @@
-import { findAdministration } from '@tessera/admin';
 import { orEnvironment } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
-import { proveAdministration } from './prove-administration.ts';
 
 export const issuerVariable = 'TESSERA_ISSUER';
 
@@ -33,6 +31,8 @@ export async function issuerOf(
 export async function processAtHand(
   terminal: Terminal,
 ): Promise<{ readonly target: string; readonly issuer?: string | undefined } | undefined> {
+  const { findAdministration } = await import('@tessera/admin/command');
+  const { proveAdministration } = await import('./prove-administration.ts');
   try {
     const found = await findAdministration(terminal.environment['TESSERA_DATA_DIR'] || '.tessera');
     if (found !== undefined) await proveAdministration(found, terminal);

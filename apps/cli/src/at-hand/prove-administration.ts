@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { systemRandom, type Secret } from '@tessera/kit';
-import { createChallenge, nonceHeader, proofPath, type Proof } from '@tessera/rpc';
+import { createChallenge, nonceHeader, proofPath, type Proof } from '@tessera/rpc/caller';
 import type { Terminal } from '../terminal.ts';
 
 /** Where a process with embedded stores is, and what it wrote beside them. */

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { nonEmpty, wholeNumber } from '../options.ts';
-import { outputOption } from '../print-records.ts';
+import { nonEmpty, outputOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { WhyOptions } from './explain-refusal.ts';
 import type { SearchOptions } from './search-audit-trail.ts';

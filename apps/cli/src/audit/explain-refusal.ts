@@ -1,9 +1,10 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { AuditService, type AuditEvent } from '@tessera/proto-gen/admin-audit';
-import { readPages, timestampFromMs } from '@tessera/rpc';
+import { readPages, timestampFromMs } from '@tessera/rpc/caller';
 import { chosenContext } from '../contexts/chosen-context.ts';
 import { withAdministration } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../print-records.ts';
+import type { Format } from '../options.ts';
+import { printed } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface WhyOptions {
@@ -69,7 +70,7 @@ export async function explainRefusal(
       `The audit trail of the last ${daysBack} days has nothing with the reference ${reference}. What the gateway refuses alone is in its log, by requestId.`,
     );
   const refused = ofRequest.filter(({ outcome }) => outcome === 'failure');
-  terminal.out(printed((refused.length > 0 ? refused : ofRequest).map(shown), output, []));
+  terminal.out(await printed((refused.length > 0 ? refused : ofRequest).map(shown), output, []));
   if (refused.length === 0) terminal.say('Nothing of this request was refused.\n');
 }
 

@@ -2,9 +2,10 @@ import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { AuditEventSchema, AuditService } from '@tessera/proto-gen/admin-audit';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc';
+import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc/caller';
 import { withAdministration, type ClientOf } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../print-records.ts';
+import type { Format } from '../options.ts';
+import { printed } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface SearchOptions {
@@ -73,7 +74,7 @@ export async function searchAuditTrail(options: SearchOptions, terminal: Termina
     output === 'table'
       ? records.map(({ actor: who, ...rest }) => ({ ...rest, actor: nameOf(who) }))
       : records;
-  terminal.out(printed(shown, output, columns));
+  terminal.out(await printed(shown, output, columns));
   if (person !== undefined) terminal.say(`${about} is ${person}.\n`);
   else if (events.length === 0 && about !== '') terminal.say(`No event is about ${about}. ${whatToGive}\n`);
   if (!isComplete) terminal.say(`There may be earlier ones: give a larger --limit, or --until.\n`);

@@ -1,11 +1,9 @@
 import { Secret } from '@tessera/kit';
 import { commandLineClientId } from '@tessera/oauth';
-import { refreshTokenGrant } from 'openid-client';
 import { orEnvironment } from '../options.ts';
-import { discover, requestError, RequestError, type OAuthClient } from '../oauth/oauth-client.ts';
+import type { OAuthClient } from '../oauth/oauth-client.ts';
 import type { Tokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { clientTokens, secretIn } from './client-tokens.ts';
 import { changeContexts, type Context, type Login, type NamedContext } from './context-file.ts';
 import { tokenVariable } from './context-of-environment.ts';
 
@@ -25,11 +23,14 @@ export async function accessToken(context: NamedContext, terminal: Terminal): Pr
   const { name, issuer, login, client, givenClient } = context;
   const given = orEnvironment(undefined, tokenVariable, terminal);
   if (given) return new Secret(given);
-  if (givenClient !== undefined)
+  if (givenClient !== undefined) {
+    const { clientTokens } = await import('./client-tokens.ts');
     return new Secret(loginOf(await clientTokens(issuer, givenClient, terminal), terminal).accessToken);
+  }
   if (login !== undefined && login.expiresAt - marginMs > terminal.now())
     return new Secret(login.accessToken);
   if (client !== undefined) {
+    const { clientTokens, secretIn } = await import('./client-tokens.ts');
     const { clientId, secretFile } = client;
     const asked = { clientId, clientSecret: secretIn(secretFile) };
     const renewed = loginOf(await clientTokens(issuer, asked, terminal), terminal);
@@ -40,16 +41,26 @@ export async function accessToken(context: NamedContext, terminal: Terminal): Pr
     throw new CommandError(`You are not logged in to ${name}. Run tessera login --context ${name}.`);
   const { refreshToken } = login;
   if (refreshToken === undefined) return endLogin(name, terminal);
-  const config = await discover(issuer, commandLine(context), terminal);
-  // Two commands at once renew with one refresh token: the server gives both the same successor.
-  const answer = await refreshTokenGrant(config, refreshToken).catch(requestError);
-  if (answer instanceof RequestError) {
-    if (answer.code === 'invalid_grant' || answer.code === 'invalid_client') return endLogin(name, terminal);
-    throw new CommandError(`The login to ${name} cannot be renewed now: ${answer.message}`);
-  }
-  const renewed = loginOf(answer, terminal, refreshToken);
+  const renewed = await renewedLogin(context, refreshToken, terminal);
+  if (renewed === undefined) return endLogin(name, terminal);
   await keepLogin(name, renewed, terminal);
   return new Secret(renewed.accessToken);
+}
+
+/** The login that a refresh token gives; undefined if it is no longer valid. Throws CommandError. */
+async function renewedLogin(
+  context: NamedContext,
+  refreshToken: string,
+  terminal: Terminal,
+): Promise<Login | undefined> {
+  const { refreshTokenGrant } = await import('openid-client');
+  const { discover, requestError, RequestError } = await import('../oauth/oauth-client.ts');
+  const config = await discover(context.issuer, commandLine(context), terminal);
+  // Two commands at once renew with one refresh token: the server gives both the same successor.
+  const answer = await refreshTokenGrant(config, refreshToken).catch(requestError);
+  if (!(answer instanceof RequestError)) return loginOf(answer, terminal, refreshToken);
+  if (answer.code === 'invalid_grant' || answer.code === 'invalid_client') return undefined;
+  throw new CommandError(`The login to ${context.name} cannot be renewed now: ${answer.message}`);
 }
 
 /** What is done once the API accepts an access token no longer. Throws CommandError. */

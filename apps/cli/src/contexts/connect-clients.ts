@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { Secret } from '@tessera/kit';
-import type { RemoteService } from '@tessera/rpc';
+import type { RemoteService } from '@tessera/rpc/caller';
 
 interface Listener {
   /** Such as http://127.0.0.1:9002. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
-import { environmentHelp, nonEmpty } from '../options.ts';
-import { outputOption, type Format } from '../print-records.ts';
+import { environmentHelp, nonEmpty, outputOption, type Format } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { ContextSettings } from './edit-contexts.ts';
 import type { LoginOptions } from './log-in.ts';

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { printed, type Format } from '../print-records.ts';
+import type { Format } from '../options.ts';
+import { printed } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import {
   changeContexts,
@@ -59,7 +60,7 @@ export async function listContexts(
         ...settings,
       }) as JsonObject,
   );
-  terminal.out(printed(records, output, ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant']));
+  terminal.out(await printed(records, output, ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant']));
 }
 
 /** Adds a context, without logging in. The first one becomes current. Throws CommandError. */

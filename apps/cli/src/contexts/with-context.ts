@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { Code, ConnectError, operatorRemedy, type CallOptions, type RemoteService } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  operatorRemedy,
+  type CallOptions,
+  type RemoteService,
+} from '@tessera/rpc/caller';
 import { connectClients } from './connect-clients.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { accessToken, refusedLogin } from './access-token.ts';

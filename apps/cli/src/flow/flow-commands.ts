@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { nonEmpty, port } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
-import { runCibaFlow, type CibaOptions } from './ciba.ts';
-import { runDeviceFlow, type DeviceOptions } from './device.ts';
+import type { CibaOptions } from './ciba.ts';
+import type { DeviceOptions } from './device.ts';
 import { addFlowOptions, requiredClient } from './flow-options.ts';
 
 /** The flows that need no browser on this machine. */
@@ -14,6 +14,7 @@ export function addFlowCommands(program: Command, context: CommandContext): void
     .option('--no-qr', 'do not show a QR code')
     .action(async (options: DeviceOptions, command: Command) => {
       const client = requiredClient(options, command, context);
+      const { runDeviceFlow } = await import('./device.ts');
       await runDeviceFlow(await issuerOf(options, context), client, options, context);
     });
   addFlowOptions(flow.command('ciba'))
@@ -32,6 +33,7 @@ export function addFlowCommands(program: Command, context: CommandContext): void
     )
     .action(async (options: CibaOptions, command: Command) => {
       const client = requiredClient(options, command, context);
+      const { runCibaFlow } = await import('./ciba.ts');
       await runCibaFlow(await issuerOf(options, context), client, options, context);
     });
 }

@@ -1,13 +1,12 @@
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
-import { DeclaredStateError } from '@tessera/directory';
-import { checkFile, diffFile } from '@tessera/directory/apply-file';
+import { checkFile, DeclaredStateError, diffFile } from '@tessera/directory/apply-file';
 import { adminRoles } from '@tessera/oauth';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { ConfigError, isGiven, isPeerGiven } from '@tessera/process';
-import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc';
+import { ConfigError, isGiven, isPeerGiven } from '@tessera/process/settings';
+import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc/caller';
 import { applyState, diffState, type Allowed } from '../operate/records/declare-state.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { withoutOwnNames } from '../settings.ts';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { nonEmpty, ofPerson, wholeNumber } from '../options.ts';
-import { outputOption } from '../print-records.ts';
+import { nonEmpty, ofPerson, outputOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { ListOptions as GrantListOptions, RevokeOptions } from './live-grants.ts';
 import type { EndOptions, ListOptions as SessionListOptions } from './live-sessions.ts';

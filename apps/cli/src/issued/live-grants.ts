@@ -1,9 +1,9 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { GrantSchema, GrantsService } from '@tessera/proto-gen/admin-grants';
-import { readPages } from '@tessera/rpc';
+import { readPages } from '@tessera/rpc/caller';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import type { PersonOptions } from '../options.ts';
-import { printed, type Format } from '../print-records.ts';
+import type { Format, PersonOptions } from '../options.ts';
+import { printed } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { personOf } from '../people/person-options.ts';
 
@@ -41,7 +41,7 @@ export async function listGrants(options: ListOptions, terminal: Terminal): Prom
     },
   });
   const records = grants.map((each) => toJson(GrantSchema, each) as JsonObject);
-  terminal.out(printed(records, output, columns));
+  terminal.out(await printed(records, output, columns));
 }
 
 /** Revokes the grant that is named, else all of the person or application. Throws CommandError. */

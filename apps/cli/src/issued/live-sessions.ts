@@ -1,10 +1,10 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { browserName } from '@tessera/languages';
 import { SessionSchema, SessionsService, type Session } from '@tessera/proto-gen/admin-sessions';
-import { readPages, timestampMs } from '@tessera/rpc';
+import { readPages, timestampMs } from '@tessera/rpc/caller';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import type { PersonOptions } from '../options.ts';
-import { printed, type Format } from '../print-records.ts';
+import type { Format, PersonOptions } from '../options.ts';
+import { printed } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
 import { personOf, requiredPerson } from '../people/person-options.ts';
 
@@ -39,7 +39,7 @@ export async function listSessions(options: ListOptions, terminal: Terminal): Pr
     ...(toJson(SessionSchema, each) as JsonObject),
     ...(output === 'table' && { browser: browserOf(each) }),
   }));
-  terminal.out(printed(records, output, columns));
+  terminal.out(await printed(records, output, columns));
 }
 
 function byPerson(one: Session, other: Session): number {

@@ -1,8 +1,8 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { ApprovalSchema, ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import type { PersonOptions } from '../options.ts';
-import { printed, type Format } from '../print-records.ts';
+import type { Format, PersonOptions } from '../options.ts';
+import { printed } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
 import { requiredPerson } from '../people/person-options.ts';
 
@@ -29,7 +29,7 @@ export async function listApprovals(options: ListOptions, terminal: Terminal): P
     },
   });
   const records = approvals.map((each) => toJson(ApprovalSchema, each) as JsonObject);
-  terminal.out(printed(records, options.output, columns));
+  terminal.out(await printed(records, options.output, columns));
 }
 
 /** Throws CommandError. */

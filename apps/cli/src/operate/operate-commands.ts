@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { addClientOptions, clientOf, type ClientOptions } from '../flow/flow-options.ts';
-import { allowAdministrationOption, nonEmpty } from '../options.ts';
-import { outputOption, type Format } from '../print-records.ts';
+import { allowAdministrationOption, nonEmpty, outputOption, type Format } from '../options.ts';
 import { addSecrets } from './secret-commands.ts';
 import type { Allowed, Declaring } from './records/declare-state.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
-import { smoke } from './smoke.ts';
 import { addStatus } from './status-commands.ts';
 
 /**
@@ -51,6 +49,7 @@ embedded stores in TESSERA_DATA_DIR. Both tenants get issuers below the shared o
       const issuer = await issuerOf(options, context);
       const address = options.address ?? issuer;
       const waitMs = await millisecondsOf(options.wait);
+      const { smoke } = await import('./smoke.ts');
       await smoke({ issuer, address, client: clientOf(options, context), waitMs }, context);
       if (!options.isolation) return;
       const { checkIsolation } = await import('./isolation/check-isolation.ts');
@@ -59,7 +58,7 @@ embedded stores in TESSERA_DATA_DIR. Both tenants get issuers below the shared o
 }
 
 async function millisecondsOf(time = '0s'): Promise<number> {
-  const { parseDuration } = await import('@tessera/process');
+  const { parseDuration } = await import('@tessera/process/settings');
   const seconds = parseDuration(time);
   if (seconds === undefined) throw new CommandError('--wait: expected a duration such as 60s or 2m.');
   return seconds * 1000;
@@ -193,7 +192,7 @@ function addProcessChecks(program: Command, context: CommandContext): void {
     .description('check whether a process can start with this environment')
     .option(processFlag, processHelp, nonEmpty, 'standalone')
     .action(async ({ process }: { process: string }) => {
-      const { configurationProblems, secretsToBeMade } = await import('../settings.ts');
+      const { configurationProblems, secretsToBeMade } = await import('../processes.ts');
       const problems = configurationProblems(process, context.environment);
       if (problems.length > 0) throw new CommandError(problems.join('\n'));
       context.say(`${process} can start with this configuration.\n`);

@@ -9,7 +9,7 @@ import { openDatabase, openRedis, probe } from '@tessera/stores';
 import { createServiceRoles } from '@tessera/test-kit/provision';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, printed, rows, secrets, serving, tessera } from '../testing/run-command.ts';
-import { schemas } from '../settings.ts';
+import { schemas } from '../processes.ts';
 
 function withWrongPassword(href: string): string {
   const url = new URL(href);

@@ -1,6 +1,6 @@
 import { DirectoryService, type User } from '@tessera/proto-gen/directory';
 import { UsersService, type CreatePasswordLinkResponse } from '@tessera/proto-gen/admin-users';
-import type { CallOptions } from '@tessera/rpc';
+import type { CallOptions } from '@tessera/rpc/caller';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import type { PersonOptions } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';

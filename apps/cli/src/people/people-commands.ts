@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
-import { environmentHelp, nonEmpty, ofPerson, type PersonOptions } from '../options.ts';
-import { formats, outputOption } from '../print-records.ts';
+import {
+  environmentHelp,
+  formats,
+  nonEmpty,
+  ofPerson,
+  outputOption,
+  type PersonOptions,
+} from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';

@@ -1,6 +1,6 @@
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
-import { printed, type Format } from '../print-records.ts';
-import type { PersonOptions } from '../options.ts';
+import { printed } from '../print-records.ts';
+import type { Format, PersonOptions } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
 import { newPasswordLink, shownLink, withPerson } from './password-link.ts';
 
@@ -24,6 +24,6 @@ export async function resetLink(options: ResetOptions, terminal: Terminal): Prom
   );
   if (mail) return terminal.say(`A link is on its way to ${called}.\n`);
   const link = { userId: made.userId, ...shownLink(made.link, await issuerOf(options, terminal)) };
-  terminal.out(printed(link, options.output, Object.keys(link)));
+  terminal.out(await printed(link, options.output, Object.keys(link)));
   terminal.say('Give the link to this person alone; it is not shown again.\n');
 }

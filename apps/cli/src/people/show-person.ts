@@ -2,12 +2,12 @@ import { toJson } from '@bufbuild/protobuf';
 import { GrantSchema, GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionSchema, SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UserCredentialsSchema, UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
-import { Code, ConnectError, readPages } from '@tessera/rpc';
+import { Code, ConnectError, readPages } from '@tessera/rpc/caller';
 import { requiredPerson } from './person-options.ts';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
-import { printed, type Format } from '../print-records.ts';
+import { printed } from '../print-records.ts';
 import type { Terminal } from '../terminal.ts';
-import type { PersonOptions } from '../options.ts';
+import type { Format, PersonOptions } from '../options.ts';
 
 export interface ShowOptions extends PersonOptions {
   readonly output: Exclude<Format, 'table'>;
@@ -54,7 +54,7 @@ export async function showPerson({ output, ...options }: ShowOptions, terminal: 
       };
     },
   });
-  terminal.out(printed(shown, output, []));
+  terminal.out(await printed(shown, output, []));
   for (const note of notes) terminal.say(`${note}\n`);
 }
 

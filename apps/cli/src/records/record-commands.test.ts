@@ -321,9 +321,9 @@ describe('the commands for records', () => {
 });
 
 describe('a table', () => {
-  it('has one line per record, whatever is in a name', () => {
+  it('has one line per record, whatever is in a name', async () => {
     const name = 'Ada\n\u001b[31mEVE\u202e';
-    expect(printed([{ name }], 'table', ['name'])).toBe('NAME\nAda\ufffd\ufffd[31mEVE\ufffd\n');
-    expect(printed([], 'table', ['clientId'])).toBe('CLIENT ID\n');
+    expect(await printed([{ name }], 'table', ['name'])).toBe('NAME\nAda\ufffd\ufffd[31mEVE\ufffd\n');
+    expect(await printed([], 'table', ['clientId'])).toBe('CLIENT ID\n');
   });
 });

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { about, nonEmpty, writerOption, wholeNumber } from '../options.ts';
+import { about, nonEmpty, outputOption, wholeNumber, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
-import { outputOption } from '../print-records.ts';
 import { recordOptions } from './record-options.ts';
 
 const descriptions: Readonly<Record<Verb, (noun: Noun) => string>> = {

@@ -1,7 +1,6 @@
 import { ScalarType, type DescField, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { Option } from 'commander';
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { settable, type Noun } from './nouns.ts';
 
@@ -73,6 +72,7 @@ export function givenBy({ option }: Pick<RecordOption, 'option'>, values: Readon
 export async function recordIn(path: string, terminal: Terminal): Promise<JsonObject> {
   let content: unknown;
   try {
+    const { parse } = await import('yaml');
     content = parse(await contentOf(path, terminal));
   } catch (error) {
     if (error instanceof CommandError) throw error;

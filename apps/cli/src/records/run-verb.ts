@@ -5,13 +5,14 @@ import { Option } from 'commander';
 import type { User } from '@tessera/proto-gen/admin-users';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { ImpactSchema, type Impact } from '@tessera/proto-gen/impact';
-import { readPages, type CallOptions } from '@tessera/rpc';
+import { readPages, type CallOptions } from '@tessera/rpc/caller';
 import { counted, impactLines, requireValidateOnly } from '../operate/records/show-impact.ts';
 import { orNotFound, withService, type ClientOf } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { deleteTenant } from './delete-tenant.ts';
 import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
-import { printed, type Format } from '../print-records.ts';
+import type { Format } from '../options.ts';
+import { printed } from '../print-records.ts';
 import { givenBy, recordIn, recordOptions } from './record-options.ts';
 
 /** What commander made of the options; which of them are there depends on the verb. */
@@ -71,7 +72,7 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
     impact === undefined || !('record' in answered)
       ? (answered.record ?? answered.records)
       : { ...answered.record, impact: toJson(ImpactSchema, create(ImpactSchema, impact)) };
-  if (answer !== undefined) terminal.out(printed(answer, output, columnsOf(noun, options)));
+  if (answer !== undefined) terminal.out(await printed(answer, output, columnsOf(noun, options)));
   else if (impact !== undefined) for (const line of impactLines(tenant, impact)) terminal.out(line);
   if (validateOnly) terminal.say('Nothing was changed.\n');
   else if (answer === undefined) terminal.say(`The ${noun.name} is deleted.\n`);

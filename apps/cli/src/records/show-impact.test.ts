@@ -1,7 +1,7 @@
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { impactLines } from '../operate/records/show-impact.ts';
-import { schemas } from '../settings.ts';
+import { schemas } from '../processes.ts';
 import { file, rows, secrets, tessera } from '../testing/run-command.ts';
 
 const state = (status: string) => `tenants:

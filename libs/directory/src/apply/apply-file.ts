@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { ConnectError, fieldViolations, whereOffered, type CallOptions, type Client } from '@tessera/rpc';
+import {
+  ConnectError,
+  fieldViolations,
+  whereOffered,
+  type CallOptions,
+  type Client,
+} from '@tessera/rpc/caller';
 import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import type {
   Difference,
@@ -14,11 +20,13 @@ import { DeclaredStateError, type Problem } from '../declared/declared-state-err
 import { warningsIn } from '../declared/warnings.ts';
 import { parseDeclaredState, readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
-import { loadConfig } from '@tessera/process';
+import { loadConfig } from '@tessera/process/settings';
 import { z } from 'zod';
 import { problemsInFile } from './problems-in-file.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
+
+export { DeclaredStateError };
 
 const { TESSERA_PASSWORD_MIN_LENGTH } = directoryConfig.shape;
 const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH });

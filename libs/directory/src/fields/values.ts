@@ -1,5 +1,5 @@
 import { domainOfEmail } from '@tessera/kit';
-import { durationText, parseDuration } from '@tessera/process';
+import { durationText, parseDuration } from '@tessera/process/settings';
 import { redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { parseTarget, type RpcCredentials } from '@tessera/rpc';
+import type { RpcCredentials } from '@tessera/rpc';
+import { parseTarget } from '@tessera/rpc/caller';
 import { ConfigError, isGiven, loadConfig } from './load-config.ts';
 import { choice, domainName, port, secret, textIn } from './setting-types.ts';
 

@@ -2,13 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Secret } from '@tessera/kit';
-import {
-  parsePostgresUrl,
-  parseRedisUrl,
-  requireFiles,
-  type PostgresOptions,
-  type RedisOptions,
-} from '@tessera/stores';
+import type { PostgresOptions, RedisOptions } from '@tessera/stores';
+import { parsePostgresUrl, parseRedisUrl, requireFiles } from '@tessera/stores/store-urls';
 import { ConfigError } from './load-config.ts';
 import { choice, duration, integer, optionalPort, secret, secretIn } from './setting-types.ts';
 import { tracingConfig } from './tracing-settings.ts';

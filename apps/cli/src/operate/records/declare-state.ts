@@ -1,7 +1,7 @@
-import { DeclaredStateError } from '@tessera/directory';
 import {
   applyFile,
   checkFile,
+  DeclaredStateError,
   diffFile,
   type ApplyFileOptions,
   type ComparedFile,
@@ -10,8 +10,8 @@ import {
 } from '@tessera/directory/apply-file';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { ConfigError } from '@tessera/process';
-import { Code, ConnectError } from '@tessera/rpc';
+import { ConfigError } from '@tessera/process/settings';
+import { Code, ConnectError } from '@tessera/rpc/caller';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { counted, impactLines } from './show-impact.ts';
 import { withService, type ClientOf } from './with-service.ts';

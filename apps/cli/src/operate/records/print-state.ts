@@ -1,6 +1,6 @@
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { whereOffered, type CallOptions } from '@tessera/rpc';
+import { whereOffered, type CallOptions } from '@tessera/rpc/caller';
 import type { Terminal } from '../../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './with-service.ts';
 

@@ -1,4 +1,4 @@
-import { Code, ConnectError, whereOffered, type CallOptions } from '@tessera/rpc';
+import { Code, ConnectError, whereOffered, type CallOptions } from '@tessera/rpc/caller';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';

@@ -1,5 +1,4 @@
-import { completeImpact } from '@tessera/admin';
-import { isPeerGiven } from '@tessera/process';
+import { isPeerGiven } from '@tessera/process/settings';
 import type { Impact as DirectoryImpact } from '@tessera/proto-gen/directory';
 import type { Ended, EndedItem, Impact } from '@tessera/proto-gen/impact';
 import { TokenService } from '@tessera/proto-gen/token';
@@ -48,6 +47,7 @@ export async function counted(
       name: 'Counting',
       timeoutMs,
       async run(clientOf, call) {
+        const { completeImpact } = await import('@tessera/admin/command');
         const completed: Counted[] = [];
         for (const impact of impacts)
           completed.push(await completeImpact(impact, clientOf(TokenService), call));

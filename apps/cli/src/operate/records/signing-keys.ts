@@ -1,7 +1,8 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { KeysService, SigningKeySchema } from '@tessera/proto-gen/admin-keys';
-import { ConnectError } from '@tessera/rpc';
-import { printed, type Format } from '../../print-records.ts';
+import { ConnectError } from '@tessera/rpc/caller';
+import type { Format } from '../../options.ts';
+import { printed } from '../../print-records.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService } from './with-service.ts';
 
@@ -23,7 +24,7 @@ export async function listKeys(
     run: async (clientOf, call) => clientOf(KeysService).list({ tenantId }, call),
   });
   const records = keys.map((key) => toJson(SigningKeySchema, key) as JsonObject);
-  terminal.out(printed(records, output, ['kid', 'state', 'algorithm', 'publishTime', 'activateTime']));
+  terminal.out(await printed(records, output, ['kid', 'state', 'algorithm', 'publishTime', 'activateTime']));
 }
 
 /**

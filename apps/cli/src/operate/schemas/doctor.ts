@@ -21,8 +21,9 @@ import {
   type ProcessConfig,
 } from '@tessera/process';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import { orExplain, reasonOf, silentLog, terminalLog, withDatabase } from './with-database.ts';
-import { configurationProblems, processes, settings } from '../../settings.ts';
+import { reasonOf, silentLog, terminalLog, withDatabase } from './with-database.ts';
+import { configurationProblems, processes } from '../../processes.ts';
+import { orExplain, settings } from '../../settings.ts';
 
 /**
  * Checks everything a process depends on: its settings, the database with its schemas and its clock, Redis with its

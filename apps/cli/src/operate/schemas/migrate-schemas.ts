@@ -2,7 +2,7 @@ import { migrate } from '@tessera/stores';
 import type { Terminal } from '../../terminal.ts';
 import { CommandError } from '../../terminal.ts';
 import { patiently, withDatabase } from './with-database.ts';
-import { schemas } from '../../settings.ts';
+import { schemas } from '../../processes.ts';
 
 /** Brings every schema up to date, in order. Throws CommandError when a file cannot be applied. */
 export async function migrateSchemas(terminal: Terminal): Promise<void> {

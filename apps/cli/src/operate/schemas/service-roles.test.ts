@@ -2,7 +2,7 @@ import { newDatabaseUrl } from '@tessera/test-kit';
 import { createServiceRoles } from '@tessera/test-kit/provision';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rows, tessera } from '../../testing/run-command.ts';
-import { schemas } from '../../settings.ts';
+import { schemas } from '../../processes.ts';
 
 const privileges = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 

@@ -1,9 +1,9 @@
-import { ConfigError, databaseOptions, processConfig } from '@tessera/process';
+import { ConfigError, databaseOptions, processConfig } from '@tessera/process/settings';
 import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
 import { formatForPeople } from '@tessera/telemetry/for-people';
 import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
 import { CommandError, type Terminal } from '../../terminal.ts';
-import { settings } from '../../settings.ts';
+import { orExplain, settings } from '../../settings.ts';
 
 /** How long a command waits for an unavailable store or service. */
 export const patienceMs = 120_000;
@@ -84,14 +84,4 @@ export function reasonOf(error: unknown): string {
 
 function lacksRight(error: unknown): boolean {
   return sqlState(error) === '42501';
-}
-
-/** Turns configuration errors into messages for the terminal. */
-export function orExplain<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ConfigError) throw new CommandError(error.message);
-    throw error;
-  }
 }
