@@ -4,7 +4,7 @@
  * where to begin.
  */
 export const folderOrder: Readonly<Record<string, string>> = {
-  'apps/cli': `terminal.ts options.ts print-records.ts settings.ts processes.ts webhook-key.ts at-hand oauth flow contexts operate/schemas
+  'apps/cli': `terminal.ts options.ts print-records.ts settings.ts processes.ts webhook-key.ts waiting-line.ts at-hand oauth flow contexts operate/schemas
     operate/records records operate/isolation operate people issued audit import/files import/keycloak import client-config
     run.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,

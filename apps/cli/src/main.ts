@@ -7,16 +7,25 @@
  *                       ├─> flow/, oauth/ ──> HTTP of a running server
  *                       └─> client-config/   prints files, calls nothing
  */
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from './run.ts';
+import { waitingLine } from './waiting-line.ts';
+
+const now = () => Date.now();
+const line = waitingLine(process.stderr, now);
+const writing = (stream: NodeJS.WriteStream) => (text: string) => {
+  line.clear();
+  stream.write(text);
+};
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
-  out: (line) => process.stdout.write(line),
-  say: (line) => process.stderr.write(line),
-  input: async () => text(process.stdin),
+  out: writing(process.stdout),
+  say: writing(process.stderr),
+  input: async () => textOf(process.stdin),
   fetch,
   sleep: async (milliseconds) => sleep(milliseconds),
-  now: () => Date.now(),
+  now,
+  waiting: (what) => line.waiting(what),
 });

@@ -17,6 +17,8 @@ export interface Terminal {
   sleep(milliseconds: number): Promise<void>;
   /** Milliseconds since the Unix epoch. */
   now(): number;
+  /** Says what goes on until it has ended, if it takes long and a person is there to see it. */
+  waiting?(what: string): { end(): void };
   /** Known once the command line is read. */
   reach?(): Reach;
 }

@@ -39,14 +39,14 @@ export async function deleteTenant(options: DeletionOptions, terminal: Terminal)
         .catch(orNotFound(`There is no tenant ${tenantId}.`));
       terminal.say(`The tenant ${tenantId} has: ${described(contents)}.\n`);
       if (validateOnly) return;
-      let saidAt = Date.now();
+      let saidAt = terminal.now();
       for (let deleted = 0, more = true; more;) {
         const answer = await tenants.delete(request, call);
         more = answer.more;
         deleted += sum(answer.contents);
-        if (!more || Date.now() - saidAt < silenceMs) continue;
+        if (!more || terminal.now() - saidAt < silenceMs) continue;
         terminal.say(`${deleted} of ${sum(contents)} records are deleted.\n`);
-        saidAt = Date.now();
+        saidAt = terminal.now();
       }
     },
   });

@@ -20,6 +20,28 @@ export async function withService<T>(
   terminal: Terminal,
   work: ServiceWork<T>,
 ): Promise<T> {
+  return saying(work, terminal, () => reach(name, terminal, work));
+}
+
+/** Works with what the administration API alone serves, as it asks several services. Throws as `withService`. */
+export async function withAdministration<T>(terminal: Terminal, work: ServiceWork<T>): Promise<T> {
+  return saying(work, terminal, () => overApi(terminal, work, ''));
+}
+
+async function saying<T>(
+  { name }: Pick<ServiceWork<T>, 'name'>,
+  { waiting }: Terminal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const line = waiting?.(name);
+  try {
+    return await work();
+  } finally {
+    line?.end();
+  }
+}
+
+async function reach<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
   const { environment } = terminal;
   const { direct = false } = terminal.reach?.() ?? {};
   const hasDatabase = isGiven(environment, 'DATABASE_URL');
@@ -37,11 +59,6 @@ export async function withService<T>(
     return inDatabase(name, terminal, work);
   }
   return overApi(terminal, work, ', TESSERA_PEERS or DATABASE_URL');
-}
-
-/** Works with what the administration API alone serves, as it asks several services. Throws as `withService`. */
-export async function withAdministration<T>(terminal: Terminal, work: ServiceWork<T>): Promise<T> {
-  return overApi(terminal, work, '');
 }
 
 /** By the context, or beside the process whose data directory is at hand. */
