@@ -47,7 +47,10 @@ async function reach<T>(name: ServiceName, terminal: Terminal, work: ServiceWork
   const hasDatabase = isGiven(environment, 'DATABASE_URL');
   const named = namedContext(terminal);
   if (direct && named !== undefined)
-    throw new CommandError('--direct works on a database, and --context on an API. Choose one.', 2);
+    throw new CommandError(
+      '--direct works on a database, and a context (--context, TESSERA_CONTEXT, TESSERA_API) on an API. Choose one.',
+      2,
+    );
   if (direct && !hasDatabase) throw new CommandError('--direct needs DATABASE_URL.', 2);
   if (named === undefined && !direct && isPeerGiven(environment, name)) {
     const { byCall } = await import('./by-call.ts');
