@@ -73,6 +73,13 @@ const rules: readonly Rule[] = [
   },
   {
     problem:
+      'whether a sign-in still counts, asked a second time (signInCounts of libs/directory/src/ground/ways-in.postgres.ts knows)',
+    pattern: /\bvalid_from\)? *[<>]/,
+    files:
+      /^libs\/(?:directory|people)\/src\/(?!ground\/ways-in\.)(?!.*testing\/)[\w./-]+(?<!\.test|\.contract)\.ts$/,
+  },
+  {
+    problem:
       'a text asked for what no store takes, which libs/rpc/src/access/text-check.ts does for every request',
     pattern:
       /\b(?:includes|indexOf|search|replace|replaceAll)\(\s*['"`/][^)]*?\\(?:0|x00|u0000)(?![\w-])|\.isWellFormed\(|\bisStorable\b/,

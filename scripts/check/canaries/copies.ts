@@ -23,6 +23,8 @@ const active = [
   "p.status = 'active'\n  AND o.status = 'active'",
 ];
 
+const counting = ['greatest(u.valid_from, t.valid_from) <= $1', 'u.valid_from > $3'];
+
 const texts = [
   "(id: string) => id.includes('\\0')",
   "(id: string) => id.replaceAll('\\u0000', '')",
@@ -62,6 +64,14 @@ export const copies: readonly (readonly [path: string, text: string, expect: Reg
         `libs/${at % 2 === 0 ? 'people' : 'directory'}/src/canary-active${at}.ts`,
         `export const f = () => \`SELECT FROM a WHERE ${condition}\`;`,
         /person and their tenant are active, asked a second time/,
+      ] as const,
+  ),
+  ...counting.map(
+    (condition, at) =>
+      [
+        `libs/${at % 2 === 0 ? 'people' : 'directory'}/src/canary-counting${at}.ts`,
+        `export const f = () => \`SELECT FROM a WHERE ${condition}\`;`,
+        /sign-in still counts, asked a second time/,
       ] as const,
   ),
   ...texts.map(

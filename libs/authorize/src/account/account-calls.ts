@@ -19,6 +19,7 @@ import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
 import type { FindPresentPerson, PresentPerson } from '../interaction/present-person.ts';
 import { counts } from '../sessions/counts.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { askingBySession } from '../visits/asking-person.ts';
 import type { Database } from '@tessera/stores';
 import { recentActivity } from './activity.ts';
 import type { LinkedProviders } from './link-provider.ts';
@@ -82,33 +83,31 @@ export function accountHandlers(deps: AccountDeps): Handlers<typeof AccountServi
     },
 
     changeName: ({ browser, name }, call) =>
-      asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
-        const renamed = { tenantId, userId, name, ipAddress: from.browser.ipAddress };
+      asPerson(browser, call, async ({ session }, from) => {
+        const renamed = { ...askingBySession(from, session), name };
         const { refusal } = await personService.changeOwnName(renamed, call.onward());
         return refusal === '' ? {} : { problem: refusals[refusal] ?? AccountProblem.UNKNOWN };
       }),
 
     changeEmail: ({ browser, email, language }, call) =>
-      asSure(browser, call, async ({ session: { tenantId, userId } }, from) => {
-        const { ipAddress } = from.browser;
-        const proposed = { tenantId, userId, email, language, ipAddress };
+      asSure(browser, call, async ({ session }, from) => {
+        const proposed = { ...askingBySession(from, session), email, language };
         const problem = await problemOf(deps.directoryService.proposeEmail(proposed, call.onward()));
         return problem === undefined ? {} : { problem };
       }),
 
     closeAccount: ({ browser }, call) =>
-      asSure(browser, call, async ({ session: { tenantId, userId } }, from) => {
-        const closed = { tenantId, userId, ipAddress: from.browser.ipAddress };
+      asSure(browser, call, async ({ session }, from) => {
+        const closed = askingBySession(from, session);
         const { refusal } = await personService.closeOwnAccount(closed, call.onward());
         return refusal === '' ? {} : { problem: refusals[refusal] ?? AccountProblem.UNKNOWN };
       }),
 
     renamePasskey: ({ browser, passkeyId: credentialId, name: typed }, call) =>
-      asPerson(browser, call, async ({ session: { tenantId, userId } }, from) => {
+      asPerson(browser, call, async ({ session }, from) => {
         const name = typed.trim();
         if (name === '' || name.length > longestName) return { problem: AccountProblem.BAD_TEXT };
-        const { ipAddress } = from.browser;
-        const renamed = { tenantId, userId, credentialId, name, ipAddress };
+        const renamed = { ...askingBySession(from, session), credentialId, name };
         const { found } = await personService.renameOwnPasskey(renamed, call.onward());
         return found ? {} : { problem: AccountProblem.UNKNOWN };
       }),

@@ -3,6 +3,7 @@ import { AccountProblem } from '@tessera/proto-gen/account';
 import type { PersonService } from '@tessera/proto-gen/person';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../browser-call.ts';
+import { askingBySession } from '../visits/asking-person.ts';
 import { invalidContext, visitToPage, type Visits } from '../visits/visits.ts';
 import { sessionOf } from '../messages.ts';
 import type { FinishLink } from '../interaction/answer-from-provider.ts';
@@ -82,12 +83,10 @@ export function createLinkedProviders(deps: LinkedProvidersDeps): LinkedProvider
       const person = await presentPerson(from);
       if (person === undefined || person.session.sessionId !== linkSessionId)
         throw invalidContext('the session that the link began in is over');
-      const { tenantId, userId } = person.session;
       try {
         const { answer } = await exchange.arrive(from, visit, { ...asked, linkSessionId }, fields);
-        const { ipAddress } = from.browser;
         const { refusal } = await personService.linkOwnProvider(
-          { tenantId, userId, provider, ...identityOf(answer), ipAddress },
+          { ...askingBySession(from, person.session), provider, ...identityOf(answer) },
           from.call.onward(),
         );
         if (refusal === '') return '';
@@ -105,7 +104,7 @@ export function createLinkedProviders(deps: LinkedProvidersDeps): LinkedProvider
     async unlink(from, { session }, provider) {
       const { tenantId, userId, authentication } = session;
       const { refusal, signedInAtMs } = await personService.unlinkOwnProvider(
-        { tenantId, userId, provider, ipAddress: from.browser.ipAddress },
+        { ...askingBySession(from, session), provider },
         from.call.onward(),
       );
       if (refusal !== '')

@@ -8,6 +8,7 @@ import type { BrowserCall } from '../browser-call.ts';
 import { sessionOf } from '../messages.ts';
 import type { PresentPerson } from '../interaction/present-person.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { askingBySession } from '../visits/asking-person.ts';
 
 interface RemoveFactorDeps {
   readonly personService: Client<typeof PersonService>;
@@ -26,9 +27,8 @@ export async function removeFactor(
   credentialId: string,
 ) {
   const { tenantId, userId, authentication } = session;
-  const { ipAddress } = from.browser;
   const { refusal, signedInAtMs } = await personService.removeOwnFactor(
-    { tenantId, userId, credentialId, ipAddress },
+    { ...askingBySession(from, session), credentialId },
     from.call.onward(),
   );
   if (refusal !== '')

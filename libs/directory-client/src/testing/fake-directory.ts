@@ -3,7 +3,7 @@ import { Code, ConnectError, type CallerName, type Client, type Handlers } from 
 import { fakeClient } from '@tessera/rpc/testing';
 import { FakeDirectoryChanges } from './fake-directory-changes.ts';
 import { FakeMailCodes } from './fake-mail-codes.ts';
-import { fakePerson, type AnnouncedSignIn } from './fake-person.ts';
+import { fakePerson, noteOwnChange, type AnnouncedSignIn, type OwnChange } from './fake-person.ts';
 import { FakeProviders } from './fake-providers.ts';
 import {
   edited,
@@ -39,6 +39,8 @@ export class FakeDirectory {
   isEarlier = false;
   readonly announcedSignIns: AnnouncedSignIn[] = [];
   readonly announcedWrongCodes: string[] = [];
+  /** What people asked to change of what is theirs, carried out or not. */
+  readonly ownChanges: OwnChange[] = [];
   /** Addresses that people said are theirs. */
   readonly proposedAddresses: string[] = [];
   /** Calls received by each method, answered or not. */
@@ -63,7 +65,7 @@ export class FakeDirectory {
   constructor(caller: CallerName, beatMs = 500) {
     this.client = fakeClient(DirectoryService, this.#answers(), {
       as: caller,
-      received: (method) => this.#receive(method as keyof Calls),
+      received: (method, request) => this.#receive(method as keyof Calls, request),
     });
     this.changes = new FakeDirectoryChanges(beatMs, () => !this.unavailable);
   }
@@ -117,8 +119,9 @@ export class FakeDirectory {
     return this.calls.getApplication + this.calls.getUser + this.calls.verifyApplicationSecret;
   }
 
-  #receive(method: keyof Calls): void {
+  #receive(method: keyof Calls, request: unknown): void {
     this.calls[method] += 1;
+    noteOwnChange(this, method, request);
     if (this.unavailable) throw new ConnectError('the directory is unavailable', Code.Unavailable);
   }
 

@@ -24,7 +24,14 @@ export interface AnnouncedSignIn {
   readonly first: boolean;
 }
 
+/** A change by somebody who has signed in at that time, in seconds since the Unix epoch. */
+export interface OwnChange {
+  readonly method: string;
+  readonly authTime: bigint;
+}
+
 interface People {
+  readonly ownChanges: OwnChange[];
   readonly announcedSignIns: AnnouncedSignIn[];
   /** IDs of those who are told of wrong codes. */
   readonly announcedWrongCodes: string[];
@@ -120,5 +127,18 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
       return { signedInAtMs: validFrom * 1000n };
     },
   };
-  return fakeClient(PersonService, answers, { as: 'authorize' });
+  return fakeClient(PersonService, answers, {
+    as: 'authorize',
+    received: (method, request) => noteOwnChange(directory, method, request),
+  });
+}
+
+/** Only requests of own changes have a time of sign-in. */
+export function noteOwnChange(
+  { ownChanges }: Pick<People, 'ownChanges'>,
+  method: string,
+  request: unknown,
+): void {
+  const { authTime } = request as Partial<OwnChange>;
+  if (authTime !== undefined) ownChanges.push({ method, authTime });
 }

@@ -14,4 +14,12 @@ export { notFound, refuseOtherVersion } from './refusals.ts';
 export { createSealing, derivedKey } from './sealing.ts';
 export { secondFactorsOfUser } from './second-factors-of-user.ts';
 export { personValidFrom } from './valid-from.ts';
-export { areActive, hasNoWayIn, isOpenLink, waysIn, waysInOf, type WayIn } from './ways-in.postgres.ts';
+export {
+  areActive,
+  hasNoWayIn,
+  isOpenLink,
+  signInCounts,
+  waysIn,
+  waysInOf,
+  type WayIn,
+} from './ways-in.postgres.ts';

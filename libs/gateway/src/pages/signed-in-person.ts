@@ -40,7 +40,7 @@ export async function signedInPerson({ app, request, gateway }: PageContext): Pr
  * When a person signed in, in seconds since the Unix epoch. Compatibility until 0.3: `authorize` of version 0.1 sends
  * `authTime` alone.
  */
-function signedInAt({ authentication, authTime }: Session): number {
+export function signedInAt({ authentication, authTime }: Session): number {
   return authentication?.time ?? Number(authTime);
 }
 

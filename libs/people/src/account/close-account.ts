@@ -3,24 +3,25 @@ import type { Queryable } from '@tessera/stores';
 import { hasNoWayIn, type PersonId } from '@tessera/directory/ground';
 import { changesOf, eventsOf, apiOwner, planRecord, type ChangeRecord } from '@tessera/directory/records';
 import type { Announce } from '../mail/announce.ts';
-import type { Origin } from '../change/own-change.postgres.ts';
+import { ownRecord, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 
 /**
- * Deletes a person as administration does, tells them, and ends what was issued to them. `unknown` for one who is not
- * active, `declared` for one whom a file or a controller declares, `not_allowed` if the tenant lets nobody,
- * `last_administrator` if it would have no other administrator who can sign in.
+ * Deletes a person as administration does, tells them, and ends what was issued to them. `unknown` for one whose
+ * sign-in does not count, `declared` for one whom a file or a controller declares, `not_allowed` if the tenant lets
+ * nobody, `last_administrator` if it would have no other administrator who can sign in.
  */
 export async function closeOwnAccount(
   { changeRecord, announce }: { readonly changeRecord: ChangeRecord; readonly announce: Announce },
-  { tenantId, userId }: PersonId,
+  person: SignedInPerson,
   { ipAddress, requestId }: Origin,
 ): Promise<'closed' | 'unknown' | 'declared' | 'not_allowed' | 'last_administrator'> {
+  const { tenantId, userId } = person;
   // Of two administrators who leave at once, one is the last.
   return changeRecord(tenantId, 'alone', async ({ tx, tenant, find, carryOut }) => {
-    const before = (await find('user', userId))?.record;
-    if (before?.status !== 'active' || tenant?.status !== 'active') return 'unknown';
+    const before = await ownRecord({ tx, find }, person);
+    if (before === undefined) return 'unknown';
     if (before.owner !== apiOwner) return 'declared';
-    if (!tenant.accountClosing) return 'not_allowed';
+    if (tenant?.accountClosing !== true) return 'not_allowed';
     const isAdministrator = before.roles.includes(administratorRole);
     if (isAdministrator && !(await hasOtherAdministrator(tx, { tenantId, userId })))
       return 'last_administrator';

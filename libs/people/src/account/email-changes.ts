@@ -1,4 +1,5 @@
 import { maySignIn } from '../change/may-sign-in.ts';
+import { ownRecord, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import type { Announce } from '../mail/announce.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { digestOf, emailLinks } from '../one-time/one-time-values.postgres.ts';
@@ -33,26 +34,23 @@ export interface EmailChangesDeps {
   readonly onChange: () => void;
 }
 
-/** Where a person is, and the request. */
-interface Origin {
-  readonly ipAddress: string;
-  readonly requestId: string;
-}
-
 /** Addresses that people confirm by a link that is mailed there. */
 export interface EmailChanges {
   /**
    * Mails a link to an address that the person says is theirs. The answer, and its time, are the same if somebody else
    * has it; it is the same if the address gets too much mail, or the person asks for too much. Throws InvalidArgument
-   * for what is no address, NotFound for a person who may not sign in, FailedPrecondition for one whom a file declares.
+   * for what is no address, NotFound for a person whose sign-in does not count, FailedPrecondition for one whom a file
+   * declares.
    */
-  propose(person: PersonId & Origin & { readonly email: string; readonly language: string }): Promise<void>;
+  propose(
+    proposed: SignedInPerson & Origin & { readonly email: string; readonly language: string },
+  ): Promise<void>;
   /** The address that a link confirms for the person who is signed in. Throws NotFound for every other link. */
   find(person: PersonId & { readonly link: string }): Promise<string>;
   /**
    * Makes it the person's address, verified, once. Throws NotFound as `find`, and if somebody else has it meanwhile.
    */
-  confirm(person: PersonId & Origin & { readonly link: string }): Promise<void>;
+  confirm(person: SignedInPerson & Origin & { readonly link: string }): Promise<void>;
 }
 
 const linkSeconds = 24 * 3600;
@@ -61,21 +59,21 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
   const { database, store, changeRecord, outbox, announce, runtime, onChange } = deps;
 
   /** The person, who stays as they are until the commit. */
-  async function changeable({ tenant, find }: RecordTransaction, { userId }: PersonId): Promise<UserRecord> {
-    const found = await find('user', userId);
-    if (found?.record.status !== 'active' || tenant?.status !== 'active') throw notFound('The user');
-    if (found.record.owner !== apiOwner)
+  async function changeable(around: RecordTransaction, person: SignedInPerson): Promise<UserRecord> {
+    const record = await ownRecord(around, person);
+    if (record === undefined) throw notFound('The user');
+    if (record.owner !== apiOwner)
       throw new ConnectError('The address is declared in a file.', Code.FailedPrecondition);
-    return found.record;
+    return record;
   }
 
   return {
-    async propose({ tenantId, userId, email: typed, language, ipAddress, requestId }) {
+    async propose({ tenantId, userId, authTime, email: typed, language, ipAddress, requestId }) {
       const email = typed.trim();
       if (!user.shape.email.safeParse(email).success)
         throw invalidFields([{ field: 'email', description: 'must be an e-mail address' }]);
       await changeRecord(tenantId, 'together', async (around) => {
-        await changeable(around, { tenantId, userId });
+        await changeable(around, { tenantId, userId, authTime });
         const { tx } = around;
         const event = {
           event: 'user.email.proposed',
@@ -113,10 +111,10 @@ export function createEmailChanges(deps: EmailChangesDeps): EmailChanges {
       return email;
     },
 
-    async confirm({ tenantId, userId, link, ipAddress, requestId }) {
+    async confirm({ tenantId, userId, authTime, link, ipAddress, requestId }) {
       await changeRecord(tenantId, 'together', async (around) => {
         const { tx } = around;
-        const before = await changeable(around, { tenantId, userId });
+        const before = await changeable(around, { tenantId, userId, authTime });
         const email = await addressOf(tx, { tenantId, userId }, link);
         const held = { tenantId, holder: { user_id: userId }, digest: digestOf(link) };
         if (email === undefined || !(await emailLinks.take(tx, held))) throw notFound('The link');

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { migrations } from '@tessera/directory';
 import { Code, type CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { testDatabase, testRuntime } from '@tessera/test-kit';
+import { SoftwareAuthenticator, testDatabase, testRuntime } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { giveIdentity, givePasskey, putProvider } from '../testing/give-ways-in.ts';
 import { mailWorld } from '../testing/mail-world.ts';
@@ -32,6 +33,13 @@ async function world() {
   );
   const newLink = async () => (await api.users.createPasswordLink({ ...eve, purpose: 'reset' }, call())).uri;
   return { ...of, eve, newLink, waysIn: async () => api.users.getCredentials(eve, call()) };
+}
+
+/** The time of a sign-in of eve, as her session has it. */
+async function signedIn({ tenantId, as }: Awaited<ReturnType<typeof mailWorld>>): Promise<bigint> {
+  const presented = { tenantId, identifier: 'eve', password: first };
+  const { signedInAtMs } = await as('authorize').verifyPassword(presented, call());
+  return signedInAtMs / 1000n;
 }
 
 describe('a lockdown', () => {
@@ -128,6 +136,47 @@ describe('a lockdown', () => {
       ]);
       for (const password of [first, second, 'a third one of eve'])
         expect(await signIn('eve', password), `round ${round}`).toBeUndefined();
+    }
+  });
+
+  it('leaves no passkey and no provider that somebody who was signed in before adds in the same moment', async () => {
+    const origin = 'https://id.example';
+    for (let round = 0; round < 10; round += 1) {
+      const of = await mailWorld(database);
+      const { tenantId, userId, api, as, person } = of;
+      const eve = { tenantId, userId };
+      const asking = { ...eve, authTime: await signedIn(of), ipAddress: '192.0.2.1' };
+      const issuer = await putProvider(database, tenantId, 'corp');
+      const challenge = randomBytes(32).toString('base64url');
+      const ceremony = { rpId: 'id.example', origin, challenge };
+      const { options } = await as('authorize').proposePasskey({ ...eve, ceremony }, call());
+      const response = new SoftwareAuthenticator(origin).create(options);
+      const identity = { provider: 'corp', issuer, subject: `of the thief ${round}` };
+      const [, , locked] = await Promise.allSettled([
+        as('authorize').enrolPasskey({ ...asking, ceremony, response }, call()),
+        person.linkOwnProvider({ ...asking, ...identity }, call()),
+        api.users.lockDown(eve, call()),
+      ]);
+      const { waysIn } = await api.users.getCredentials(eve, call());
+      // A provider that was linked before stays, and the answer names it.
+      expect(waysIn, `round ${round}`).toEqual(locked.status === 'fulfilled' ? locked.value.waysLeft : []);
+    }
+  });
+
+  it('leaves no sign-in to somebody who was signed in before and removes the app in the same moment', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const of = await world();
+      const { eve, api, as, person } = of;
+      const asking = { ...eve, authTime: await signedIn(of), ipAddress: '192.0.2.1' };
+      const [removed] = await Promise.allSettled([
+        person.removeOwnFactor({ ...asking, credentialId: '' }, call()),
+        api.users.lockDown(eve, call()),
+      ]);
+      const { user } = await as('authorize').getUser(eve, call());
+      const countsFromMs = Number(user?.validFrom) * 1000;
+      // The browser gets a new session of this time.
+      const signedInAtMs = removed.status === 'fulfilled' ? Number(removed.value.signedInAtMs) : 0;
+      expect(signedInAtMs, `round ${round}`).toBeLessThan(countsFromMs);
     }
   });
 });

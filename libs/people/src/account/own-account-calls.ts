@@ -34,16 +34,18 @@ export function ownAccountCalls({
   'changeOwnName' | 'closeOwnAccount' | 'announceSignIn' | 'announceWrongCodes'
 > {
   return {
-    async changeOwnName({ tenantId, userId, name, ipAddress }, { requestId }) {
-      const changed = await changeOwnName(changeRecord, { tenantId, userId }, { name, ipAddress, requestId });
+    async changeOwnName({ tenantId, userId, authTime, name, ipAddress }, { requestId }) {
+      const person = { tenantId, userId, authTime };
+      const changed = await changeOwnName(changeRecord, person, { name, ipAddress, requestId });
       if (changed !== 'changed') return { refusal: changed };
       onChange();
       return {};
     },
 
-    async closeOwnAccount({ tenantId, userId, ipAddress }, { requestId }) {
+    async closeOwnAccount({ tenantId, userId, authTime, ipAddress }, { requestId }) {
       const deps = { changeRecord, announce };
-      const closed = await closeOwnAccount(deps, { tenantId, userId }, { ipAddress, requestId });
+      const person = { tenantId, userId, authTime };
+      const closed = await closeOwnAccount(deps, person, { ipAddress, requestId });
       if (closed !== 'closed') return { refusal: closed };
       onChange();
       return {};

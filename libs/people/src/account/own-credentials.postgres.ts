@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
 import { areActive, type PersonId } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /** Who a person is, and how they sign in. */
@@ -99,15 +99,15 @@ export async function credentialsOf(
   };
 }
 
-/** Gives a passkey of a person another name; false if they have no such passkey, or are not active. */
+/** Gives a passkey of a person another name; false if they have no such passkey, or their sign-in does not count. */
 export async function renamePasskey(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   { credentialId, name, ...origin }: Origin & { readonly credentialId: string; readonly name: string },
 ): Promise<boolean> {
   const { tenantId, userId } = person;
-  return ofActive(database, person, false, async (tx) => {
+  return ofSignedIn(database, person, false, async (tx) => {
     const { rowCount } = await tx.query({
       name: 'directory.rename_passkey',
       text: 'UPDATE directory.passkey SET name = $4 WHERE tenant_id = $1 AND user_id = $2 AND credential_id = $3',

@@ -76,34 +76,34 @@ export function personCalls(deps: PersonCallsDeps): Handlers<typeof PersonServic
       };
     },
 
-    async renameOwnPasskey({ tenantId, userId, credentialId, name, ipAddress }, { requestId }) {
+    async renameOwnPasskey({ tenantId, userId, authTime, credentialId, name, ipAddress }, { requestId }) {
       if (name === '' || name.length > longestName) return { found: false };
-      const person = { tenantId, userId };
+      const person = { tenantId, userId, authTime };
       const renamed = { credentialId, name, ipAddress, requestId };
       return { found: await renamePasskey(database, runtime, person, renamed) };
     },
 
-    async removeOwnFactor({ tenantId, userId, credentialId, ipAddress }, { requestId }) {
-      const person = { tenantId, userId };
+    async removeOwnFactor({ tenantId, userId, authTime, credentialId, ipAddress }, { requestId }) {
+      const person = { tenantId, userId, authTime };
       const removed = await removeFactor(database, runtime, person, { credentialId, ipAddress, requestId });
       if (typeof removed === 'string') return { refusal: removed };
       onChange();
       return { signedInAtMs: BigInt(removed.validFrom) * 1000n };
     },
 
-    async linkOwnProvider({ tenantId, userId, ipAddress, ...proved }, { requestId }) {
+    async linkOwnProvider({ tenantId, userId, authTime, ipAddress, ...proved }, { requestId }) {
       const { provider, issuer, subject } = proved;
       if (!isSubject(subject)) return { refusal: 'provider' };
       const identity = { tenantId, provider, issuer, subject };
       const linked = { identity, ipAddress, requestId };
-      const refusal = await linkProvider(database, runtime, { tenantId, userId }, linked);
+      const refusal = await linkProvider(database, runtime, { tenantId, userId, authTime }, linked);
       if (refusal === undefined) onChange();
       return { refusal: refusal ?? '' };
     },
 
-    async unlinkOwnProvider({ tenantId, userId, provider, ipAddress }, { requestId }) {
-      const unlinked = { provider, ipAddress, requestId };
-      const removed = await unlinkProvider(database, runtime, { tenantId, userId }, unlinked);
+    async unlinkOwnProvider({ tenantId, userId, authTime, provider, ipAddress }, { requestId }) {
+      const person = { tenantId, userId, authTime };
+      const removed = await unlinkProvider(database, runtime, person, { provider, ipAddress, requestId });
       if (typeof removed === 'string') return { refusal: removed };
       onChange();
       return { signedInAtMs: BigInt(removed.validFrom) * 1000n };

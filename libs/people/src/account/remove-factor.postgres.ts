@@ -1,24 +1,24 @@
 import type { Database, Queryable } from '@tessera/stores';
 import { type PersonId, waysInOf } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
 import { forgetRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
  * Removes a passkey of a person, or their authenticator app (`credentialId` ''), and ends what was issued to them
- * before: whoever has the lost device may be signed in with it. `unknown` if they have no such factor or are not
- * active, `last` for the only way in which they can sign in. Returns from when sign-ins count, in seconds since the
- * Unix epoch.
+ * before: whoever has the lost device may be signed in with it. `unknown` if they have no such factor or their sign-in
+ * does not count, `last` for the only way in which they can sign in. Returns from when sign-ins count, in seconds since
+ * the Unix epoch.
  */
 export async function removeFactor(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   { credentialId, ...origin }: Origin & { readonly credentialId: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
-  return ofActive(database, person, 'unknown', async (tx) => {
+  return ofSignedIn(database, person, 'unknown', async (tx) => {
     if (credentialId !== '' && (await isLastWayIn(tx, person, credentialId))) return 'last';
     if (!(await deleteFactor(tx, person, credentialId))) return 'unknown';
     if ((await factorsOfUser(tx, person)).length === 0) await forgetRecoveryCodes(tx, person);

@@ -1,14 +1,14 @@
 import type { Database } from '@tessera/stores';
-import { type PersonId, waysInOf } from '@tessera/directory/ground';
+import { waysInOf } from '@tessera/directory/ground';
 import { lockProvider } from '@tessera/directory/records';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import { bindIdentity, findHolder, providersOf, type Identity } from './identities.postgres.ts';
 
 /**
  * Why a person is not linked. `taken`: the identity is somebody else's, or the person has another one there.
- * `provider`: the tenant has no such provider with that issuer. `inactive`: the person may not sign in.
+ * `provider`: the tenant has no such provider with that issuer. `inactive`: their sign-in does not count.
  */
 export type LinkRefusal = 'taken' | 'provider' | 'inactive';
 
@@ -19,11 +19,11 @@ export type LinkRefusal = 'taken' | 'provider' | 'inactive';
 export async function linkProvider(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   { identity, ...origin }: Origin & { readonly identity: Identity },
 ): Promise<LinkRefusal | undefined> {
   const { tenantId, provider, issuer } = identity;
-  return ofActive(database, person, 'inactive', async (tx) => {
+  return ofSignedIn(database, person, 'inactive', async (tx) => {
     if ((await lockProvider(tx, tenantId, provider))?.issuer !== issuer) return 'provider';
     if (!(await bindIdentity(tx, identity, person.userId)))
       return (await findHolder(tx, identity)) === person.userId ? undefined : 'taken';
@@ -36,16 +36,16 @@ export async function linkProvider(
 
 /**
  * Removes what a person signs in with at a provider, and ends what was issued to them before: who has that account may
- * be signed in with it. `unknown` if they have nothing there or are not active, `last` for the only way in which they
- * can sign in. Returns from when sign-ins count, in seconds since the Unix epoch.
+ * be signed in with it. `unknown` if they have nothing there or their sign-in does not count, `last` for the only way
+ * in which they can sign in. Returns from when sign-ins count, in seconds since the Unix epoch.
  */
 export async function unlinkProvider(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   { provider, ...origin }: Origin & { readonly provider: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
-  return ofActive(database, person, 'unknown', async (tx) => {
+  return ofSignedIn(database, person, 'unknown', async (tx) => {
     const linked = await providersOf(tx, person.tenantId, person.userId);
     if (!linked.some((at) => at.provider === provider)) return 'unknown';
     if ((await waysInOf(tx, person, { provider })).length === 0) return 'last';

@@ -45,7 +45,7 @@ async function world() {
       registration.keep({ ...about, email: `${name}@people.example`, interactionId: '' }),
     /** Somebody who says that the address is theirs. */
     propose: async (name: string) =>
-      emailChanges.propose({ ...about, userId, email: `${name}@people.example` }),
+      emailChanges.propose({ ...about, userId, authTime: 0n, email: `${name}@people.example` }),
     code: async (name: string) =>
       codes.request({ ...about, identifier: `${name}@people.example`, visit: name, languages: 'en' }),
     /** A wrong code, in the visit that asked for one. */

@@ -2,7 +2,7 @@ import type { Database, Queryable } from '@tessera/stores';
 import type { AuditEvent } from '@tessera/audit';
 import { type PersonId, insertAuditRows, type AuditRuntime } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { signInTime } from '../change/sign-in-time.postgres.ts';
 import { useChallenge } from '../one-time/used-challenges.postgres.ts';
@@ -84,11 +84,11 @@ export async function passkeysOfUser(
 export async function putPasskey(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   enrolled: EnrolledPasskey & Origin & { readonly challenge: string },
 ): Promise<boolean> {
   const { challenge, ipAddress, requestId, ...passkey } = enrolled;
-  return ofActive(database, person, false, async (tx) => {
+  return ofSignedIn(database, person, false, async (tx) => {
     if ((await passkeysOfUser(tx, person)).length >= mostPasskeys) return false;
     if (!(await useChallenge(tx, person.tenantId, challenge))) return false;
     if (!(await insertPasskey(tx, person, passkey))) return false;

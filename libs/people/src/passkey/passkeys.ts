@@ -6,7 +6,7 @@ import type { DirectoryStore, FoundUser } from '@tessera/directory/records';
 import { type SignedIn, findActive } from '../change/may-sign-in.ts';
 import type { Announce } from '../mail/announce.ts';
 import { userHandles } from './user-handles.ts';
-import type { Origin } from '../change/own-change.postgres.ts';
+import type { Origin, SignedInPerson } from '../change/own-change.postgres.ts';
 import { findPasskey, passkeysOfUser, putPasskey, usePasskey } from './passkeys.postgres.ts';
 import {
   creationOptions,
@@ -29,7 +29,7 @@ export interface PasskeysDeps {
 }
 
 /** What a browser answered in a ceremony, as JSON. */
-interface Answered extends PersonId, Origin {
+interface Answered extends Origin {
   readonly ceremony: Ceremony;
   readonly response: string;
 }
@@ -41,13 +41,17 @@ interface Answered extends PersonId, Origin {
 export interface Passkeys {
   /** PublicKeyCredentialCreationOptionsJSON (§5.4). Throws NotFound for a person who may not sign in. */
   propose(person: PersonId & { readonly ceremony: Ceremony }): Promise<string>;
-  /** Enrols a passkey (§7.1). Undefined for a response that is not good, and for a person who may not sign in. */
-  enrol(answered: Answered): Promise<{ readonly found: FoundUser; readonly synced: boolean } | undefined>;
+  /**
+   * Enrols a passkey (§7.1). Undefined for a response that is not good, and for a person whose sign-in does not count.
+   */
+  enrol(
+    answered: SignedInPerson & Answered,
+  ): Promise<{ readonly found: FoundUser; readonly synced: boolean } | undefined>;
   /**
    * Signs in with a passkey (§7.2). `userId` is empty if nobody is known yet. Undefined as above, and for the passkey
    * of somebody else.
    */
-  verify(answered: Answered): Promise<(SignedIn & { readonly synced: boolean }) | undefined>;
+  verify(answered: PersonId & Answered): Promise<(SignedIn & { readonly synced: boolean }) | undefined>;
 }
 
 export function createPasskeys({ database, store, pepper, onChange, ...runtime }: PasskeysDeps): Passkeys {

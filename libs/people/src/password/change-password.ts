@@ -4,6 +4,7 @@ import { newPasswordProblem, type Passwords, signInSource } from '@tessera/direc
 import type { DirectoryStore } from '@tessera/directory/records';
 import type { Announce } from '../mail/announce.ts';
 import { replacePassword } from './change-password.postgres.ts';
+import type { SignedInPerson } from '../change/own-change.postgres.ts';
 import { maySignIn, type SignedIn } from '../change/may-sign-in.ts';
 
 export interface ChangePasswordDeps {
@@ -19,9 +20,7 @@ export interface ChangePasswordDeps {
   readonly onChange: () => void;
 }
 
-export interface PasswordChange {
-  readonly tenantId: string;
-  readonly userId: string;
+export interface PasswordChange extends SignedInPerson {
   readonly presentPassword: string;
   readonly newPassword: string;
   readonly ipAddress: string;
@@ -47,7 +46,8 @@ export function createChangePassword({
   onChange,
   ...runtime
 }: ChangePasswordDeps): ChangePassword {
-  return async ({ tenantId, userId, presentPassword, newPassword, ipAddress }, { requestId, signal }) => {
+  return async ({ presentPassword, newPassword, ipAddress, ...person }, { requestId, signal }) => {
+    const { tenantId, userId } = person;
     const source = signInSource(tenantId, userId, ipAddress);
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = await store.findUser(tenantId, userId);
@@ -57,8 +57,8 @@ export function createChangePassword({
       const problem = newPasswordProblem(newPassword, passwordMinLength);
       if (problem !== undefined) return { problem };
       const to = await passwords.chosen(newPassword, source, signal);
-      const replacement = { tenantId, userId, from, to, ipAddress, requestId };
-      const validFrom = await replacePassword(database, runtime, replacement);
+      const replacement = { from, to, ipAddress, requestId };
+      const validFrom = await replacePassword(database, runtime, person, replacement);
       if (validFrom === undefined) continue;
       onChange();
       // As a sign-in at the same moment would be dated.

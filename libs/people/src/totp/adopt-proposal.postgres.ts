@@ -4,7 +4,7 @@ import type { ChangeRuntime } from '../mail/announce.ts';
 import { findTotp, insertTotp, totpAdded } from './totp.postgres.ts';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser } from '../change/factors.postgres.ts';
-import { ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import { codesReplaced, setRecoveryCodes } from '../recovery/recovery-codes.postgres.ts';
 import { useChallenge } from '../one-time/used-challenges.postgres.ts';
 
@@ -22,16 +22,16 @@ export interface Proposal extends Origin {
 
 /**
  * Stores the app and the recovery codes of a proposal, in one commit and once: a code that was used meanwhile is not
- * valid again. `refused` for a person who may not sign in, or would have codes alone.
+ * valid again. `refused` for a person whose sign-in does not count, or who would have codes alone.
  */
 export async function adoptProposal(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   { seed, digests, totp, isSealed, ...origin }: Proposal,
 ): Promise<'adopted' | 'adopted before' | 'superseded' | 'refused'> {
   const { tenantId, userId } = person;
-  return ofActive(database, person, 'refused', async (tx) => {
+  return ofSignedIn(database, person, 'refused', async (tx) => {
     if (totp === undefined && (await factorsOfUser(tx, person)).length === 0) return 'refused';
     if (!(await useChallenge(tx, tenantId, `recovery-codes\0${userId}\0${seed}`))) {
       const isOurs = totp === undefined || (await hasApp(tx, person, isSealed));

@@ -6,7 +6,7 @@ import { adoptProposal } from './adopt-proposal.postgres.ts';
 import type { RecoveryKeys } from '../recovery/recovery-keys.ts';
 import type { TotpKeys } from './totp-keys.ts';
 import { findTotp } from './totp.postgres.ts';
-import type { Origin } from '../change/own-change.postgres.ts';
+import type { Origin, SignedInPerson } from '../change/own-change.postgres.ts';
 import { stepOfCode, totpUri } from './totp.ts';
 
 /**
@@ -30,10 +30,10 @@ export interface Proposals {
   /**
    * Makes those codes valid in place of all earlier ones and, with the time step of its first code, enrols that app, in
    * one commit. Once for a seed: repeated, it answers the same. `superseded` if another app was enrolled, or other
-   * codes took their place; undefined for a person who may not sign in, or would have codes alone.
+   * codes took their place; undefined for a person whose sign-in does not count, or who would have codes alone.
    */
   adopt(
-    proposal: PersonId & Origin & { readonly seed: string; readonly step: number | undefined },
+    proposal: SignedInPerson & Origin & { readonly seed: string; readonly step: number | undefined },
   ): Promise<FoundUser | 'superseded' | undefined>;
 }
 
@@ -67,8 +67,8 @@ export function createProposals(deps: {
       return recoveryKeys.proposed(person, person.seed);
     },
 
-    async adopt({ tenantId, userId, seed, step, ipAddress, requestId }) {
-      const person = { tenantId, userId };
+    async adopt({ tenantId, userId, authTime, seed, step, ipAddress, requestId }) {
+      const person = { tenantId, userId, authTime };
       const found = await active(person);
       if (found === undefined) return undefined;
       const secret = keys.proposed(person, seed);

@@ -12,7 +12,7 @@ import { newRecoveryCodes, normalizedRecoveryCode } from '../recovery/recovery-c
 import { createProposals, spaceless, type Proposals } from './proposals.ts';
 import { findTotp, putTotp, useStep } from './totp.postgres.ts';
 import { replaceRecoveryCodes, useRecoveryCode } from '../recovery/recovery-codes.postgres.ts';
-import type { Origin } from '../change/own-change.postgres.ts';
+import type { Origin, SignedInPerson } from '../change/own-change.postgres.ts';
 import { isTotpCode, stepOfCode } from './totp.ts';
 
 export interface SecondFactorsDeps {
@@ -28,26 +28,26 @@ export interface SecondFactorsDeps {
 }
 
 /** What a person sends beside the password. */
-interface Presented extends PersonId, Origin {
+interface Presented extends Origin {
   readonly code: string;
 }
 
 /** The second factors of people: an authenticator app (RFC 6238), and recovery codes for when it is lost. */
 export interface SecondFactors extends Proposals {
   /**
-   * Enrols the app that is proposed, given its first code. Undefined for a wrong code, and for a person who has an app
-   * or may not sign in.
+   * Enrols the app that is proposed, given its first code. Undefined for a wrong code, for a person who has an app, and
+   * for one whose sign-in does not count.
    */
-  enrol(presented: Presented & { readonly seed: string }): Promise<FoundUser | undefined>;
+  enrol(presented: SignedInPerson & Presented & { readonly seed: string }): Promise<FoundUser | undefined>;
   /**
    * Judges a code of the app or a recovery code, which it uses up. Undefined if it is wrong or used, or the person may
    * not sign in.
    */
-  verify(presented: Presented): Promise<FoundUser | undefined>;
+  verify(presented: PersonId & Presented): Promise<FoundUser | undefined>;
   /**
    * New recovery codes in place of all earlier ones. Throws FailedPrecondition for a person without a second factor.
    */
-  replaceRecoveryCodes(person: PersonId & Origin): Promise<string[]>;
+  replaceRecoveryCodes(person: SignedInPerson & Origin): Promise<string[]>;
 }
 
 export function createSecondFactors({

@@ -2,7 +2,7 @@ import type { AuditEvent } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
 import type { PersonId } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofActive, type Origin } from '../change/own-change.postgres.ts';
+import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
 /** Undefined for a person without an authenticator app. */
@@ -33,14 +33,14 @@ export async function useStep(
   return rowCount === 1;
 }
 
-/** Enrols an authenticator app; false if the person has one, or may not sign in. */
+/** Enrols an authenticator app; false if the person has one, or their sign-in does not count. */
 export async function putTotp(
   database: Database,
   runtime: ChangeRuntime,
-  person: PersonId,
+  person: SignedInPerson,
   { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
 ): Promise<boolean> {
-  return ofActive(database, person, false, async (tx) => {
+  return ofSignedIn(database, person, false, async (tx) => {
     if (!(await insertTotp(tx, person, { sealed, step }))) return false;
     const events = [totpAdded(person, origin)];
     await changePerson(tx, runtime, person, { ends: 'renewed', events, letters: ['totp-added'] });

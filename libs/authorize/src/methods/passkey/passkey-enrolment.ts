@@ -5,6 +5,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Policy, Step } from '../../visits/step.ts';
+import { askingInVisit } from '../../visits/asking-person.ts';
 import { invalidContext } from '../../visits/visits.ts';
 import type { Visit } from '../../store/store.ts';
 import { ceremonyOf, newCeremony, passkeyMethods } from './ceremony.ts';
@@ -76,11 +77,10 @@ export function createPasskeyEnrolmentStep(deps: {
       const { passkey_created: response = '', passkey_nonce: nonce = '', passkey_later: later = '' } = fields;
       if (later !== '' && !(await isRequired(from, visit, policy))) return { outcome: 'agreed' };
       const ceremony = ceremonyOf(visit, await passkeyDomain(from, visit), 'create', nonce);
-      const { tenantId, person } = visit;
-      if (ceremony === undefined || person === undefined || response === '')
+      if (ceremony === undefined || visit.person === undefined || response === '')
         return { outcome: 'refused', problem: 'no_passkey' };
       const { user, synced } = await directoryService.enrolPasskey(
-        { tenantId, userId: person.userId, ceremony, response, ipAddress: from.browser.ipAddress },
+        { ...askingInVisit(from, visit), ceremony, response },
         from.call.onward(),
       );
       if (user === undefined) return { outcome: 'refused', problem: 'no_passkey' };

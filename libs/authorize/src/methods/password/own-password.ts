@@ -2,6 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { DirectoryService, ReplacePasswordResponse } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
+import { askingBySession } from '../../visits/asking-person.ts';
 import { counts } from '../../sessions/counts.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
 import { passwordSince } from '../../limits/guess-counters.ts';
@@ -37,18 +38,18 @@ export function createChangeOwnPassword(deps: {
   const { directoryService, directory, sessions, limitGuesses } = deps;
 
   return async (from, change) => {
-    const { browser, call } = from;
+    const { call } = from;
     const session = await sessions.find(from);
     const user = session && (await directory.user(session.tenantId, session.userId, call.onward()));
     const tenant = session && (await directory.tenant(session.tenantId, call.onward()));
     if (session === undefined || user === undefined || !counts(tenant, user, session.authentication))
       return { outcome: 'signed_out' };
+    const asking = askingBySession(from, session);
     const { tenantId, userId, username } = user;
 
     async function replaced(): Promise<ReplacePasswordResponse | undefined> {
       if (!isPossible(change.presentPassword, longestPassword)) return undefined;
-      const request = { tenantId, userId, ...change, ipAddress: browser.ipAddress };
-      const answer = await directoryService.replacePassword(request, call.onward());
+      const answer = await directoryService.replacePassword({ ...asking, ...change }, call.onward());
       return answer.user === undefined && answer.passwordProblem === '' ? undefined : answer;
     }
 

@@ -2,6 +2,7 @@ import { opaqueValue, type Random } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { Client } from '@tessera/rpc';
 import type { Step } from '../../visits/step.ts';
+import { askingInVisit } from '../../visits/asking-person.ts';
 import { invalidContext } from '../../visits/visits.ts';
 import { otpMethods } from './one-time-code.ts';
 import { enrolling } from './totp-enrolment.ts';
@@ -32,17 +33,17 @@ export function createRecoveryCodesStep(deps: {
       return { codes: codes.join(' '), ...(visit.totpStep !== undefined && { enrols: 'totp' }) };
     },
 
-    async take({ browser, call }, visit, _policy, { recovery_codes: wish }) {
+    async take(from, visit, _policy, { recovery_codes: wish }) {
       // Compatibility until 0.3: the page of version 0.1 asks for the codes first.
       if (wish !== 'kept') return { outcome: 'shown', shown: {} };
       const { totpStep } = visit;
       const adopted = await directoryService.adoptProposal(
         {
           ...enrolling(visit),
-          ipAddress: browser.ipAddress,
+          ...askingInVisit(from, visit),
           ...(totpStep !== undefined && { timeStep: BigInt(totpStep) }),
         },
-        call.onward(),
+        from.call.onward(),
       );
       if (adopted.superseded) {
         const anew = { ...visit, seed: opaqueValue('', random, 16), totpStep: undefined };

@@ -7,7 +7,7 @@ import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '
 import type { PageContext, PageHandler } from '../page-context.ts';
 import { sendPage, sendPageError } from '../page.ts';
 import { redirectToPage } from '../paths.ts';
-import { requireBrowserId, signedInPerson } from '../signed-in-person.ts';
+import { requireBrowserId, signedInAt, signedInPerson } from '../signed-in-person.ts';
 
 /**
  * `GET /email/link`: asks whether an address is that of the person who is signed in. Whoever was mailed a link for the
@@ -38,7 +38,10 @@ export const confirmEmail: PageHandler = async (context) => {
   checkForm(app, request, form, purpose.confirmEmail(session.userId, link), gateway);
   const { ipAddress, requestId } = request.incoming;
   const confirmed = await unlessGone(
-    gateway.peers.directory.confirmEmail({ ...linkOf(session, link), ipAddress }, rootCall(requestId)),
+    gateway.peers.directory.confirmEmail(
+      { ...linkOf(session, link), authTime: BigInt(signedInAt(session)), ipAddress },
+      rootCall(requestId),
+    ),
   );
   if (confirmed === undefined) return sendGone(context);
   return redirectToPage(reply, `${otherPaths.emailLink}?confirmed=1`);
