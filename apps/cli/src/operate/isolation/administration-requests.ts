@@ -139,6 +139,7 @@ const plain: ReadonlySet<string> = new Set(
 const open: Readonly<Record<string, string>> = {
   pageToken: 'a place in an order, of which the caller sees only the own records',
   'Create.clientId': 'client identifiers are unique over all tenants',
+  'Create.audience': 'audiences are unique over the tenants of one issuer, unless they are shared',
 };
 
 /** Methods that are not tried, each with the reason. */
@@ -194,12 +195,12 @@ function leftOut(name: string, { input }: DescMethod): readonly (readonly string
 }
 
 /**
- * Requests of every method of the administration API, as its descriptors are.
- * @param isShared whether the tenants are at the shared issuer, and so have no keys of their own
+ * Requests of every method of the administration API, as its descriptors are: of tenants at the shared issuer, where
+ * the claim of a token alone tells them apart; of those that have issuers of their own, what is about their keys.
  */
 export function administrationRequests(isShared: boolean): readonly GoodRequest<Party>[] {
   return [...administeredMethods]
-    .filter(([name]) => !(name in withoutCrossing) && !(isShared && name.startsWith('KeysService.')))
+    .filter(([name]) => !(name in withoutCrossing) && name.startsWith('KeysService.') !== isShared)
     .flatMap(([name, method]) => leftOut(name, method).flatMap((fields) => requestsOf(name, method, fields)));
 }
 
