@@ -19,7 +19,7 @@ import { CommandError, type CommandContext, type Reach, type Terminal } from './
 import { addWebhookKey } from './webhook-key.ts';
 
 /**
- * Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, 3 what must be allowed first,
+ * Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, 3 what needs a decision first,
  * unless the command sets another.
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
@@ -47,7 +47,7 @@ const manual = `
 Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else DATABASE_URL; else the current context; else the
 process whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of
-other owners or administration that would be given need to be allowed: diff and --dry-run say so before.
+other owners or administration that would be given need to be allowed, or as others have what the file declares: diff and --dry-run say so before.
 Results go to standard output, messages to standard error.`;
 
 /**

@@ -226,7 +226,7 @@ describe('applying a declared state', () => {
     await apply(directory, tenant('owner'));
     const thief = tenant('thief').replace('thief-spa', 'owner-spa');
     await expect(apply(directory, tenant('bystander'), thief)).rejects.toMatchObject({
-      code: 3,
+      code: 9,
       rawMessage:
         'state.yaml:39:11: tenants[1].applications[1].clientId: belongs to another tenant; remove it there first',
     });
@@ -326,18 +326,19 @@ describe('the difference to a declared state', () => {
     ]);
   });
 
-  it('is refused for a file with a mistake, which is reported as when applying', async () => {
+  it('is refused for a file with a mistake or a conflict, which is reported as when applying', async () => {
     const directory = start();
     await apply(directory, tenant('holder'));
-    for (const [file, problem] of [
-      [tenant('taker', { user: 'email2: x' }), 'tenants[0].users[0].email2: is not a known key'],
+    for (const [file, code, problem] of [
+      [tenant('taker', { user: 'email2: x' }), 3, 'tenants[0].users[0].email2: is not a known key'],
       [
         tenant('taker').replace('taker-spa', 'holder-spa'),
+        9,
         'belongs to another tenant; remove it there first',
       ],
     ] as const)
       await expect(diff(directory, file)).rejects.toMatchObject({
-        code: 3,
+        code,
         rawMessage: expect.stringContaining(problem) as string,
       });
   });
@@ -794,7 +795,10 @@ describe('declared passwords', () => {
 });
 
 describe('the declared file at the start', () => {
+  /** The message of the error if the start fails, else why the file was not applied; undefined if it was. */
   async function startWith(file: string, dataDirectory?: string, nodeEnv = 'test'): Promise<unknown> {
+    let refusal: string | undefined;
+    const error = ({ reason }: { readonly reason: string }) => (refusal = `logged: ${reason}`);
     const lifecycle = { onReload: () => undefined };
     const exposure = { TESSERA_DEMO: false, NODE_ENV: nodeEnv };
     const options = {
@@ -805,12 +809,12 @@ describe('the declared file at the start', () => {
       admin: start().admin,
       environment: {},
       call,
-      log: silentLog(),
+      log: Object.assign(silentLog(), { error }),
       lifecycle,
     };
     return applyAtStart({ ...options, dataDirectory }).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : error),
+      () => refusal,
+      (thrown: unknown) => (thrown instanceof Error ? thrown.message : thrown),
     );
   }
 
@@ -839,13 +843,41 @@ describe('the declared file at the start', () => {
     expect(await startWith(file)).toBe(`${file}:2:31: tenants[0].colour: is not a known key`);
   });
 
-  it('names the embedded store directory if a client id is taken', async () => {
+  it('serves what was applied before if a client id is taken, and names the embedded store directory', async () => {
     await apply(start(), tenant('kept'));
-    const file = await written(`tenants:${tenant('later').replace('later-spa', 'kept-spa')}\n`);
-    const mistake = /^\S+state\.yaml:\d+:\d+: \S+clientId: belongs to another tenant; remove it there first/;
-    expect(await startWith(file)).toMatch(new RegExp(`${mistake.source}$`));
+    const file = await written(`tenants:${tenant('later')}\n`);
+    expect(await startWith(file)).toBeUndefined();
+    await writeFile(file, `tenants:${tenant('later').replace('later-spa', 'kept-spa')}\n`);
+    const conflict =
+      /^logged: \S+state\.yaml:\d+:\d+: \S+clientId: belongs to another tenant; remove it there first/;
+    expect(await startWith(file)).toMatch(new RegExp(`${conflict.source}$`));
     expect(await startWith(file, './data')).toMatch(
-      new RegExp(`${mistake.source}\\n\\./data \\(TESSERA_DATA_DIR\\) still holds the tenants`),
+      new RegExp(`${conflict.source}\\n\\./data \\(TESSERA_DATA_DIR\\) still holds the tenants`),
+    );
+    const found = await start().as('token').getApplication({ clientId: 'later-spa' }, call());
+    expect(found.tenant?.tenantId).toBe('later');
+  });
+
+  it('serves what was applied before although the administrators of one tenant have made a record that clashes', async () => {
+    const file = await written(`tenants:
+  - { id: clashing, name: Clashing, users: [{ username: bob, email: bob@clashing.example }] }
+  - { id: beside, name: Beside }
+`);
+    expect(await startWith(file)).toBeUndefined();
+    const { users } = start();
+    const [bob] = (await users.list({ tenantId: 'clashing' }, call())).users;
+    await users.delete({ tenantId: 'clashing', userId: bob?.userId ?? '', takeOver: true }, call());
+    const user = { username: 'mallory', email: 'bob@clashing.example' };
+    await users.create({ tenantId: 'clashing', user }, call());
+    expect(await startWith(file)).toMatch(
+      /^logged: \S+state\.yaml:2:45: tenants\[0\]\.users\[0\]: shares a user name/,
+    );
+    await writeFile(
+      file,
+      (await readFile(file, 'utf8')).replace('name: Beside', 'name: Beside, colour: blue'),
+    );
+    expect(await startWith(file)).toMatch(
+      /^\S+state\.yaml:3:\d+: tenants\[1\]\.colour: is not a known key\n/,
     );
   });
 });

@@ -123,7 +123,7 @@ function absent(error: unknown): undefined {
   throw error;
 }
 
-/** What the checks of the declared state refuse, here or at the directory. */
+/** What the checks of the declared state refuse, here or at the directory, because of records of others too. */
 async function mistakesOf(
   check: () => Promise<void>,
 ): Promise<readonly { readonly key: string; readonly message: string }[]> {
@@ -134,10 +134,10 @@ async function mistakesOf(
     if (error instanceof DeclaredStateError) return error.problems;
     if (error instanceof ConfigError) throw new CommandError(error.message);
     if (!(error instanceof ConnectError)) throw error;
-    if (error.code === Code.FailedPrecondition) throw new CommandError(error.rawMessage, 3);
-    const found = error.code === Code.InvalidArgument ? problemsIn(error.rawMessage) : [];
-    if (found.length === 0) throw error;
-    return found;
+    const isConflict = error.code === Code.FailedPrecondition;
+    const found = isConflict || error.code === Code.InvalidArgument ? problemsIn(error.rawMessage) : [];
+    if (found.length > 0) return found;
+    throw isConflict ? new CommandError(error.rawMessage, 3) : error;
   }
 }
 

@@ -1,8 +1,14 @@
 import type { Database } from '@tessera/stores';
-import { DeclaredStateError, type Problem } from '../declared/declared-state-error.ts';
+import {
+  DeclaredStateError,
+  refuseProblems,
+  tellApart,
+  type Problem,
+  type ToldApart,
+} from '../declared/declared-state-error.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { kindsOf } from '../declared/schema.ts';
-import { othersIn } from '../declared/surroundings.ts';
+import { declaredIn, othersIn } from '../declared/surroundings.ts';
 import { fileOwner } from '../fields/owner.ts';
 import type { Kind } from '../fields/record-kinds.ts';
 import type { Passwords } from '../ground/passwords.ts';
@@ -10,13 +16,13 @@ import { planTenant, type TenantPlan } from '../plans/plan.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
 import type { ProviderSecrets } from '../providers/provider-secrets.ts';
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
-import type { AdminStore } from '../store/store.ts';
+import type { AdminStore, TakenValue } from '../store/store.ts';
 import { firstPasswords } from './declared-passwords.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
 import { missingSecrets } from './missing-secrets.ts';
 import { OtherKindsError } from './other-kinds-error.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
-import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
+import { problemsOfPlans } from './taken-in-file.ts';
 import { touchedBy, type DeclaredPlan } from './touched-records.ts';
 
 export interface ApplyDeps {
@@ -74,8 +80,8 @@ function requireKinds(touched: readonly Kind[], { kinds }: Pick<DeclaredDocument
 }
 
 /**
- * Throws DeclaredStateError with every error, including weak passwords and values that other tenants have,
- * OtherKindsError, and OwnerConflictError for records of other owners.
+ * Throws DeclaredStateError with every error, including weak passwords, DeclaredConflictError for what only clashes
+ * with records of other owners or tenants, OtherKindsError, and OwnerConflictError for records of other owners.
  */
 export async function readApplicable(
   deps: ApplyDeps,
@@ -100,22 +106,12 @@ export async function readApplicable(
     const withoutHashes = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
     return planTenant(current, desiredState(tenant, current, withoutHashes));
   });
-  const takenHere = takenInFile(plans);
-  const problems: Problem[] = [];
-  for (const [index, tenant] of read.state.tenants.entries()) {
-    if (tenant.issuer !== '' && tenant.issuer === deps.sharedIssuer) {
-      problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
-    }
-    if (tenant.name === undefined && states.get(tenant.id) === undefined)
-      problems.push(unknownTenant(read, index));
-    problems.push(...missingSecrets(read, index, states.get(tenant.id)));
-    const plan = plans[index];
-    if (plan === undefined) continue;
-    problems.push(...newProblems(read, tenant, plan));
-    const taken = await deps.store.takenValues(plan, parsed.tenantIds);
-    problems.push(...takenProblems(read, tenant, [...taken, ...(takenHere[index] ?? [])]));
-  }
-  if (problems.length > 0) throw new DeclaredStateError(problems);
+  const ofTenants = await problemsOfTenants(deps, read, states);
+  const ofRecords = await problemsOfRecords(deps, read, plans);
+  refuseProblems({
+    mistakes: [...ofTenants.mistakes, ...ofRecords.mistakes],
+    conflicts: [...read.conflicts, ...ofTenants.conflicts, ...ofRecords.conflicts],
+  });
   const planned = read.state.tenants.flatMap((declared, index): DeclaredPlan[] => {
     const plan = plans[index];
     return plan === undefined ? [] : [{ declared, plan, owner }];
@@ -126,6 +122,45 @@ export async function readApplicable(
   );
   for (const plan of plans) refuseConflicts(plan, owner);
   return { read, by, plans };
+}
+
+/** Tenants that do not exist, or have the shared issuer, and providers without a secret. */
+async function problemsOfTenants(
+  { store, sharedIssuer }: Pick<ApplyDeps, 'store' | 'sharedIssuer'>,
+  read: ReadState,
+  states: ReadonlyMap<string, PresentState | undefined>,
+): Promise<ToldApart> {
+  const mistakes: Problem[] = [];
+  const missing: Problem[] = [];
+  for (const [index, tenant] of read.state.tenants.entries()) {
+    const state = states.get(tenant.id);
+    if (tenant.issuer !== '' && tenant.issuer === sharedIssuer)
+      mistakes.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
+    if (tenant.name === undefined && state === undefined) missing.push(unknownTenant(read, index));
+    missing.push(...missingSecrets(read, index, state));
+  }
+  // Others may have deleted what is missing, unless there are no others.
+  const isEmpty = missing.length > 0 && (await store.tenantIds()).length === 0;
+  return isEmpty ? { mistakes: [...mistakes, ...missing], conflicts: [] } : { mistakes, conflicts: missing };
+}
+
+/** Values that other records have, and names and audiences that records of one file share. */
+async function problemsOfRecords(
+  { store }: Pick<ApplyDeps, 'store'>,
+  read: ReadState,
+  plans: readonly TenantPlan[],
+): Promise<ToldApart> {
+  const { tenants } = read.state;
+  const ids = tenants.map(({ id }) => id);
+  const taken: (readonly TakenValue[])[] = [];
+  for (const plan of plans) taken.push(await store.takenValues(plan, ids));
+  return tellApart(problemsOfPlans(read, plans, taken), () => {
+    const alone = plans.map((plan, index) => {
+      const tenant = tenants[index];
+      return tenant === undefined ? plan : { ...plan, desired: declaredIn(plan.desired, tenant) };
+    });
+    return problemsOfPlans(read, alone);
+  });
 }
 
 /** An entry without a name refers to a tenant that exists. */

@@ -52,8 +52,9 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
 
 /**
  * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at
- * a reload it is logged and the applied state stays. Deletions and powers that are not allowed are logged both times
- * and the applied state stays, so that a replica of a rolling upgrade serves in any case. Throws ConfigError if the
+ * a reload it is logged and the applied state stays. Deletions and powers that are not allowed, and conflicts with
+ * records of others, are logged both times and the applied state stays, so that a replica of a rolling upgrade serves
+ * in any case, and no administrator of a tenant keeps processes from starting. Throws ConfigError if the
  * file cannot be read or is refused demo data, Error with every error in it, by file, line and key.
  */
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
@@ -65,7 +66,8 @@ export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> 
     const applied = await applyFile(file, { ...rest, check, call: call() }).catch((error: unknown) => {
       if (!(error instanceof ConnectError) || error.code !== Code.FailedPrecondition)
         throw forPeople(error, dataDirectory);
-      log.error({ event: 'apply.refused', file, reason: error.rawMessage }, 'declared state not applied');
+      const reason = withAdvice(error.rawMessage, dataDirectory);
+      log.error({ event: 'apply.refused', file, reason }, 'declared state not applied');
     });
     if (applied === undefined) return;
     const { tenants } = applied;
@@ -78,18 +80,19 @@ export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> 
 /** The error that a person can fix, without the context of the call. */
 function forPeople(error: unknown, dataDirectory: string | undefined): unknown {
   if (error instanceof ConnectError && error.code === Code.InvalidArgument) {
-    const { rawMessage } = error;
-    const isKept = dataDirectory !== undefined && rawMessage.includes(takenElsewhere);
-    const advice = isKept
-      ? `\n${dataDirectory} (TESSERA_DATA_DIR) still holds the tenants that were applied there before. Choose another directory, or remove this one with all that it holds.`
-      : '';
-    return new Error(`${rawMessage}${advice}`, { cause: error });
+    return new Error(withAdvice(error.rawMessage, dataDirectory), { cause: error });
   }
   if (error instanceof Error && 'syscall' in error && 'code' in error)
     return new ConfigError([
       `TESSERA_APPLY_FILE names a file that cannot be read (${String(error.code)}). Correct the path or its permissions.`,
     ]);
   return error;
+}
+
+/** Another tenant that has a value may be one of an earlier file, kept in the data directory. */
+function withAdvice(reason: string, dataDirectory: string | undefined): string {
+  if (dataDirectory === undefined || !reason.includes(takenElsewhere)) return reason;
+  return `${reason}\n${dataDirectory} (TESSERA_DATA_DIR) still holds the tenants that were applied there before. Choose another directory, or remove this one with all that it holds.`;
 }
 
 function summary(tenant: {

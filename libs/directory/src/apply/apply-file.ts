@@ -77,7 +77,8 @@ export interface ComparedFile {
  * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
  * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error
  * in the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a
- * list for what needs `allowDelete` or `allowAdministration`, or with the owners of records that are not the caller's.
+ * list for what needs `allowDelete` or `allowAdministration`, with the owners of records that are not the caller's, or
+ * with what clashes with records of others, by file, line and key.
  */
 export async function applyFile(
   fileName: string,

@@ -1,7 +1,7 @@
 import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import { OAuthError, outcomeUnknown, temporarilyUnavailable } from '@tessera/oauth';
-import { DeclaredStateError } from '../declared/declared-state-error.ts';
+import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';
@@ -12,7 +12,7 @@ import {
   type ApplyDeps,
   type DeclaredDocument,
 } from './applicable.ts';
-import { refuseDeletions } from './deletion-guard.ts';
+import { refusalOf, refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
 import { administratorHashes, hashesOf, isPreparedFor, withPasswords } from './declared-passwords.ts';
@@ -50,9 +50,9 @@ interface ApplyContext extends Allowed {
 
 /**
  * Applies the declared tenants, one transaction each, and returns them in the order of the file. The whole file is
- * checked before the first one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners,
- * DeletionsNotAllowedError for deletions that need `allowDelete`, and AdministrationNotAllowedError for powers that
- * need `allowAdministration`.
+ * checked before the first one is written. Throws DeclaredStateError, DeclaredConflictError and OwnerConflictError for
+ * records of others, DeletionsNotAllowedError for deletions that need `allowDelete`, and AdministrationNotAllowedError
+ * for powers that need `allowAdministration`.
  */
 export async function applyDeclaredState(
   deps: ApplyDeps,
@@ -94,16 +94,16 @@ async function applyTenants(
       const earlier = [...applied.keys()];
       const result = await applyTenant(deps, applicable, tenant, { ...context, earlier }).catch(
         (error: unknown) => {
-          throw earlier.length > 0 && isUnavailable(error) ? outcomeUnknown(error) : error;
+          throw afterApplying(earlier, error);
         },
       );
       if (result.kind === 'taken') refused.push({ tenant, taken: result.values });
       else applied.set(tenant.id, result.applied);
     }
-    if (refused.length === waiting.length)
-      throw new DeclaredStateError(
-        refused.flatMap(({ tenant, taken }) => takenProblems(read, tenant, taken)),
-      );
+    if (refused.length === waiting.length) {
+      const conflicts = refused.flatMap(({ tenant, taken }) => takenProblems(read, tenant, taken));
+      throw afterApplying([...applied.keys()], new DeclaredConflictError(conflicts));
+    }
     waiting = refused.map(({ tenant }) => tenant);
   }
   return read.state.tenants.flatMap(({ id }) => applied.get(id) ?? []);
@@ -111,7 +111,8 @@ async function applyTenants(
 
 /**
  * The changes that applying the document would make, by tenant in the order of the file; `withoutPasswords` these are
- * not compared, so that changes of people are incomplete. Throws DeclaredStateError, and OwnerConflictError.
+ * not compared, so that changes of people are incomplete. Throws DeclaredStateError, DeclaredConflictError and
+ * OwnerConflictError.
  */
 export async function planDeclaredState(
   deps: ApplyDeps,
@@ -174,6 +175,14 @@ async function applyTenant(
   });
 }
 
+/** The error with what of the file was applied before it, where it would say that nothing was changed. */
+function afterApplying(earlier: readonly string[], error: unknown): unknown {
+  if (earlier.length === 0) return error;
+  if (error instanceof DeclaredConflictError)
+    return new DeclaredConflictError(error.conflicts, `${refusalOf(earlier)}:`);
+  return isUnavailable(error) ? outcomeUnknown(error) : error;
+}
+
 /** Whether an error says that nothing was changed. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof OAuthError && error.code === 'temporarily_unavailable';
@@ -190,7 +199,8 @@ async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T
 
 /**
  * Hashes the passwords of a tenant before the transaction, which must be short. The returned function plans inside the
- * transaction; it returns undefined if the hashes were replaced meanwhile, and throws OwnerConflictError.
+ * transaction; it returns undefined if the hashes were replaced meanwhile. The whole file has been checked, so what is
+ * wrong then others have done since: it throws DeclaredConflictError and OwnerConflictError.
  */
 async function prepare(
   deps: ApplyDeps,
@@ -205,14 +215,14 @@ async function prepare(
   return (current) => {
     if (!isPreparedFor(tenant, stored, current)) return undefined;
     if (tenant.name === undefined && current === undefined)
-      throw new DeclaredStateError([unknownTenant(read, read.state.tenants.indexOf(tenant))]);
+      throw new DeclaredConflictError([unknownTenant(read, read.state.tenants.indexOf(tenant))]);
     const plan = planTenant(
       current,
       desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),
     );
     refuseConflicts(plan, by.owner);
     const problems = newProblems(read, tenant, plan);
-    if (problems.length > 0) throw new DeclaredStateError(problems);
+    if (problems.length > 0) throw new DeclaredConflictError(problems);
     return plan;
   };
 }

@@ -40,10 +40,13 @@ function world() {
   return { apply, api, one, other, audiencesOf, audience: `https://pay${number}.example` };
 }
 
-const refused = (message: string) => ({
-  code: Code.InvalidArgument,
+/** By a mistake of the file alone. */
+const refused = (message: string, code = Code.InvalidArgument) => ({
+  code,
   rawMessage: expect.stringContaining(message) as string,
 });
+/** By what others have. */
+const conflict = (message: string) => refused(message, Code.FailedPrecondition);
 
 describe('an audience of another tenant at the shared issuer', () => {
   it('does not come there with a tenant whose file drops its issuer, though the API declared it', async () => {
@@ -53,7 +56,7 @@ describe('an audience of another tenant at the shared issuer', () => {
     const theirs = { audience, name: 'Mine', scopes: [{ name: 'pay.all' }] };
     await api.resources.create({ tenantId: other, resource: theirs }, call());
     await expect(apply([{ id: other, name: 'D' }])).rejects.toMatchObject(
-      refused(`tenants[0].issuer: the audience ${audience} of the tenant is declared by another tenant`),
+      conflict(`tenants[0].issuer: the audience ${audience} of the tenant is declared by another tenant`),
     );
     const tenant = await api.tenants.get({ tenantId: other }, call());
     expect(tenant.issuer).toBe(`https://${other}.example`);
@@ -70,7 +73,7 @@ describe('an audience of another tenant at the shared issuer', () => {
     });
     await expect(
       apply([{ id: other, name: 'D' }], { owner: 'second', takeOver: true }),
-    ).rejects.toMatchObject(refused('tenants[0].issuer: the audience'));
+    ).rejects.toMatchObject(conflict('tenants[0].issuer: the audience'));
   });
 
   it('does not come there by two entries of a file that only refer to their tenants', async () => {
@@ -113,8 +116,12 @@ describe('an audience of another tenant at the shared issuer', () => {
     expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[], [first]]);
     await apply(declaring([pay(second)], [pay(first)]));
     await expect(apply(declaring([pay(first)], [pay(second)]))).rejects.toMatchObject(
-      refused('is declared by another tenant of the same issuer'),
+      conflict('is declared by another tenant of the same issuer'),
     );
+    const third = `${one}-third`;
+    await expect(
+      apply([{ id: third, name: third }, ...declaring([pay(first)], [pay(second)])]),
+    ).rejects.toMatchObject(conflict(`Only ${third} was applied:\nstate.yaml:1:`));
     expect([await audiencesOf(one), await audiencesOf(other)]).toEqual([[second], [first]]);
   });
 
@@ -158,12 +165,12 @@ describe('an audience of another tenant at the shared issuer', () => {
       });
       await apply([declared(one, here)]);
       const elsewhere = 'is declared by another tenant of the same issuer';
-      await expect(apply([declared(other, there)])).rejects.toMatchObject(refused(elsewhere));
+      await expect(apply([declared(other, there)])).rejects.toMatchObject(conflict(elsewhere));
       await expect(apply([declared(one, here), declared(other, there)])).rejects.toMatchObject(
         refused(elsewhere),
       );
       await expect(apply([declared(other, there, { shared: true })])).rejects.toMatchObject(
-        refused(elsewhere),
+        conflict(elsewhere),
       );
       await api.tenants.create({ tenantId: other, tenant: { name: other } }, call());
       const theirs = { audience: `${audience}${there}`, name: 'Mine' };
@@ -175,7 +182,7 @@ describe('an audience of another tenant at the shared issuer', () => {
       );
       const shared = { shared: true };
       await apply([declared(one, here, shared), declared(other, there, shared)], { takeOver: true });
-      await expect(apply([declared(other, there)])).rejects.toMatchObject(refused(elsewhere));
+      await expect(apply([declared(other, there)])).rejects.toMatchObject(conflict(elsewhere));
       expect(await audiencesOf(other)).toEqual([theirs.audience]);
     },
   );
@@ -211,7 +218,7 @@ describe('both spellings of one URI in a tenant', () => {
     await apply([{ id: one, name: one, resources: [pay(audience)] }]);
     await expect(
       apply([{ id: one, resources: [pay(`${audience}/`, { scopes: ['pay.some'] })] }], { owner: 'team' }),
-    ).rejects.toMatchObject(refused(`tenants[0].resources[0].audience: ${twice}`));
+    ).rejects.toMatchObject(conflict(`tenants[0].resources[0].audience: ${twice}`));
     const resource = { audience: `${audience}/`, name: 'Pay' };
     await expect(api.resources.create({ tenantId: one, resource }, call())).rejects.toMatchObject({
       code: Code.InvalidArgument,

@@ -254,12 +254,16 @@ tenants:
 owner: orders
 tenants: [{ id: '{id}', users: [{ username: eve, email: ADA@acme.example }] }]
 `;
-    expect(await refusal(person)).toMatch(/^InvalidArgument: state\.yaml:3:.*users\[0\]: shares a user name/);
+    expect(await refusal(person)).toMatch(
+      /^FailedPrecondition: state\.yaml:3:.*users\[0\]: shares a user name/,
+    );
     const scope = `
 owner: orders
 tenants: [{ id: '{id}', resources: [{ audience: 'https://orders.{id}.example', name: Orders, scopes: [read] }] }]
 `;
-    expect(await refusal(scope)).toMatch(/^InvalidArgument: state\.yaml:3:.*scopes\[0\]: is declared twice/);
+    expect(await refusal(scope)).toMatch(
+      /^FailedPrecondition: state\.yaml:3:.*scopes\[0\]: is declared twice/,
+    );
   });
 
   it('of an entry without a name refers to a tenant that exists', async () => {

@@ -5,7 +5,7 @@ import { fileOwner } from '../fields/owner.ts';
 import { planTenant } from '../plans/plan.ts';
 import { ClientSecrets } from '../secrets/client-secrets.ts';
 import { desiredState } from './desired-state.ts';
-import { newProblems, takenInFile, takenProblems } from './taken-in-file.ts';
+import { problemsOfPlans } from './taken-in-file.ts';
 
 /**
  * Why a directory without records would not apply a file that keeps the rules of each record: so `check` refuses what
@@ -29,11 +29,5 @@ export function problemsInFile(read: ReadState): Problem[] {
     const issuer = tenant.name === undefined ? `of ${tenant.id}` : tenant.issuer;
     return planTenant(undefined, { ...desired, tenant: { ...desired.tenant, issuer } });
   });
-  const taken = takenInFile(plans);
-  return plans.flatMap((plan, index) => {
-    const tenant = tenants[index];
-    return tenant === undefined
-      ? []
-      : [...newProblems(read, tenant, plan), ...takenProblems(read, tenant, taken[index] ?? [])];
-  });
+  return problemsOfPlans(read, plans);
 }

@@ -15,8 +15,26 @@ import type { TakenValue } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { namesOf, sharedNames } from '../users/preferred-names.ts';
 
+/**
+ * The problems that the plans of a file have with one another, and with the records of their tenants.
+ * @param taken what each of them claims and another stored tenant has, in their order
+ */
+export function problemsOfPlans(
+  read: ReadState,
+  plans: readonly TenantPlan[],
+  taken: readonly (readonly TakenValue[])[] = [],
+): Problem[] {
+  const takenHere = takenInFile(plans);
+  return plans.flatMap((plan, index) => {
+    const tenant = read.state.tenants[index];
+    if (tenant === undefined) return [];
+    const values = [...(taken[index] ?? []), ...(takenHere[index] ?? [])];
+    return [...newProblems(read, tenant, plan), ...takenProblems(read, tenant, values)];
+  });
+}
+
 /** What each plan of a file claims and another one of it has, by tenant. If both claim it, the later one takes it. */
-export function takenInFile(plans: readonly TenantPlan[]): TakenValue[][] {
+function takenInFile(plans: readonly TenantPlan[]): TakenValue[][] {
   const tenants = plans.map((plan) => ({ claimed: claimedValues(plan), held: heldValues(plan.desired) }));
   return tenants.map(({ claimed }, index) =>
     tenants.flatMap((other, place) => {

@@ -7,6 +7,7 @@ import { DeletionsNotAllowedError } from '../apply/deletion-guard.ts';
 import { namesakesOf } from '../apply/namesakes.ts';
 import { OwnerConflictError } from '../apply/owner-conflicts.ts';
 import { differencesOf } from '../apply/plan-differences.ts';
+import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { impactOf } from '../plans/impact.ts';
 import { withoutWayIn } from '../plans/without-way-in.ts';
 import { ownerOf } from '../records/writers.ts';
@@ -121,8 +122,13 @@ export function documentOf({
   };
 }
 
-/** What a caller can mend by an option, or by another owner. */
-const conflicts = [DeletionsNotAllowedError, AdministrationNotAllowedError, OwnerConflictError];
+/** What a caller can mend by an option, or with those who have the other records. */
+const conflicts = [
+  DeletionsNotAllowedError,
+  AdministrationNotAllowedError,
+  OwnerConflictError,
+  DeclaredConflictError,
+];
 
 /** Conflicts, and what has to be allowed, are returned to the caller. */
 export function refuseConflict(error: unknown): never {

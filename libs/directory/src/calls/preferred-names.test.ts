@@ -25,8 +25,8 @@ async function world() {
   return { api, tenantId, apply, make };
 }
 
-const ofFile = (text: string) => ({
-  code: Code.InvalidArgument,
+const ofFile = (text: string, code = Code.FailedPrecondition) => ({
+  code,
   rawMessage: expect.stringContaining(text) as string,
 });
 const root = { username: 'Root', email: 'root@acme.example', phoneNumber: '+46701234567' };
@@ -130,7 +130,7 @@ describe('the name by which programs know a person', () => {
     await make({ username: 'ada', preferredUsername: 'Ada' });
     const eve = { username: 'eve', preferredUsername: 'bob' };
     await expect(apply([{ username: 'bob' }, eve])).rejects.toMatchObject(
-      ofFile('tenants[0].users[1].preferredUsername'),
+      ofFile('tenants[0].users[1].preferredUsername', Code.InvalidArgument),
     );
     await apply([
       { username: 'bob', preferredUsername: 'bob' },

@@ -1,4 +1,4 @@
-/** A mistake in the declared state: where, and one sentence without the value. */
+/** What is wrong with the declared state: where, and one sentence without the value. */
 export interface Problem {
   readonly fileName: string;
   readonly line: number;
@@ -17,6 +17,45 @@ export class DeclaredStateError extends Error {
     super(problems.map(describe).join('\n'));
     this.problems = problems;
   }
+}
+
+/**
+ * The declared state keeps its own rules, but cannot be applied beside records of others: it may be right, and they
+ * make and delete theirs at any time. The message is like that of DeclaredStateError.
+ */
+export class DeclaredConflictError extends Error {
+  override readonly name = 'DeclaredConflictError';
+  readonly conflicts: readonly Problem[];
+
+  /** @param before a line before the others */
+  constructor(conflicts: readonly Problem[], before?: string) {
+    super([...(before === undefined ? [] : [before]), ...conflicts.map(describe)].join('\n'));
+    this.conflicts = conflicts;
+  }
+}
+
+export interface ToldApart {
+  /** Problems of the declared state alone. */
+  readonly mistakes: readonly Problem[];
+  /** Problems that it has only because of records of others. */
+  readonly conflicts: readonly Problem[];
+}
+
+/** @param alone finds the problems that are left without the records of others */
+export function tellApart(problems: readonly Problem[], alone: () => readonly Problem[]): ToldApart {
+  if (problems.length === 0) return { mistakes: [], conflicts: [] };
+  const own = new Set(alone().map(describe));
+  const isMistake = (problem: Problem): boolean => own.has(describe(problem));
+  return {
+    mistakes: problems.filter(isMistake),
+    conflicts: problems.filter((problem) => !isMistake(problem)),
+  };
+}
+
+/** Throws DeclaredStateError with the mistakes and then the conflicts, or DeclaredConflictError without mistakes. */
+export function refuseProblems({ mistakes, conflicts }: ToldApart): void {
+  if (mistakes.length > 0) throw new DeclaredStateError([...mistakes, ...conflicts]);
+  if (conflicts.length > 0) throw new DeclaredConflictError(conflicts);
 }
 
 function describe({ fileName, line, column, key, message }: Problem): string {

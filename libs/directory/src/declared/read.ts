@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { everything, wellFormedPart } from './well-formed.ts';
-import { DeclaredStateError, type Problem } from './declared-state-error.ts';
+import { DeclaredStateError, tellApart, type Problem } from './declared-state-error.ts';
 import { DeclaredText } from './positions.ts';
 import type { Report } from '../fields/field-checks.ts';
 import type { Path } from '../fields/path.ts';
@@ -10,9 +10,11 @@ import { sentence } from '../fields/sentences.ts';
 import { assumedFor, type Surroundings } from './surroundings.ts';
 import { checkPasswords } from './weak-passwords.ts';
 
-/** A declared state that keeps every rule, and where its keys stand. */
+/** A declared state that keeps every rule by itself, and where its keys stand. */
 export interface ReadState {
   readonly state: DeclaredState;
+  /** The rules that it breaks together with what its tenants have besides. */
+  readonly conflicts: readonly Problem[];
   /** A problem found later, for example against the stored records. */
   problem(path: Path, message: string): Problem;
 }
@@ -26,7 +28,7 @@ interface ParsedState {
   /** The entries of other tenants. */
   othersThan(tenantId: string): readonly Problem[];
   /**
-   * Throws DeclaredStateError with every mistake found, by file, line and key.
+   * Throws DeclaredStateError with every mistake found, by file, line and key; conflicts alone are returned.
    * @param around what a tenant has besides what is declared
    * @param passwordMinLength in characters
    */
@@ -51,12 +53,25 @@ export function parseDeclaredState(text: string, fileName: string): ParsedState 
           : [source.problem(pathOf(['tenants', index, 'id']), 'is another tenant than that of the request')],
       ),
     checked(around, passwordMinLength) {
-      const problems = parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue));
-      const report: Report = (path, message) => problems.push(source.problem(pathOf(path), message));
-      checkRules(tenants, report, (tenant) => withMalformed(tenant, around(tenant)));
-      checkPasswords(tenants, report, passwordMinLength);
-      if (!parsed.success || problems.length > 0) throw new DeclaredStateError(problems);
-      return { state: parsed.data, problem: (path, message) => source.problem(path, message) };
+      const problemsBy = (check: (report: Report) => void): Problem[] => {
+        const problems: Problem[] = [];
+        check((path, message) => problems.push(source.problem(pathOf(path), message)));
+        return problems;
+      };
+      const brokenBeside = (others: typeof around): Problem[] =>
+        problemsBy((report) =>
+          checkRules(tenants, report, (tenant) => withMalformed(tenant, others(tenant))),
+        );
+      const broken = tellApart(brokenBeside(around), () => brokenBeside(assumedFor));
+      const mistakes = [
+        ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue))),
+        ...broken.mistakes,
+        ...problemsBy((report) => checkPasswords(tenants, report, passwordMinLength)),
+      ];
+      const { conflicts } = broken;
+      if (!parsed.success || mistakes.length > 0) throw new DeclaredStateError([...mistakes, ...conflicts]);
+      const problem: ReadState['problem'] = (path, message) => source.problem(path, message);
+      return { state: parsed.data, conflicts, problem };
     },
   };
 }

@@ -47,6 +47,22 @@ export function othersIn(
   };
 }
 
+/** What a file declares of the desired state of its tenant, as far as others can clash with it. */
+export function declaredIn<S extends Pick<TenantState, 'resources' | 'users' | 'applications'>>(
+  desired: S,
+  declared: DeclaredTenant,
+): S {
+  const audiences = new Set(declared.resources.map(({ audience }) => audience));
+  const usernames = new Set(declared.users.map(({ username }) => normalizeIdentifier(username)));
+  const clientIds = new Set(declared.applications.map(({ clientId }) => clientId));
+  return {
+    ...desired,
+    resources: desired.resources.filter(({ audience }) => audiences.has(audience)),
+    users: desired.users.filter(({ username }) => usernames.has(normalizeIdentifier(username))),
+    applications: desired.applications.filter(({ clientId }) => clientIds.has(clientId)),
+  };
+}
+
 /** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
 export function assumedFor(declared: DeclaredTenant): Surroundings {
   const nothing = { resources: [], roles: [], providers: [], identifiers: [] };

@@ -40,7 +40,7 @@ export interface Allowed {
 
 /**
  * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of what
- * needs `allowDelete` or `allowAdministration`, or of records of other owners.
+ * needs `allowDelete` or `allowAdministration`, of records of other owners, or of what clashes with them.
  */
 export async function applyState(
   file: string | NamedText,

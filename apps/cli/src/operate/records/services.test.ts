@@ -533,6 +533,7 @@ describe('tessera apply, diff and get of one tenant', () => {
     const wrong = `${people()}    colour: blue\n    size: 5\n    roles: [${'x, '.repeat(40)}y]\n`;
     const renamed = people().replace('name: Acme', 'name: Acme Ltd').replace('ada,', 'eve,');
     const auditing = people().replace('email: ada@acme.example', 'roles: [tessera.auditor]');
+    const clashing = 'tenants: [{ id: acme, users: [{ username: eve, email: ada@acme.example }] }]';
     const answers: unknown[] = [];
     for (const [words, state] of [
       ['diff', people()],
@@ -541,6 +542,8 @@ describe('tessera apply, diff and get of one tenant', () => {
       ['diff --allow-delete --impact', renamed],
       ['apply', renamed],
       ['apply --owner orders', people().replace('name: TV', 'name: Television')],
+      ['apply --owner orders', clashing],
+      ['diff --owner orders', clashing],
       ['apply --owner API', people()],
       ['apply', auditing],
       ['apply --allow-delete', renamed],
@@ -563,6 +566,14 @@ describe('tessera apply, diff and get of one tenant', () => {
       { code: 1 },
       { code: 3, said: expect.stringContaining('user ada would be deleted') as string },
       { code: 3, said: expect.stringContaining('of the owner "file"') as string },
+      {
+        code: 3,
+        said: expect.stringContaining('yaml:1:31: tenants[0].users[0]: shares a user name') as string,
+      },
+      {
+        code: 3,
+        said: expect.stringContaining('yaml:1:31: tenants[0].users[0]: shares a user name') as string,
+      },
       { code: 1 },
       { code: 3, said: expect.stringContaining('acme: user ada: tessera.auditor') as string },
       { code: 0 },
@@ -570,7 +581,7 @@ describe('tessera apply, diff and get of one tenant', () => {
       { code: 0, said: expect.stringMatching(/^tenants:\n- id: acme\n {2}name: Acme Ltd\n/) as string },
       { code: 1, said: 'There is no tenant nowhere.\n' },
     ]);
-    expect((older[9] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
+    expect((older[11] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
     for (const built of [await directory(), withoutOlder(await directory())])
       expect(await said(await serving(built, 'directory'))).toEqual(older);
     const beside = await said(await servingBeside(withoutDeclaredState(await directory())));

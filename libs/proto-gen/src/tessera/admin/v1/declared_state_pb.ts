@@ -386,6 +386,8 @@ export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse
  * `admin.roles.write`, `admin.users.write`, `admin.applications.write`, and for providers those of tenants and people. An entry without `name`
  * leaves the tenant itself as it is. Nobody gives by a document what they could not give by a call. PERMISSION_DENIED names the kinds and
  * scopes that lack, and nothing is changed. INVALID_ARGUMENT with google.rpc.BadRequest names mistakes in the document by line and key.
+ * FAILED_PRECONDITION names by line and key what only clashes with records of others: a name, an address or a scope that others of the tenant
+ * have, a client ID, an audience or an issuer of another tenant, and references to what others have deleted.
  *
  * @generated from service tessera.admin.v1.DeclaredStateService
  */

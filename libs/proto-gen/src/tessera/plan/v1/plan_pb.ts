@@ -283,8 +283,8 @@ export const PlannedPowersSchema: GenMessage<PlannedPowers> = /*@__PURE__*/
  */
 export const PlanService: GenService<{
   /**
-   * DescribePlan describes it in parts, of which all count. INVALID_ARGUMENT for mistakes in the document, FAILED_PRECONDITION for records of
-   * other owners, as Apply answers them.
+   * DescribePlan describes it in parts, of which all count. INVALID_ARGUMENT for mistakes in the document, FAILED_PRECONDITION for conflicts
+   * with records of others, as Apply answers them.
    *
    * @generated from rpc tessera.plan.v1.PlanService.DescribePlan
    */
