@@ -73,6 +73,7 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
     (answers) => ({ tenantId: 'acme', userId: userId(answers), purpose: 'invitation' }),
   ],
   ['UsersService/ResetSecondFactors', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
+  ['UsersService/DeleteCredential', (answers) => ({ tenantId: 'acme', userId: userId(answers), totp: true })],
   ['UsersService/LockDown', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['UsersService/Unlock', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
   ['UsersService/Delete', (answers) => ({ tenantId: 'acme', userId: userId(answers) })],
@@ -134,12 +135,13 @@ let methods: ReadonlyMap<string, DescMethod>;
 /** What must have happened before the right token's call. */
 const before: Readonly<Record<string, () => Promise<void>>> = {
   'UsersService/ResetSecondFactors': async () => putTotp('acme', userId(answers)),
+  'UsersService/DeleteCredential': async () => putTotp('acme', userId(answers)),
 };
 
 async function putTotp(tenantId: string, ofUser: unknown): Promise<void> {
   await on.database.query({
     name: 'test.put_totp',
-    text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, '', 0)`,
+    text: `INSERT INTO directory.totp (tenant_id, user_id, sealed, last_step) VALUES ($1, $2, '', 0) ON CONFLICT DO NOTHING`,
     values: [tenantId, ofUser],
   });
 }
@@ -252,7 +254,7 @@ describe('a method of the administration API', () => {
       .filter(({ parent }) => parent.typeName !== DeclaredStateService.typeName)
       .map((method) => declaredAccess(method).scopes);
     const ofHelp = ['admin.users.write', 'admin.helpdesk.write'];
-    expect(scopes.filter((one) => one.length !== 1)).toEqual(Array.from({ length: 4 }, () => ofHelp));
+    expect(scopes.filter((one) => one.length !== 1)).toEqual(Array.from({ length: 5 }, () => ofHelp));
     expect(new Set(scopes.flat())).toEqual(new Set(everyScope));
     const kinds = ['applications', 'resources', 'roles', 'tenants', 'users'];
     for (const method of DeclaredStateService.methods) {
@@ -281,13 +283,14 @@ describe('the help desk', () => {
   it('helps somebody who administers nothing, and nobody else', async () => {
     const tenantId = 'ops';
     const [plain, administrator] = [await on.userId(tenantId, 'nobody'), await on.userId(tenantId, 'root')];
-    for (const of of [plain, administrator]) await putTotp(tenantId, of);
     for (const [name, fields] of [
       ['CreatePasswordLink', { purpose: 'reset' }],
       ['ResetSecondFactors', {}],
+      ['DeleteCredential', { totp: true }],
       ['Unlock', {}],
       ['LockDown', {}],
     ] as const) {
+      for (const of of [plain, administrator]) await putTotp(tenantId, of);
       const help = async (of: string) =>
         on.post(`tessera.admin.v1.UsersService/${name}`, { tenantId, userId: of, ...fields }, ofTheHelpDesk);
       expect([name, (await help(administrator)).status]).toEqual([name, 403]);

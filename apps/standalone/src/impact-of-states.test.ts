@@ -145,6 +145,12 @@ describe('what the impact of a change says', () => {
       impact: ends,
     });
 
+    const credential = { case: 'totp', value: true } as const;
+    expect(await on.users.deleteCredential({ ...reset, credential }, call())).toMatchObject({
+      removed: 'totp',
+      impact: ends,
+    });
+
     const lockDown = { tenantId: 'api', userId, impact: true };
     const locked = await on.users.lockDown(lockDown, call());
     expect(locked.impact).toMatchObject(ends);

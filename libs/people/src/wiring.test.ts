@@ -269,6 +269,7 @@ describe('callers', () => {
       createPasswordLink: ['operator', 'admin'],
       getCredentials: ['operator', 'admin'],
       resetSecondFactors: ['operator', 'admin'],
+      deleteCredential: ['operator', 'admin'],
       lockDown: ['operator', 'admin'],
       unlock: ['operator', 'admin'],
       undelete: ['operator', 'admin'],

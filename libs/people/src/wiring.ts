@@ -7,6 +7,7 @@ import { route, type BuiltService } from '@tessera/rpc';
 import { startPurge } from '@tessera/stores';
 import { createEmailChanges } from './account/email-changes.ts';
 import { personCalls } from './account/person-calls.ts';
+import { createDeleteCredential } from './account/delete-credential.ts';
 import { factorResetCalls } from './account/factor-reset.ts';
 import { bootstrapCalls } from './bootstrap/bootstrap-calls.ts';
 import { forgetPeople } from './account/forget-people.ts';
@@ -63,9 +64,10 @@ export function buildDirectory(
   const { database, log, random, clock } = runtime;
   const pepper = pepperOf(config);
   const outbox = mailRoute && createOutbox({ pepper, random, mailsPerHour });
+  const sendsMail = outbox !== undefined;
   const announce = createAnnounce(outbox);
   const records = openDirectory(config, runtime, {
-    sendsMail: outbox !== undefined,
+    sendsMail,
     requireMail: (email) => requireMail(outbox, email),
     announce,
     forgetPeople,
@@ -131,7 +133,8 @@ export function buildDirectory(
       route(UsersService, {
         ...records.calls.users,
         getCredentials: shownCredentials(database),
-        lockDown: createLockDown(setting),
+        lockDown: createLockDown({ ...setting, sendsMail }),
+        deleteCredential: createDeleteCredential({ ...setting, sendsMail }),
         unlock: createUnlock(setting),
         ...linkCalls({ links, linkBase }),
         ...factorResetCalls(setting),

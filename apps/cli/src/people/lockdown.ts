@@ -3,17 +3,11 @@ import { counted, impactLines } from '../operate/records/show-impact.ts';
 import type { PersonOptions } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
 import { withPerson } from './password-link.ts';
+import { listed, waysLeftLines } from './told-ways.ts';
 
 export interface LockdownOptions extends PersonOptions {
   readonly validateOnly: boolean;
 }
-
-const names: Readonly<Record<string, string>> = {
-  password: 'the password',
-  passkey: 'the passkeys',
-  provider: 'a linked provider',
-  mail_code: 'a code by mail',
-};
 
 /** Shuts everybody out of the account of a person, and says what that ended. Throws CommandError. */
 export async function lockdown(options: LockdownOptions, terminal: Terminal): Promise<void> {
@@ -36,10 +30,6 @@ export async function lockdown(options: LockdownOptions, terminal: Terminal): Pr
   if (validateOnly) return terminal.say(`This ends all sign-ins of ${called}${gone}.\n`);
   terminal.say(`${called} is locked down: all sign-ins have ended.\n`);
   if (removed.length > 0) terminal.say(`Removed: ${listed(removed)}.\n`);
-  if (waysLeft.length > 0) terminal.say(`They can still sign in with ${listed(waysLeft)}.\n`);
+  for (const line of waysLeftLines(waysLeft)) terminal.say(line);
   terminal.say('To let them back in, make a link: tessera user reset-link.\n');
-}
-
-function listed(ways: readonly string[]): string {
-  return ways.map((way) => names[way] ?? way).join(' and ');
 }

@@ -11,6 +11,7 @@ import type { CommandContext } from '../terminal.ts';
 import type { BootstrapOptions } from './bootstrap.ts';
 import type { InviteOptions } from './invite.ts';
 import type { LockdownOptions } from './lockdown.ts';
+import type { RemoveCredentialOptions } from './remove-credential.ts';
 import type { ResetFactorsOptions } from './reset-factors.ts';
 import type { ResetOptions } from './reset-link.ts';
 import type { ShowOptions } from './show-person.ts';
@@ -72,6 +73,15 @@ has had anything to sign in with it may be repeated, which ends the link before.
     )
     .option('--validate-only', 'check everything, and change nothing', false)
     .option('--impact', 'with --validate-only: also show what the reset would end', false);
+  ofPerson(group.command('remove-credential'), async (options: RemoveCredentialOptions) => {
+    const { removeCredential } = await import('./remove-credential.ts');
+    await removeCredential(options, context);
+  })
+    .description('remove one thing that a person signs in with, as of a lost device, and end all sign-ins')
+    .option('--passkey <name>', 'the passkey of that name or ID: tessera user show', nonEmpty)
+    .option('--provider <name>', 'the link with that provider', nonEmpty)
+    .option('--app', 'the authenticator app', false)
+    .option('--validate-only', 'show what it would end, and change nothing', false);
   ofPerson(group.command('lockdown'), async (options: LockdownOptions) => {
     const { lockdown } = await import('./lockdown.ts');
     await lockdown(options, context);

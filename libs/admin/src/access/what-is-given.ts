@@ -155,6 +155,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Whoever has the link becomes the person.
         createPasswordLink: 'changes',
         resetSecondFactors: 'changes',
+        deleteCredential: 'changes',
         // They need a new way in, which whoever may call this can give.
         lockDown: 'changes',
         // Guesses of codes may go on.

@@ -367,6 +367,7 @@ describe('who or what administers', () => {
       person(['tessera.helpdesk', 'tessera.auditor']),
     ],
     [UsersService.method.resetSecondFactors, { userId: 'usr_1' }, person(['tessera.auditor'])],
+    [UsersService.method.deleteCredential, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [UsersService.method.lockDown, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [UsersService.method.unlock, { userId: 'usr_1' }, person(['tessera.auditor'])],
     [
@@ -779,6 +780,7 @@ describe('who is bound to owners', () => {
   it.each([
     UsersService.method.createPasswordLink,
     UsersService.method.resetSecondFactors,
+    UsersService.method.deleteCredential,
     UsersService.method.lockDown,
   ])('does not call $name for somebody of another one, whom Unlock helps all the same', async (method) => {
     const of = { ...person([]), owner: 'billing' };

@@ -61,8 +61,9 @@ export function isOpenLink(l: string, u: string, t: string): string {
 }
 
 /**
- * With what a person can sign in now, and could without some of it; nothing for one who is unknown, or not active. In a
- * transaction that has their row it stays so until the commit, but for providers, which a change of the tenant removes.
+ * With what a person can sign in once they are active, and could without some of it; nothing for one who is unknown. In
+ * a transaction that has their row it stays so until the commit, but for providers, which a change of the tenant
+ * removes.
  */
 export async function waysInOf(
   database: Queryable,
@@ -72,8 +73,7 @@ export async function waysInOf(
   const { rows } = await database.query<{ ways: WayIn[] }>({
     name: 'directory.ways_in_of_person',
     text: `SELECT ${waysIn('u', { passkey: '$3::text', provider: '$4::text' })} AS ways
-             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-            WHERE u.tenant_id = $1 AND u.user_id = $2 AND ${areActive('u', 't')}`,
+             FROM directory.user_account u WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId, passkey ?? null, provider ?? null],
   });
   return rows[0]?.ways ?? [];

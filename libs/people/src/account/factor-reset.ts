@@ -2,10 +2,11 @@ import { eventBase, type AuditEvent } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import { lockTenant, type PersonId, notFound } from '@tessera/directory/ground';
-import { lockRecord, type UserRecord } from '@tessera/directory/records';
+import type { PersonId } from '@tessera/directory/ground';
+import type { UserRecord } from '@tessera/directory/records';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
+import { ofAnybody } from '../change/of-anybody.postgres.ts';
 import { refuseSelf } from '../change/refuse-self.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 
@@ -30,13 +31,10 @@ export function factorResetCalls({
         deed: 'reset your own second factors',
         remedy: 'Remove them',
       });
-      const answer = await database.transaction(async (tx) => {
-        await lockTenant(tx, tenantId, 'together');
-        const found = await lockRecord(tx, 'user', tenantId, userId);
-        if (found === undefined) throw notFound('The user');
+      const answer = await ofAnybody(database, person, async (tx, record) => {
         if (!validateOnly) return { removed: await removeFactors(tx, runtime, person, origin) };
         const removed = await factorsOfUser(tx, person);
-        return { removed, ...(impact && { impact: impactOfReset(found.record, tenantId, removed) }) };
+        return { removed, ...(impact && { impact: impactOfReset(record, tenantId, removed) }) };
       });
       if (!validateOnly) onChange();
       return answer;

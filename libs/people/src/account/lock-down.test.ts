@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { migrations } from '@tessera/directory';
 import { Code, type CallContext } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { SoftwareAuthenticator, testDatabase, testRuntime } from '@tessera/test-kit';
+import { eventually, SoftwareAuthenticator, testDatabase, testRuntime } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { giveIdentity, givePasskey, putProvider } from '../testing/give-ways-in.ts';
 import { mailWorld } from '../testing/mail-world.ts';
@@ -89,16 +89,37 @@ describe('a lockdown', () => {
     expect(await signIn('eve', first)).toBeUndefined();
   });
 
-  it('can be repeated, and works for who is disabled, who then has nothing to sign in with', async () => {
+  it('can be repeated, and works for who is disabled, of whom it says with what they sign in once they are active', async () => {
     const { eve, api, audited } = await world();
     const user = { userId: eve.userId, status: 'disabled' };
     await api.users.update({ ...eve, user, updateMask: { paths: ['status'] } }, call());
     const answers = [await api.users.lockDown(eve, call()), await api.users.lockDown(eve, call())];
     expect(answers).toMatchObject([
-      { removed: ['password', 'passkey'], waysLeft: [] },
-      { removed: [], waysLeft: [] },
+      { removed: ['password', 'passkey'], waysLeft: ['provider'] },
+      { removed: [], waysLeft: ['provider'] },
     ]);
     expect(await audited('auth.locked_down')).toHaveLength(2);
+  });
+
+  it('says that the person can ask for a new password by mail exactly if they then can', async () => {
+    const { api, tenantId, user, forget, waiting, audited } = await world();
+    const [reachable, unreachable, linked] = [
+      await user({ username: 'zoe', email: 'zoe@people.example', password: first }),
+      await user({ username: 'bob', password: first }),
+      await user({ username: 'ann', email: 'ann@people.example', password: first }),
+    ];
+    await giveIdentity(database, { tenantId, userId: linked }, 'corp');
+    const left = async (userId: string, { users } = api) =>
+      (await users.lockDown({ tenantId, userId }, call())).waysLeft;
+    expect(await left(unreachable)).toEqual([]);
+    expect(await left(linked)).toEqual(['provider']);
+    expect(await left(reachable)).toEqual(['password_reset_by_mail']);
+    expect(await left(reachable, startDirectory(database).api), 'where no mail is sent').toEqual([]);
+    for (const identifier of ['bob', 'ann', 'zoe']) await forget(identifier);
+    await eventually('all are answered', async () => (await waiting()).length === 0);
+    const refused = (await audited('auth.reset.refused')).map(({ subject }) => subject);
+    expect(new Set(refused)).toEqual(new Set([unreachable, linked]));
+    expect((await audited('auth.link.created')).map(({ subject }) => subject)).toEqual([reachable]);
   });
 
   it('is for somebody of the tenant, and not for who asks for it', async () => {
@@ -110,6 +131,7 @@ describe('a lockdown', () => {
       await expect(api.users.lockDown(other, call())).rejects.toMatchObject({ code: Code.NotFound });
     const lockDown = createLockDown({
       ...testRuntime({ database }),
+      sendsMail: false,
       announce: async () => {},
       onChange: () => {},
     });

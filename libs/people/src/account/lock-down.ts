@@ -2,14 +2,15 @@ import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import { lockTenant, notFound, type PersonId, type WayIn, waysInOf } from '@tessera/directory/ground';
-import { lockRecord } from '@tessera/directory/records';
+import { type PersonId, type WayIn, waysInOf } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
+import { ofAnybody } from '../change/of-anybody.postgres.ts';
 import { refuseSelf } from '../change/refuse-self.ts';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { emailLinks } from '../one-time/one-time-values.postgres.ts';
 import { newPassword } from '../password/change-password.postgres.ts';
+import { waysLeft } from './ways-left.ts';
 
 /** What whoever took the account over may know or hold. */
 const removable: readonly string[] = ['password', 'passkey'] satisfies WayIn[];
@@ -20,10 +21,13 @@ const removable: readonly string[] = ['password', 'passkey'] satisfies WayIn[];
  */
 export function createLockDown({
   database,
+  sendsMail,
   onChange,
   ...runtime
 }: ChangeRuntime & {
   readonly database: Database;
+  /** Whether people can ask for a new password by mail. */
+  readonly sendsMail: boolean;
   /** Called after each commit. */
   readonly onChange: () => void;
 }): Handlers<typeof UsersService>['lockDown'] {
@@ -34,16 +38,12 @@ export function createLockDown({
       deed: 'lock yourself down',
       remedy: 'Change your password and end your sessions',
     });
-    const answer = await database.transaction(async (tx) => {
-      await lockTenant(tx, tenantId, 'together');
-      const found = await lockRecord(tx, 'user', tenantId, userId);
-      if (found === undefined) throw notFound('The user');
-      const { passwordHash, username } = found.record;
+    const answer = await ofAnybody(database, person, async (tx, { passwordHash, username, email }) => {
       const factors = await factorsOfUser(tx, person);
       const removed = [...(passwordHash === undefined ? [] : ['password']), ...factors].filter((way) =>
         removable.includes(way),
       );
-      const waysLeft = (await waysInOf(tx, person)).filter((way) => !removable.includes(way));
+      const left = (await waysInOf(tx, person)).filter((way) => !removable.includes(way));
       if (!validateOnly) {
         await shutOut(tx, person);
         const event = { ...origin, event: 'auth.locked_down', outcome: 'success' } as const;
@@ -55,7 +55,7 @@ export function createLockDown({
         });
       }
       const ends = { people: 1, usernames: [username], ends: { tenantId, userIds: [userId] } };
-      return { removed, waysLeft, ...(impact && { impact: ends }) };
+      return { removed, waysLeft: waysLeft(left, { email, sendsMail }), ...(impact && { impact: ends }) };
     });
     if (!validateOnly) onChange();
     return answer;

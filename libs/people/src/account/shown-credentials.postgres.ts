@@ -40,7 +40,8 @@ export function shownCredentials(database: Database): Handlers<typeof UsersServi
       waysIn: row.ways,
       hasTotp: row.has_totp,
       recoveryCodes: row.recovery_codes,
-      passkeys: row.passkeys.map(({ name, synced, createdAt, lastUsedAt }) => ({
+      passkeys: row.passkeys.map(({ credentialId: passkeyId, name, synced, createdAt, lastUsedAt }) => ({
+        passkeyId,
         name,
         synced,
         createTime: timestampFromMs(createdAt),

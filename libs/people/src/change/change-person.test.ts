@@ -63,11 +63,16 @@ it('every change of a person ends sign-ins, has its audit rows, tells the person
   expect(await endOf('remove_totp', removed)).toEqual(ended);
   const enrolled = authorize.enrolTotp({ ...ids, seed: 'b-seed', code: await codeOf('b-seed') }, call());
   expect(await endOf('put_totp', enrolled)).toEqual(told);
+  const app = { case: 'totp', value: true } as const;
+  const deleted = api.users.deleteCredential({ ...ids, credential: app }, call());
+  expect(await endOf('remove_totp', deleted)).toEqual(ended);
+  const again = authorize.enrolTotp({ ...ids, seed: 'c-seed', code: await codeOf('c-seed') }, call());
+  expect(await endOf('put_totp', again)).toEqual(told);
   expect(await endOf('forget_totp', api.users.resetSecondFactors(ids, call()))).toEqual(ended);
   expect(await endOf('unlock_user', api.users.unlock(ids, call()))).toEqual(['append_audit', ...feed]);
 
   await forget('eve');
-  const links = (await smtp.gotAll(7)).map(({ link }) => link);
+  const links = (await smtp.gotAll(9)).map(({ link }) => link);
   const reset = links.find((uri) => uri.includes('link=')) ?? '';
   expect(await endOf('set_password_by_link', redeem(reset, first))).toEqual(ended);
   expect(await endOf('remove_password', api.users.lockDown(ids, call()))).toEqual(ended);

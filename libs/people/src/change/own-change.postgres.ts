@@ -51,21 +51,19 @@ async function lockSignedIn(tx: Queryable, { tenantId, userId, authTime }: Signe
   return rows.length === 1;
 }
 
+/** A person who changes what is theirs, and the request. */
+export function byThemselves({ userId: id }: PersonId, origin: Origin): Origin & Pick<AuditEvent, 'actor'> {
+  return { ...origin, actor: { type: 'user', id } };
+}
+
 /** What a person did to a factor of theirs. */
 export function eventOf(
-  { tenantId, userId }: PersonId,
+  person: PersonId,
   origin: Origin,
   event: string,
   details?: AuditEvent['details'],
 ): AuditEvent {
-  const actor = { type: 'user', id: userId } as const;
-  return {
-    ...origin,
-    event,
-    outcome: 'success',
-    tenantId,
-    subject: userId,
-    actor,
-    ...(details && { details }),
-  };
+  const { tenantId, userId: subject } = person;
+  const by = byThemselves(person, origin);
+  return { ...by, event, outcome: 'success', tenantId, subject, ...(details && { details }) };
 }

@@ -3,8 +3,15 @@ import { waysInOf } from '@tessera/directory/ground';
 import { lockProvider } from '@tessera/directory/records';
 import type { ChangeRuntime } from '../mail/announce.ts';
 import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
-import { bindIdentity, findHolder, providersOf, type Identity } from './identities.postgres.ts';
+import {
+  byThemselves,
+  eventOf,
+  ofSignedIn,
+  type Origin,
+  type SignedInPerson,
+} from '../change/own-change.postgres.ts';
+import { hasCredential, removeCredential } from '../change/remove-credential.postgres.ts';
+import { bindIdentity, findHolder, type Identity } from './identities.postgres.ts';
 
 /**
  * Why a person is not linked. `taken`: the identity is somebody else's, or the person has another one there.
@@ -45,17 +52,12 @@ export async function unlinkProvider(
   person: SignedInPerson,
   { provider, ...origin }: Origin & { readonly provider: string },
 ): Promise<'unknown' | 'last' | { readonly validFrom: number }> {
+  const credential = { kind: 'provider', id: provider } as const;
   return ofSignedIn(database, person, 'unknown', async (tx) => {
-    const linked = await providersOf(tx, person.tenantId, person.userId);
-    if (!linked.some((at) => at.provider === provider)) return 'unknown';
+    if (!(await hasCredential(tx, person, credential))) return 'unknown';
     if ((await waysInOf(tx, person, { provider })).length === 0) return 'last';
-    await tx.query({
-      name: 'directory.remove_identities',
-      text: 'DELETE FROM directory.provider_identity WHERE tenant_id = $1 AND user_id = $2 AND provider = $3',
-      values: [person.tenantId, person.userId, provider],
-    });
-    const events = [eventOf(person, origin, 'auth.provider.unlinked', { provider })];
-    const letters = ['provider-unlinked'] as const;
-    return { validFrom: await changePerson(tx, runtime, person, { ends: 'all', events, letters }) };
+    const by = byThemselves(person, origin);
+    const validFrom = await removeCredential(tx, runtime, person, { credential, by });
+    return validFrom === undefined ? 'unknown' : { validFrom };
   });
 }

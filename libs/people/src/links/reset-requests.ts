@@ -1,6 +1,6 @@
 import { startOf, type Clock, type Random } from '@tessera/kit';
 import type { Database, Queryable } from '@tessera/stores';
-import { notFound, insertAuditRows, waysInOf } from '@tessera/directory/ground';
+import { notFound, insertAuditRows, type WayIn, waysInOf } from '@tessera/directory/ground';
 import { lockRecord, type FoundUser, findTenant, longestIdentifier } from '@tessera/directory/records';
 import { answerAskedMail } from '../change/asked-mail.ts';
 import { isServedAt } from '../change/served-at.ts';
@@ -103,11 +103,17 @@ export function createResetRequests({
   }
 }
 
-/** A password would be a second way in, past what the provider or the passkey asks for. */
+/**
+ * Whether somebody with these ways in may have a new password by mail. To those who have none it would be a second way
+ * in, past what the provider or the passkey asks for.
+ */
+export function mayResetByMail(ways: readonly WayIn[]): boolean {
+  return ways.length === 0 || ways.includes('password');
+}
+
 async function refusesWhoHasNoPassword(
   tx: Queryable,
   { tenant: { tenantId }, user: { userId } }: FoundUser,
 ): Promise<string | undefined> {
-  const ways = await waysInOf(tx, { tenantId, userId });
-  return ways.length > 0 && !ways.includes('password') ? 'no_password' : undefined;
+  return mayResetByMail(await waysInOf(tx, { tenantId, userId })) ? undefined : 'no_password';
 }

@@ -65,7 +65,7 @@ export async function useRecoveryCode(
   });
 }
 
-export async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
+async function forgetRecoveryCodes(tx: Queryable, { tenantId, userId }: PersonId): Promise<boolean> {
   const { rowCount } = await tx.query({
     name: 'directory.forget_recovery_codes',
     text: 'DELETE FROM directory.recovery_code WHERE tenant_id = $1 AND user_id = $2',

@@ -23,13 +23,17 @@ export async function givePassword(database: Queryable, { tenantId, userId }: Pe
   });
 }
 
-/** A passkey that nobody has; its credential ID is the ID of the person. */
-export async function givePasskey(database: Queryable, { tenantId, userId }: PersonId): Promise<void> {
+/** A passkey that nobody has. */
+export async function givePasskey(
+  database: Queryable,
+  { tenantId, userId }: PersonId,
+  credentialId = userId,
+): Promise<void> {
   await database.query({
     name: 'test.give_passkey',
     text: `INSERT INTO directory.passkey (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count, transports, synced, backed_up, name)
-           VALUES ($1, $2, $2, $2, 'id.example', '', 0, '{}', false, false, '')`,
-    values: [tenantId, userId],
+           VALUES ($1, $3, $2, $2, 'id.example', '', 0, '{}', false, false, '')`,
+    values: [tenantId, userId, credentialId],
   });
 }
 

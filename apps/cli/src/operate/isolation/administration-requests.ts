@@ -95,7 +95,14 @@ async function person(of: Party, method: string): Promise<JsonObject> {
   const user = { username, email: `${username}@example.com`, phoneNumber, roles: [of.role] };
   const made = await created(of, method, 'Users', { user });
   const gone = await deleted(of, method, 'Users', { userId: made['userId'] ?? '' });
-  return { ...user, ...made, ...gone, search: username, identifier: username, purpose: 'reset' };
+  const held = method === 'DeleteCredential' ? await credentials(of) : {};
+  return { ...user, ...made, ...gone, ...held, search: username, identifier: username, purpose: 'reset' };
+}
+
+/** Of the person who made a passkey. Nobody can be linked to the provider, and an app has no name to try. */
+async function credentials(of: Party): Promise<JsonObject> {
+  const { userId, passkey } = await of.withPasskey();
+  return { userId, passkeyId: passkey.id, provider: of.provider, totp: true };
 }
 
 async function application(of: Party, method: string): Promise<JsonObject> {

@@ -41,6 +41,26 @@ export const flowsOfDirectory: Flows = {
     subject: tenant.newName(),
   }),
   'admin.UsersService.ResetSecondFactors': withSecondFactor,
+  'admin.UsersService.DeleteCredential': [
+    {
+      what: 'a passkey',
+      async values(tenant) {
+        const { userId, credentialId: passkeyId } = await tenant.heldPasskey();
+        return { userId, passkeyId };
+      },
+    },
+    {
+      what: 'a link with a provider',
+      async values(tenant) {
+        const { userId, provider } = (await tenant.linked()).link;
+        return { userId, provider };
+      },
+    },
+    {
+      what: 'an authenticator app',
+      values: async (tenant) => ({ ...(await withSecondFactor(tenant)), totp: true }),
+    },
+  ],
   'admin.UsersService.LockDown': withSecondFactor,
   'admin.UsersService.Unlock': withSecondFactor,
   'admin.UsersService.CreatePasswordLink': async (tenant) => ({

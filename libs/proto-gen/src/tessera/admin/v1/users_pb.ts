@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file tessera/admin/v1/users.proto.
  */
 export const file_tessera_admin_v1_users: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIoAHCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgZpbXBhY3QYByABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QSEAoIdXNlcm5hbWUYCiABKAkSDQoFZW1haWwYCyABKAkSDAoEbmFtZRgMIAEoCRIUCgxwaG9uZV9udW1iZXIYDSABKAkSKwoKYXR0cmlidXRlcxgOIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFcm9sZXMYDyADKAkSDgoGc3RhdHVzGBAgASgJEhoKEnByZWZlcnJlZF91c2VybmFtZRgRIAEoCRISCgpnaXZlbl9uYW1lGBIgASgJEhMKC2ZhbWlseV9uYW1lGBMgASgJEhMKC21pZGRsZV9uYW1lGBQgASgJEhAKCG5pY2tuYW1lGBUgASgJEhsKDmVtYWlsX3ZlcmlmaWVkGBYgASgISACIAQESIgoVcGhvbmVfbnVtYmVyX3ZlcmlmaWVkGBcgASgISAGIAQESDgoGbG9jYWxlGBggASgJEhAKCHpvbmVpbmZvGBkgASgJEg8KB3BpY3R1cmUYGiABKAkSDwoHcHJvZmlsZRgbIAEoCRIPCgd3ZWJzaXRlGBwgASgJEg4KBmdlbmRlchgdIAEoCRIRCgliaXJ0aGRhdGUYHiABKAkSMAoHYWRkcmVzcxgfIAEoCzIfLnRlc3NlcmEuYWRtaW4udjEuUG9zdGFsQWRkcmVzcxIVCghwYXNzd29yZBggIAEoCUIDgAEBEhoKDXBhc3N3b3JkX2hhc2gYISABKAlCA4ABARI0ChBsb2NrX2V4cGlyZV90aW1lGCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fZW1haWxfdmVyaWZpZWRCGAoWX3Bob25lX251bWJlcl92ZXJpZmllZEoECAgQCVIId2FybmluZ3MiggEKDVBvc3RhbEFkZHJlc3MSEQoJZm9ybWF0dGVkGAEgASgJEhYKDnN0cmVldF9hZGRyZXNzGAIgASgJEhAKCGxvY2FsaXR5GAMgASgJEg4KBnJlZ2lvbhgEIAEoCRITCgtwb3N0YWxfY29kZRgFIAEoCRIPCgdjb3VudHJ5GAYgASgJIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIj8KGUdldFVzZXJDcmVkZW50aWFsc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAki5QEKD1VzZXJDcmVkZW50aWFscxIPCgd3YXlzX2luGAEgAygJEi8KCHBhc3NrZXlzGAIgAygLMh0udGVzc2VyYS5hZG1pbi52MS5Vc2VyUGFzc2tleRIQCghoYXNfdG90cBgDIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgEIAEoDRIzCglwcm92aWRlcnMYBSADKAsyIC50ZXNzZXJhLmFkbWluLnYxLkxpbmtlZFByb3ZpZGVyEjEKBWxpbmtzGAYgAygLMiIudGVzc2VyYS5hZG1pbi52MS5PcGVuUGFzc3dvcmRMaW5rIo8BCgtVc2VyUGFzc2tleRIMCgRuYW1lGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBCABKAgiWwoOTGlua2VkUHJvdmlkZXISDAoEbmFtZRgBIAEoCRItCglsaW5rX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGdvbmUYAyABKAgiVAoQT3BlblBhc3N3b3JkTGluaxIPCgdwdXJwb3NlGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChBMaXN0VXNlcnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiUwoRTGlzdFVzZXJzUmVzcG9uc2USJQoFdXNlcnMYASADKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBChFDcmVhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchISCgpyZXF1ZXN0X2lkGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEgoKbmV3X3BlcnNvbhgFIAEoCBIQCghtYWlsYWJsZRgGIAEoCBINCgVvd25lchgHIAEoCSLGAQoRVXBkYXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiQKBHVzZXIYAiABKAsyFi50ZXNzZXJhLmFkbWluLnYxLlVzZXISLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSKOAQoRRGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCBIOCgZpbXBhY3QYBiABKAgSDQoFb3duZXIYByABKAkiPwoSRGVsZXRlVXNlclJlc3BvbnNlEikKBmltcGFjdBgBIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdCKdAQoZQ3JlYXRlUGFzc3dvcmRMaW5rUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIpCgdwdXJwb3NlGAMgASgJQhi6SBVyE1IKaW52aXRhdGlvblIFcmVzZXQSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIMCgRldGFnGAUgASgJEgwKBG1haWwYBiABKAgiXwoaQ3JlYXRlUGFzc3dvcmRMaW5rUmVzcG9uc2USEAoDdXJpGAEgASgJQgOAAQESLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImYKGVJlc2V0U2Vjb25kRmFjdG9yc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSFQoNdmFsaWRhdGVfb25seRgDIAEoCBIOCgZpbXBhY3QYBCABKAgiWAoaUmVzZXRTZWNvbmRGYWN0b3JzUmVzcG9uc2USDwoHcmVtb3ZlZBgBIAMoCRIpCgZpbXBhY3QYAiABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QiXAoPTG9ja0Rvd25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDXZhbGlkYXRlX29ubHkYAyABKAgSDgoGaW1wYWN0GAQgASgIImEKEExvY2tEb3duUmVzcG9uc2USDwoHcmVtb3ZlZBgBIAMoCRIRCgl3YXlzX2xlZnQYAiADKAkSKQoGaW1wYWN0GAMgASgLMhkudGVzc2VyYS5pbXBhY3QudjEuSW1wYWN0IjcKEVVubG9ja1VzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIhQKElVubG9ja1VzZXJSZXNwb25zZSJeChNVbmRlbGV0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDXZhbGlkYXRlX29ubHkYAyABKAgSDAoEZXRhZxgEIAEoCSJsChdMaXN0RGVsZXRlZFVzZXJzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhIKCnBhZ2VfdG9rZW4YAyABKAkSDgoGc2VhcmNoGAQgASgJIloKGExpc3REZWxldGVkVXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyhA4KDFVzZXJzU2VydmljZRJ2CgNHZXQSIC50ZXNzZXJhLmFkbWluLnYxLkdldFVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBKGAQoETGlzdBIiLnRlc3NlcmEuYWRtaW4udjEuTGlzdFVzZXJzUmVxdWVzdBojLnRlc3NlcmEuYWRtaW4udjEuTGlzdFVzZXJzUmVzcG9uc2UiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkEnoKBkNyZWF0ZRIjLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlVXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBJ6CgZVcGRhdGUSIy50ZXNzZXJhLmFkbWluLnYxLlVwZGF0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSiAEKBkRlbGV0ZRIjLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVXNlclJlcXVlc3QaJC50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZVVzZXJSZXNwb25zZSIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEroBChJDcmVhdGVQYXNzd29yZExpbmsSKy50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVBhc3N3b3JkTGlua1JlcXVlc3QaLC50ZXNzZXJhLmFkbWluLnYxLkNyZWF0ZVBhc3N3b3JkTGlua1Jlc3BvbnNlIknq4BhFCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlEhRhZG1pbi5oZWxwZGVzay53cml0ZRoJdGVuYW50X2lkEroBChJSZXNldFNlY29uZEZhY3RvcnMSKy50ZXNzZXJhLmFkbWluLnYxLlJlc2V0U2Vjb25kRmFjdG9yc1JlcXVlc3QaLC50ZXNzZXJhLmFkbWluLnYxLlJlc2V0U2Vjb25kRmFjdG9yc1Jlc3BvbnNlIknq4BhFCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlEhRhZG1pbi5oZWxwZGVzay53cml0ZRoJdGVuYW50X2lkEpwBCghMb2NrRG93bhIhLnRlc3NlcmEuYWRtaW4udjEuTG9ja0Rvd25SZXF1ZXN0GiIudGVzc2VyYS5hZG1pbi52MS5Mb2NrRG93blJlc3BvbnNlIknq4BhFCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlEhRhZG1pbi5oZWxwZGVzay53cml0ZRoJdGVuYW50X2lkEpcBCg5HZXRDcmVkZW50aWFscxIrLnRlc3NlcmEuYWRtaW4udjEuR2V0VXNlckNyZWRlbnRpYWxzUmVxdWVzdBohLnRlc3NlcmEuYWRtaW4udjEuVXNlckNyZWRlbnRpYWxzIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZBKeAQoGVW5sb2NrEiMudGVzc2VyYS5hZG1pbi52MS5VbmxvY2tVc2VyUmVxdWVzdBokLnRlc3NlcmEuYWRtaW4udjEuVW5sb2NrVXNlclJlc3BvbnNlIknq4BhFCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlEhRhZG1pbi5oZWxwZGVzay53cml0ZRoJdGVuYW50X2lkEn4KCFVuZGVsZXRlEiUudGVzc2VyYS5hZG1pbi52MS5VbmRlbGV0ZVVzZXJSZXF1ZXN0GhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSmwEKC0xpc3REZWxldGVkEikudGVzc2VyYS5hZG1pbi52MS5MaXN0RGVsZXRlZFVzZXJzUmVxdWVzdBoqLnRlc3NlcmEuYWRtaW4udjEuTGlzdERlbGV0ZWRVc2Vyc1Jlc3BvbnNlIjWQAgHq4BguCghvcGVyYXRvcgoFYWRtaW4SEGFkbWluLnVzZXJzLnJlYWQaCXRlbmFudF9pZGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
+  fileDesc("Chx0ZXNzZXJhL2FkbWluL3YxL3VzZXJzLnByb3RvEhB0ZXNzZXJhLmFkbWluLnYxIoAHCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgZpbXBhY3QYByABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QSEAoIdXNlcm5hbWUYCiABKAkSDQoFZW1haWwYCyABKAkSDAoEbmFtZRgMIAEoCRIUCgxwaG9uZV9udW1iZXIYDSABKAkSKwoKYXR0cmlidXRlcxgOIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFcm9sZXMYDyADKAkSDgoGc3RhdHVzGBAgASgJEhoKEnByZWZlcnJlZF91c2VybmFtZRgRIAEoCRISCgpnaXZlbl9uYW1lGBIgASgJEhMKC2ZhbWlseV9uYW1lGBMgASgJEhMKC21pZGRsZV9uYW1lGBQgASgJEhAKCG5pY2tuYW1lGBUgASgJEhsKDmVtYWlsX3ZlcmlmaWVkGBYgASgISACIAQESIgoVcGhvbmVfbnVtYmVyX3ZlcmlmaWVkGBcgASgISAGIAQESDgoGbG9jYWxlGBggASgJEhAKCHpvbmVpbmZvGBkgASgJEg8KB3BpY3R1cmUYGiABKAkSDwoHcHJvZmlsZRgbIAEoCRIPCgd3ZWJzaXRlGBwgASgJEg4KBmdlbmRlchgdIAEoCRIRCgliaXJ0aGRhdGUYHiABKAkSMAoHYWRkcmVzcxgfIAEoCzIfLnRlc3NlcmEuYWRtaW4udjEuUG9zdGFsQWRkcmVzcxIVCghwYXNzd29yZBggIAEoCUIDgAEBEhoKDXBhc3N3b3JkX2hhc2gYISABKAlCA4ABARI0ChBsb2NrX2V4cGlyZV90aW1lGCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fZW1haWxfdmVyaWZpZWRCGAoWX3Bob25lX251bWJlcl92ZXJpZmllZEoECAgQCVIId2FybmluZ3MiggEKDVBvc3RhbEFkZHJlc3MSEQoJZm9ybWF0dGVkGAEgASgJEhYKDnN0cmVldF9hZGRyZXNzGAIgASgJEhAKCGxvY2FsaXR5GAMgASgJEg4KBnJlZ2lvbhgEIAEoCRITCgtwb3N0YWxfY29kZRgFIAEoCRIPCgdjb3VudHJ5GAYgASgJIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIj8KGUdldFVzZXJDcmVkZW50aWFsc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAki5QEKD1VzZXJDcmVkZW50aWFscxIPCgd3YXlzX2luGAEgAygJEi8KCHBhc3NrZXlzGAIgAygLMh0udGVzc2VyYS5hZG1pbi52MS5Vc2VyUGFzc2tleRIQCghoYXNfdG90cBgDIAEoCBIWCg5yZWNvdmVyeV9jb2RlcxgEIAEoDRIzCglwcm92aWRlcnMYBSADKAsyIC50ZXNzZXJhLmFkbWluLnYxLkxpbmtlZFByb3ZpZGVyEjEKBWxpbmtzGAYgAygLMiIudGVzc2VyYS5hZG1pbi52MS5PcGVuUGFzc3dvcmRMaW5rIqMBCgtVc2VyUGFzc2tleRIMCgRuYW1lGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBCABKAgSEgoKcGFzc2tleV9pZBgFIAEoCSJbCg5MaW5rZWRQcm92aWRlchIMCgRuYW1lGAEgASgJEi0KCWxpbmtfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZ29uZRgDIAEoCCJUChBPcGVuUGFzc3dvcmRMaW5rEg8KB3B1cnBvc2UYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImUKEExpc3RVc2Vyc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnNlYXJjaBgEIAEoCSJTChFMaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkirAEKEUNyZWF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIkCgR1c2VyGAIgASgLMhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBISCgpuZXdfcGVyc29uGAUgASgIEhAKCG1haWxhYmxlGAYgASgIEg0KBW93bmVyGAcgASgJIsYBChFVcGRhdGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSJAoEdXNlchgCIAEoCzIWLnRlc3NlcmEuYWRtaW4udjEuVXNlchIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgSDgoGaW1wYWN0GAYgASgIEg0KBW93bmVyGAcgASgJIo4BChFEZWxldGVVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIEg4KBmltcGFjdBgGIAEoCBINCgVvd25lchgHIAEoCSI/ChJEZWxldGVVc2VyUmVzcG9uc2USKQoGaW1wYWN0GAEgASgLMhkudGVzc2VyYS5pbXBhY3QudjEuSW1wYWN0Ip0BChlDcmVhdGVQYXNzd29yZExpbmtSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEikKB3B1cnBvc2UYAyABKAlCGLpIFXITUgppbnZpdGF0aW9uUgVyZXNldBIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEgwKBGV0YWcYBSABKAkSDAoEbWFpbBgGIAEoCCJfChpDcmVhdGVQYXNzd29yZExpbmtSZXNwb25zZRIQCgN1cmkYASABKAlCA4ABARIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZgoZUmVzZXRTZWNvbmRGYWN0b3JzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAMgASgIEg4KBmltcGFjdBgEIAEoCCJYChpSZXNldFNlY29uZEZhY3RvcnNSZXNwb25zZRIPCgdyZW1vdmVkGAEgAygJEikKBmltcGFjdBgCIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdCKsAQoXRGVsZXRlQ3JlZGVudGlhbFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSFAoKcGFzc2tleV9pZBgDIAEoCUgAEhIKCHByb3ZpZGVyGAQgASgJSAASDgoEdG90cBgFIAEoCEgAEhUKDXZhbGlkYXRlX29ubHkYBiABKAgSDgoGaW1wYWN0GAcgASgIQgwKCmNyZWRlbnRpYWwiaQoYRGVsZXRlQ3JlZGVudGlhbFJlc3BvbnNlEg8KB3JlbW92ZWQYASABKAkSEQoJd2F5c19sZWZ0GAIgAygJEikKBmltcGFjdBgDIAEoCzIZLnRlc3NlcmEuaW1wYWN0LnYxLkltcGFjdCJcCg9Mb2NrRG93blJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSFQoNdmFsaWRhdGVfb25seRgDIAEoCBIOCgZpbXBhY3QYBCABKAgiYQoQTG9ja0Rvd25SZXNwb25zZRIPCgdyZW1vdmVkGAEgAygJEhEKCXdheXNfbGVmdBgCIAMoCRIpCgZpbXBhY3QYAyABKAsyGS50ZXNzZXJhLmltcGFjdC52MS5JbXBhY3QiNwoRVW5sb2NrVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiFAoSVW5sb2NrVXNlclJlc3BvbnNlIl4KE1VuZGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSFQoNdmFsaWRhdGVfb25seRgDIAEoCBIMCgRldGFnGAQgASgJImwKF0xpc3REZWxldGVkVXNlcnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiWgoYTGlzdERlbGV0ZWRVc2Vyc1Jlc3BvbnNlEiUKBXVzZXJzGAEgAygLMhYudGVzc2VyYS5hZG1pbi52MS5Vc2VyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTK7DwoMVXNlcnNTZXJ2aWNlEnYKA0dldBIgLnRlc3NlcmEuYWRtaW4udjEuR2V0VXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkEoYBCgRMaXN0EiIudGVzc2VyYS5hZG1pbi52MS5MaXN0VXNlcnNSZXF1ZXN0GiMudGVzc2VyYS5hZG1pbi52MS5MaXN0VXNlcnNSZXNwb25zZSI1kAIB6uAYLgoIb3BlcmF0b3IKBWFkbWluEhBhZG1pbi51c2Vycy5yZWFkGgl0ZW5hbnRfaWQSegoGQ3JlYXRlEiMudGVzc2VyYS5hZG1pbi52MS5DcmVhdGVVc2VyUmVxdWVzdBoWLnRlc3NlcmEuYWRtaW4udjEuVXNlciIz6uAYLwoIb3BlcmF0b3IKBWFkbWluEhFhZG1pbi51c2Vycy53cml0ZRoJdGVuYW50X2lkEnoKBlVwZGF0ZRIjLnRlc3NlcmEuYWRtaW4udjEuVXBkYXRlVXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKIAQoGRGVsZXRlEiMudGVzc2VyYS5hZG1pbi52MS5EZWxldGVVc2VyUmVxdWVzdBokLnRlc3NlcmEuYWRtaW4udjEuRGVsZXRlVXNlclJlc3BvbnNlIjPq4BgvCghvcGVyYXRvcgoFYWRtaW4SEWFkbWluLnVzZXJzLndyaXRlGgl0ZW5hbnRfaWQSugEKEkNyZWF0ZVBhc3N3b3JkTGluaxIrLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlUGFzc3dvcmRMaW5rUmVxdWVzdBosLnRlc3NlcmEuYWRtaW4udjEuQ3JlYXRlUGFzc3dvcmRMaW5rUmVzcG9uc2UiSergGEUKCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUSFGFkbWluLmhlbHBkZXNrLndyaXRlGgl0ZW5hbnRfaWQSugEKElJlc2V0U2Vjb25kRmFjdG9ycxIrLnRlc3NlcmEuYWRtaW4udjEuUmVzZXRTZWNvbmRGYWN0b3JzUmVxdWVzdBosLnRlc3NlcmEuYWRtaW4udjEuUmVzZXRTZWNvbmRGYWN0b3JzUmVzcG9uc2UiSergGEUKCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUSFGFkbWluLmhlbHBkZXNrLndyaXRlGgl0ZW5hbnRfaWQStAEKEERlbGV0ZUNyZWRlbnRpYWwSKS50ZXNzZXJhLmFkbWluLnYxLkRlbGV0ZUNyZWRlbnRpYWxSZXF1ZXN0GioudGVzc2VyYS5hZG1pbi52MS5EZWxldGVDcmVkZW50aWFsUmVzcG9uc2UiSergGEUKCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUSFGFkbWluLmhlbHBkZXNrLndyaXRlGgl0ZW5hbnRfaWQSnAEKCExvY2tEb3duEiEudGVzc2VyYS5hZG1pbi52MS5Mb2NrRG93blJlcXVlc3QaIi50ZXNzZXJhLmFkbWluLnYxLkxvY2tEb3duUmVzcG9uc2UiSergGEUKCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUSFGFkbWluLmhlbHBkZXNrLndyaXRlGgl0ZW5hbnRfaWQSlwEKDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5hZG1pbi52MS5HZXRVc2VyQ3JlZGVudGlhbHNSZXF1ZXN0GiEudGVzc2VyYS5hZG1pbi52MS5Vc2VyQ3JlZGVudGlhbHMiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkEp4BCgZVbmxvY2sSIy50ZXNzZXJhLmFkbWluLnYxLlVubG9ja1VzZXJSZXF1ZXN0GiQudGVzc2VyYS5hZG1pbi52MS5VbmxvY2tVc2VyUmVzcG9uc2UiSergGEUKCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUSFGFkbWluLmhlbHBkZXNrLndyaXRlGgl0ZW5hbnRfaWQSfgoIVW5kZWxldGUSJS50ZXNzZXJhLmFkbWluLnYxLlVuZGVsZXRlVXNlclJlcXVlc3QaFi50ZXNzZXJhLmFkbWluLnYxLlVzZXIiM+rgGC8KCG9wZXJhdG9yCgVhZG1pbhIRYWRtaW4udXNlcnMud3JpdGUaCXRlbmFudF9pZBKbAQoLTGlzdERlbGV0ZWQSKS50ZXNzZXJhLmFkbWluLnYxLkxpc3REZWxldGVkVXNlcnNSZXF1ZXN0GioudGVzc2VyYS5hZG1pbi52MS5MaXN0RGVsZXRlZFVzZXJzUmVzcG9uc2UiNZACAergGC4KCG9wZXJhdG9yCgVhZG1pbhIQYWRtaW4udXNlcnMucmVhZBoJdGVuYW50X2lkYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_tessera_access_v1_access, file_tessera_impact_v1_impact]);
 
 /**
  * A person.
@@ -401,6 +401,13 @@ export type UserPasskey = Message<"tessera.admin.v1.UserPasskey"> & {
    * @generated from field: bool synced = 4;
    */
   synced: boolean;
+
+  /**
+   * The credential ID of WebAuthn, base64url: no secret.
+   *
+   * @generated from field: string passkey_id = 5;
+   */
+  passkeyId: string;
 };
 
 /**
@@ -862,6 +869,104 @@ export const ResetSecondFactorsResponseSchema: GenMessage<ResetSecondFactorsResp
   messageDesc(file_tessera_admin_v1_users, 17);
 
 /**
+ * @generated from message tessera.admin.v1.DeleteCredentialRequest
+ */
+export type DeleteCredentialRequest = Message<"tessera.admin.v1.DeleteCredentialRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * @generated from oneof tessera.admin.v1.DeleteCredentialRequest.credential
+   */
+  credential: {
+    /**
+     * As GetCredentials answers it.
+     *
+     * @generated from field: string passkey_id = 3;
+     */
+    value: string;
+    case: "passkeyId";
+  } | {
+    /**
+     * The name of the provider, also of one that the tenant no longer has.
+     *
+     * @generated from field: string provider = 4;
+     */
+    value: string;
+    case: "provider";
+  } | {
+    /**
+     * The authenticator app, if true.
+     *
+     * @generated from field: bool totp = 5;
+     */
+    value: boolean;
+    case: "totp";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 6;
+   */
+  validateOnly: boolean;
+
+  /**
+   * With `validate_only`: also answers what the removal would end.
+   *
+   * @generated from field: bool impact = 7;
+   */
+  impact: boolean;
+};
+
+/**
+ * Describes the message tessera.admin.v1.DeleteCredentialRequest.
+ * Use `create(DeleteCredentialRequestSchema)` to create a new message.
+ */
+export const DeleteCredentialRequestSchema: GenMessage<DeleteCredentialRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 18);
+
+/**
+ * @generated from message tessera.admin.v1.DeleteCredentialResponse
+ */
+export type DeleteCredentialResponse = Message<"tessera.admin.v1.DeleteCredentialResponse"> & {
+  /**
+   * "passkey", "provider" or "totp".
+   *
+   * @generated from field: string removed = 1;
+   */
+  removed: string;
+
+  /**
+   * As LockDown answers them: also "password" and "passkey". Empty: nothing; make a link for them.
+   *
+   * @generated from field: repeated string ways_left = 2;
+   */
+  waysLeft: string[];
+
+  /**
+   * What the removal would end, if the request asks for it with `validate_only` and `impact`.
+   *
+   * @generated from field: tessera.impact.v1.Impact impact = 3;
+   */
+  impact?: Impact | undefined;
+};
+
+/**
+ * Describes the message tessera.admin.v1.DeleteCredentialResponse.
+ * Use `create(DeleteCredentialResponseSchema)` to create a new message.
+ */
+export const DeleteCredentialResponseSchema: GenMessage<DeleteCredentialResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_admin_v1_users, 19);
+
+/**
  * @generated from message tessera.admin.v1.LockDownRequest
  */
 export type LockDownRequest = Message<"tessera.admin.v1.LockDownRequest"> & {
@@ -895,7 +1000,7 @@ export type LockDownRequest = Message<"tessera.admin.v1.LockDownRequest"> & {
  * Use `create(LockDownRequestSchema)` to create a new message.
  */
 export const LockDownRequestSchema: GenMessage<LockDownRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 18);
+  messageDesc(file_tessera_admin_v1_users, 20);
 
 /**
  * @generated from message tessera.admin.v1.LockDownResponse
@@ -909,7 +1014,8 @@ export type LockDownResponse = Message<"tessera.admin.v1.LockDownResponse"> & {
   removed: string[];
 
   /**
-   * With what they can still begin a sign-in: "provider", "mail_code".
+   * With what they can still begin a sign-in, once they are active: "provider", "mail_code". "password_reset_by_mail": whoever reads mail at their
+   * address can ask for a new password. That is so where mail is sent, for somebody with an address who has a password or no other way in.
    *
    * @generated from field: repeated string ways_left = 2;
    */
@@ -928,7 +1034,7 @@ export type LockDownResponse = Message<"tessera.admin.v1.LockDownResponse"> & {
  * Use `create(LockDownResponseSchema)` to create a new message.
  */
 export const LockDownResponseSchema: GenMessage<LockDownResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 19);
+  messageDesc(file_tessera_admin_v1_users, 21);
 
 /**
  * @generated from message tessera.admin.v1.UnlockUserRequest
@@ -950,7 +1056,7 @@ export type UnlockUserRequest = Message<"tessera.admin.v1.UnlockUserRequest"> & 
  * Use `create(UnlockUserRequestSchema)` to create a new message.
  */
 export const UnlockUserRequestSchema: GenMessage<UnlockUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 20);
+  messageDesc(file_tessera_admin_v1_users, 22);
 
 /**
  * @generated from message tessera.admin.v1.UnlockUserResponse
@@ -963,7 +1069,7 @@ export type UnlockUserResponse = Message<"tessera.admin.v1.UnlockUserResponse"> 
  * Use `create(UnlockUserResponseSchema)` to create a new message.
  */
 export const UnlockUserResponseSchema: GenMessage<UnlockUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 21);
+  messageDesc(file_tessera_admin_v1_users, 23);
 
 /**
  * @generated from message tessera.admin.v1.UndeleteUserRequest
@@ -999,7 +1105,7 @@ export type UndeleteUserRequest = Message<"tessera.admin.v1.UndeleteUserRequest"
  * Use `create(UndeleteUserRequestSchema)` to create a new message.
  */
 export const UndeleteUserRequestSchema: GenMessage<UndeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 22);
+  messageDesc(file_tessera_admin_v1_users, 24);
 
 /**
  * @generated from message tessera.admin.v1.ListDeletedUsersRequest
@@ -1037,7 +1143,7 @@ export type ListDeletedUsersRequest = Message<"tessera.admin.v1.ListDeletedUsers
  * Use `create(ListDeletedUsersRequestSchema)` to create a new message.
  */
 export const ListDeletedUsersRequestSchema: GenMessage<ListDeletedUsersRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 23);
+  messageDesc(file_tessera_admin_v1_users, 25);
 
 /**
  * @generated from message tessera.admin.v1.ListDeletedUsersResponse
@@ -1063,7 +1169,7 @@ export type ListDeletedUsersResponse = Message<"tessera.admin.v1.ListDeletedUser
  * Use `create(ListDeletedUsersResponseSchema)` to create a new message.
  */
 export const ListDeletedUsersResponseSchema: GenMessage<ListDeletedUsersResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_admin_v1_users, 24);
+  messageDesc(file_tessera_admin_v1_users, 26);
 
 /**
  * UsersService reads and changes the people of a tenant.
@@ -1148,6 +1254,19 @@ export const UsersService: GenService<{
     methodKind: "unary";
     input: typeof ResetSecondFactorsRequestSchema;
     output: typeof ResetSecondFactorsResponseSchema;
+  },
+  /**
+   * DeleteCredential removes one of the ways in which a person signs in: a passkey, as of a lost device, the link with a provider, or the
+   * authenticator app. It ends what was issued before, and the recovery codes with the last second factor. It removes the last way in, too. It
+   * also works for a person who is not active. NOT_FOUND for an unknown person or passkey, and for a link or app that they do not have.
+   * FAILED_PRECONDITION for the caller themselves.
+   *
+   * @generated from rpc tessera.admin.v1.UsersService.DeleteCredential
+   */
+  deleteCredential: {
+    methodKind: "unary";
+    input: typeof DeleteCredentialRequestSchema;
+    output: typeof DeleteCredentialResponseSchema;
   },
   /**
    * LockDown shuts everybody out of a person's account, as after a theft: it removes their password and passkeys, and ends what was issued
