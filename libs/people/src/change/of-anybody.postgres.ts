@@ -3,8 +3,8 @@ import { lockTenant, notFound, type PersonId } from '@tessera/directory/ground';
 import { lockRecord, type UserRecord } from '@tessera/directory/records';
 
 /**
- * Runs the change of a person by an administrator, with the locks that `ofActive` takes, whether or not the person may
- * sign in. Throws NotFound.
+ * Runs the change of a person by an administrator, with the locks that `ofSignedIn` takes, whether or not the person
+ * may sign in. Throws NotFound.
  */
 export async function ofAnybody<T>(
   database: Database,
