@@ -99,7 +99,7 @@ async function auditedRows(database: Database, event: string, count: number) {
       values: [event],
     });
     if (rows.length >= count) return rows.map(({ record }) => record);
-    if (attempt === 60) throw new Error(`${rows.length} audit rows of ${event} instead of ${count}`);
+    if (attempt === 2400) throw new Error(`${rows.length} audit rows of ${event} instead of ${count}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

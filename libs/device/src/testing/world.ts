@@ -84,7 +84,7 @@ async function auditedRows(
       values: [event, JSON.stringify(fields)],
     });
     if (rows.length >= count) return rows;
-    if (attempt === 60) throw new Error(`${rows.length} audit rows of ${event} instead of ${count}`);
+    if (attempt === 2400) throw new Error(`${rows.length} audit rows of ${event} instead of ${count}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
