@@ -45,7 +45,15 @@ describe('the account page in a real Chromium', () => {
       options,
     );
 
-  const heading = async (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+  const heading = async (page: Page, name: string) =>
+    page
+      .getByRole('heading', { level: 1, name })
+      .waitFor()
+      .catch(async (error: unknown) => {
+        throw new Error(`Another page: ${(await page.locator('main').allInnerTexts()).join('\n')}`, {
+          cause: error,
+        });
+      });
   const look = async (page: Page, name: string) => {
     await expectAccessible(page);
     await page.screenshot({ path: `${screenshots}account-${name}.png`, fullPage: true });
