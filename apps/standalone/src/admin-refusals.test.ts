@@ -302,6 +302,22 @@ describe('the help desk', () => {
     );
   });
 
+  it.each([
+    ['CreatePasswordLink', { purpose: 'reset' }],
+    ['ResetSecondFactors', {}],
+    ['DeleteCredential', { totp: true }],
+    ['LockDown', {}],
+  ] as const)('gives itself no way in, and takes none from itself, by %s', async (name, fields) => {
+    const whose = { tenantId: 'ops', userId: await on.userId('ops', 'helper') };
+    const before = await on.everything();
+    const path = `tessera.admin.v1.UsersService/${name}`;
+    expect((await on.post(path, { ...whose, ...fields }, ofTheHelpDesk)).body).toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringMatching(/^You cannot .* at the account page/) as string,
+    });
+    expect(await on.everything()).toBe(before);
+  });
+
   it.each(requests.map(([name]) => name).filter((name) => forHelpDesk.test(name)))(
     'may call %s',
     async (name) => {

@@ -64,7 +64,7 @@ export const adminRoles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ],
 ]);
 
-/** What the names of built-in roles and applications begin with, which no tenant may declare. */
+/** What the names of built-in roles and applications begin with. No tenant declares these, nor such audiences. */
 export const builtInPrefix = 'tessera.';
 
 /** The client id of the command line in a tenant; without one, in the operator tenant. */
@@ -79,5 +79,5 @@ export function commandLineClientId(tenantId?: string): string {
 export const isBuiltIn: Readonly<Record<'role' | 'scope' | 'audience', (name: string) => boolean>> = {
   role: (name) => name.startsWith(builtInPrefix),
   scope: (name) => adminScopes.has(name) || serviceScopes.has(name),
-  audience: (name) => name === adminAudience,
+  audience: (name) => name === adminAudience || name.startsWith(builtInPrefix),
 };

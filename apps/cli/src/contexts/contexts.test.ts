@@ -364,7 +364,7 @@ describe('a pipeline', () => {
     [{ TESSERA_API: 'nowhere', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must be an address'],
     [{ TESSERA_ACCESS_TOKEN: 'at1' }, 'of no use without TESSERA_API'],
     [{ TESSERA_CONTEXT: 'environment' }, 'is where TESSERA_API says'],
-    // Whoever listens at the usual port of this machine would get the secret.
+    // The process at the usual port of this machine would get the secret.
     [
       { TESSERA_API: 'https://id.example:9002', TESSERA_CLIENT_ID: 'deploy', TESSERA_CLIENT_SECRET: 's1' },
       'TESSERA_ISSUER',

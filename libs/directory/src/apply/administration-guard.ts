@@ -43,7 +43,7 @@ interface Holder extends Omit<GivenAdministration, 'powers' | 'by'> {
 export function administrationOf({ current, desired }: TenantPlan): GivenAdministration[] {
   const before = new Map(holdersIn(current).map((holder) => [holder.key, holder]));
   const { issuer } = desired.tenant;
-  // Whoever has the host of an issuer that a tenant declares gets what administrators type there.
+  // The owner of the host of a declared issuer gets what administrators type there.
   const isMoved = current !== undefined && issuer !== '' && issuer !== current.tenant.issuer;
   return holdersIn(desired).flatMap(({ key, kind, name, powers, isActive, controlledBy }) => {
     const earlier = before.get(key);

@@ -1,10 +1,4 @@
-import {
-  adminAudience,
-  builtInPrefix,
-  defaultSigningAlgorithm,
-  isScopeToken,
-  signingAlgorithmNames,
-} from '@tessera/oauth';
+import { defaultSigningAlgorithm, isBuiltIn, isScopeToken, signingAlgorithmNames } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf, snakeCase } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
@@ -52,10 +46,7 @@ export const resourceFields = {
       .string()
       .max(512)
       .regex(/^[\x21\x22\x24-\x7e]+$/, 'must be printable ASCII without spaces and without a fragment')
-      .refine(
-        (audience) => audience !== adminAudience && !audience.startsWith(builtInPrefix),
-        'is built in and may not be declared',
-      ),
+      .refine((audience) => !isBuiltIn.audience(audience), 'is built in and may not be declared'),
     stored: 'text',
     reference: 'the `aud` of its tokens: printable ASCII without `#`, unique within the tenant',
   }),

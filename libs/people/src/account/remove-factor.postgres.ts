@@ -6,7 +6,7 @@ import type { ChangeRuntime } from '../mail/announce.ts';
 
 /**
  * Removes a passkey of a person, or their authenticator app (`credentialId` ''), and ends what was issued to them
- * before: whoever has the lost device may be signed in with it. `unknown` if they have no such factor or their sign-in
+ * before: the finder of a lost device may be signed in with it. `unknown` if they have no such factor or their sign-in
  * does not count, `last` for the only way in which they can sign in. Returns from when sign-ins count, in seconds since
  * the Unix epoch.
  */

@@ -44,10 +44,10 @@ export async function hasCredential(
 }
 
 /**
- * Removes it, and ends what was issued to the person before: whoever has the lost device, or the account at the
- * provider, may be signed in with it. Recovery codes go with the last second factor. To be called last in a transaction
- * that has the row of the person. Returns from when sign-ins count, in seconds since the Unix epoch; undefined if the
- * person has no such credential.
+ * Removes it, and ends what was issued to the person before: the finder of a lost device, or the owner of the account
+ * at the provider, may be signed in with it. Recovery codes go with the last second factor. To be called last in a
+ * transaction that has the row of the person. Returns from when sign-ins count, in seconds since the Unix epoch;
+ * undefined if the person has no such credential.
  * @param by who removes it, and the request
  */
 export async function removeCredential(

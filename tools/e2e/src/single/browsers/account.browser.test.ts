@@ -50,7 +50,7 @@ describe('the account page in a real Chromium', () => {
       .getByRole('heading', { level: 1, name })
       .waitFor()
       .catch(async (error: unknown) => {
-        throw new Error(`Another page: ${(await page.locator('main').allInnerTexts()).join('\n')}`, {
+        throw new Error(`Another page: ${(await page.locator('h1').allInnerTexts()).join('\n')}`, {
           cause: error,
         });
       });

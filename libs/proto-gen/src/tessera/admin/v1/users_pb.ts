@@ -1014,8 +1014,8 @@ export type LockDownResponse = Message<"tessera.admin.v1.LockDownResponse"> & {
   removed: string[];
 
   /**
-   * With what they can still begin a sign-in, once they are active: "provider", "mail_code". "password_reset_by_mail": whoever reads mail at their
-   * address can ask for a new password. That is so where mail is sent, for somebody with an address who has a password or no other way in.
+   * The ways in that are left, once they are active: "provider", "mail_code", and "password_reset_by_mail" if a reader of their mail can ask for a
+   * new password: where mail is sent, for somebody with an address who has a password or no other way in.
    *
    * @generated from field: repeated string ways_left = 2;
    */

@@ -940,8 +940,8 @@ export type ReplacePasswordRequest = Message<"tessera.directory.v1.ReplacePasswo
   ipAddress: string;
 
   /**
-   * When whoever asks has signed in, in seconds since the Unix epoch. If that sign-in no longer counts at the commit, nothing changes, as for a
-   * person who is not active. Compatibility until 0.3: 0 from version 0.1, which does not say.
+   * The time of the sign-in that asks, in seconds since the Unix epoch. If it no longer counts at the commit, nothing changes, as for a person who
+   * is not active. Compatibility until 0.3: 0 from version 0.1, which does not say.
    *
    * @generated from field: int64 auth_time = 6;
    */
