@@ -32,7 +32,6 @@ export async function deleteTenant(options: DeletionOptions, terminal: Terminal)
     timeoutMs,
     async run(clientOf, call) {
       const tenants = clientOf(TenantsService);
-      // The first part changes its version.
       const counted = { ...request, etag, validateOnly: true };
       const { contents } = await tenants
         .delete(counted, call)
@@ -40,8 +39,11 @@ export async function deleteTenant(options: DeletionOptions, terminal: Terminal)
       terminal.say(`The tenant ${tenantId} has: ${described(contents)}.\n`);
       if (validateOnly) return;
       let saidAt = terminal.now();
+      let isFirst = true;
       for (let deleted = 0, more = true; more;) {
-        const answer = await tenants.delete(request, call);
+        // The first part changes its version.
+        const answer = await tenants.delete({ ...request, etag: isFirst ? etag : '' }, call);
+        isFirst = false;
         more = answer.more;
         deleted += sum(answer.contents);
         if (!more || terminal.now() - saidAt < silenceMs) continue;

@@ -16,7 +16,7 @@ import { everybodyOf } from '../store/tenant-state.postgres.ts';
 import { planRecord } from '../plans/plan-record.ts';
 import { contentsOf, otherOwnersIn } from '../tenants/read.postgres.ts';
 import type { Change, Outcome, RecordChanges, Update } from './change-requests.ts';
-import { deletedBy, nextDeletions } from './delete-contents.ts';
+import { deletedBy, forgetNext, nextDeletions, nothing } from './delete-contents.ts';
 import { checkRequestId, claimed, otherRequest } from './repeated-creates.ts';
 import { requestDigest } from './request-digest.ts';
 import { withStatus } from './status-alone.ts';
@@ -202,8 +202,9 @@ async function deletedNext(
   if (!by.takeOver) refuseOthers(await otherOwnersIn(records.tx, tenantId, by.writer));
   if (validateOnly) return contentsOf(records.tx, tenantId);
   const plan = await nextDeletions(records, tenant);
-  if (plan !== undefined) await records.carryOut(decided(plan, context));
-  return plan && deletedBy(plan);
+  if (plan === undefined) return (await forgetNext(records)) ? nothing : undefined;
+  await records.carryOut(decided(plan, context));
+  return deletedBy(plan);
 }
 
 /** Throws FailedPrecondition if what is in a tenant has other owners than who deletes it. */

@@ -71,7 +71,7 @@ describe('a tenant with what is in it (AIP-135)', () => {
         kind,
         all[kind],
       ]);
-    expect(parts.map(({ contents }) => contents?.people ?? 0)).toEqual([0, 500, 200, 0, 0, 0, 0]);
+    expect(parts.map(({ contents }) => contents?.people ?? 0)).toEqual([0, 500, 200, 0, 0, 0, 0, 0]);
 
     await expect(tenants.get({ tenantId }, call())).rejects.toMatchObject({ code: Code.NotFound });
     await expect(next()).rejects.toMatchObject({ code: Code.NotFound });

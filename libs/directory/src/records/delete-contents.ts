@@ -28,6 +28,38 @@ export async function nextDeletions(
   return providers.length === 0 ? undefined : planDeletions(tenant, { providers }, after);
 }
 
+/** What is kept of people and applications that were deleted: as many rows as there were records. */
+const kept = [
+  'deleted_record',
+  'person_seen',
+  'passkey',
+  'totp',
+  'recovery_code',
+  'provider_identity',
+] as const;
+
+/** Of each table. */
+const forgottenAtOnce = 2000;
+
+/** Forgets the next part of what is kept of those who are deleted; false if there was nothing. */
+export async function forgetNext({ tx, tenantId }: RecordTransaction): Promise<boolean> {
+  const parts = kept.map(
+    (table) => `${table} AS (
+      DELETE FROM directory.${table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM directory.${table} WHERE tenant_id = $1 LIMIT ${forgottenAtOnce})) RETURNING 1)`,
+  );
+  const counted = kept.map((table) => `(SELECT count(*) FROM ${table})`).join(' + ');
+  const { rows } = await tx.query<{ readonly forgotten: number }>({
+    name: 'directory.forget_next_of_tenant',
+    text: `WITH ${parts.join(', ')} SELECT (${counted})::int AS forgotten`,
+    values: [tenantId],
+  });
+  return (rows[0]?.forgotten ?? 0) > 0;
+}
+
+/** Of a part that deletes what no kind of records counts. */
+export const nothing: TenantContents = { people: 0, applications: 0, resources: 0, roles: 0, providers: 0 };
+
 /** How many records of each kind a plan deletes. */
 export function deletedBy({ users, applications, resources, roles, providers }: TenantPlan): TenantContents {
   return {
