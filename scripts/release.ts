@@ -1,6 +1,7 @@
 /**
  * `npm run release -- --registry <host>`: builds the image for amd64 and arm64, attaches its bill of materials,
- * packages the chart with the digest of that image, and then pushes what it built. Nothing runs for another platform
+ * packages the chart with the digest of that image, and then pushes what it built. It also packs the command line, for
+ * `npm publish`. Nothing runs for another platform
  * than this machine's, so nothing is emulated. Needs buildah, Helm and oras, which take credentials from where `docker
  * login` puts them.
  */
@@ -150,6 +151,14 @@ function packageChart({ output, registry, version }: Options, work: string, dige
   run('helm', ['package', chart, ...versions, '--destination', output]);
 }
 
+/** Packs the command line, and returns the file. */
+function packCommandLine({ output, version }: Options, work: string): string {
+  say('packing the command line');
+  const folder = join(work, 'cli');
+  run(process.execPath, [join(root, 'scripts/pack-cli.ts'), folder, version]);
+  return outputOf('npm', ['pack', folder, '--pack-destination', output]).split('\n').at(-1) ?? '';
+}
+
 function push({ output, registry, version, plainHttp }: Options): void {
   say(`pushing to ${registry}`);
   const image = ['--from-oci-layout', `image:${version}`, `${registry}/tessera:${version}`];
@@ -166,10 +175,12 @@ function release(options: Options): void {
     const digest = buildImage(options, work);
     attachBill(options, digest);
     packageChart(options, work, digest);
+    const packed = packCommandLine(options, work);
     writeFileSync(join(output, 'digest'), `${digest}\n`);
     if (!options.dryRun) push(options);
     say(`image: ${registry}/tessera:${version}@${digest}`);
     say(`chart: oci://${registry}/charts/tessera, version ${version}`);
+    say(`command line: npm publish ${join(output, packed)} --registry <your registry>`);
     if (options.dryRun) say(`Nothing was pushed; everything is in ${output}.`);
   } finally {
     rmSync(work, { recursive: true });
