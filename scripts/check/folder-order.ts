@@ -6,7 +6,7 @@
 export const folderOrder: Readonly<Record<string, string>> = {
   'apps/cli': `terminal.ts options.ts print-records.ts settings.ts processes.ts webhook-key.ts waiting-line.ts at-hand oauth flow contexts operate/schemas
     operate/records records operate/isolation operate people issued audit import/files import/keycloak import client-config
-    run.ts main.ts`,
+    complete-values.ts run.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
   'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts offered-to-command.ts rules audit
     sessions access serve-administration.ts forward.ts wiring.ts index.ts`,
@@ -48,5 +48,5 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'tools/cluster': `declared-state.ts kubernetes.ts stores.ts secrets.ts probe.ts load-script.ts ingress-script.ts load.ts logs.ts
     release.ts walk scenario.ts scenarios/releases scenarios run.ts`,
   'tools/e2e': `harness harness/browser suites/authorization suites/clients suites/decisions suites/directory suites/sign-in
-    suites/tenant-issuers suites/tokens suite single/browsers single/hostile single/introspection single/isolation single/plans`,
+    suites/tenant-issuers suites/tokens suite single/browsers single/hostile single/introspection single/isolation single/plans pictures.ts`,
 };

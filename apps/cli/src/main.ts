@@ -19,7 +19,7 @@ const writing = (stream: NodeJS.WriteStream) => (text: string) => {
   stream.write(text);
 };
 
-process.exitCode = await run(process.argv.slice(2), {
+const exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   out: writing(process.stdout),
   say: writing(process.stderr),
@@ -29,3 +29,6 @@ process.exitCode = await run(process.argv.slice(2), {
   now,
   waiting: (what) => line.waiting(what),
 });
+// A shell waits for the end of the process, whatever the process still waits for.
+if (process.argv[2] === 'complete') process.exit(exitCode);
+process.exitCode = exitCode;

@@ -5,6 +5,7 @@
  */
 import completion from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
+import { readFileSync } from 'node:fs';
 import { addAuditCommands } from './audit/audit-commands.ts';
 import { addClientConfig } from './client-config/client-config-command.ts';
 import { addContextCommands } from './contexts/context-commands.ts';
@@ -15,6 +16,7 @@ import { addOperatorCommands } from './operate/operate-commands.ts';
 import { nonEmpty } from './options.ts';
 import { addPeopleCommands } from './people/people-commands.ts';
 import { addRecordCommands } from './records/record-commands.ts';
+import { completeValues } from './complete-values.ts';
 import { CommandError, type CommandContext, type Reach, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
 
@@ -50,6 +52,11 @@ Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff 
 other owners or administration that would be given need to be allowed, or as others have what the file declares: diff and --dry-run say so before.
 Results go to standard output, messages to standard error.`;
 
+function version(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
+}
+
 /**
  * All commands. A new one goes into the file of its group. Only its action imports what does the work: help, and other
  * commands, load none of it.
@@ -57,6 +64,7 @@ Results go to standard output, messages to standard error.`;
 function createProgram(context: CommandContext): Command {
   const program = new Command('tessera')
     .description('Operates Tessera and tries its flows.')
+    .version(version(), '--version', 'print the version')
     .option(
       '--context <name>',
       'the installation to work on, as tessera login named it (or TESSERA_CONTEXT)',
@@ -78,6 +86,6 @@ function createProgram(context: CommandContext): Command {
   addAuditCommands(program, context);
   addIssuedCommands(program, context);
   // Last, as it walks through all commands.
-  completion(program, { completionCommandName: 'completion' });
+  completeValues(program, completion(program, { completionCommandName: 'completion' }), context);
   return program;
 }

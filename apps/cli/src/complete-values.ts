@@ -1,0 +1,140 @@
+import type { RootCommand } from '@bomb.sh/tab';
+import type { Command } from 'commander';
+import type { CallOptions } from '@tessera/rpc/caller';
+import type { ClientOf } from './operate/records/service-work.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What is asked of the installation: names that may begin with what is typed. */
+interface Asked {
+  readonly tenantId: string;
+  readonly search: string;
+  readonly clientOf: ClientOf;
+  readonly call: CallOptions;
+}
+
+type Names = (asked: Asked) => Promise<readonly string[]>;
+
+const pageSize = 100;
+
+const tenants: Names = async ({ clientOf, search, call }) => {
+  const { TenantsService } = await import('@tessera/proto-gen/admin-tenants');
+  const answer = await clientOf(TenantsService).list({ search, pageSize }, call);
+  return answer.tenants.map(({ tenantId }) => tenantId);
+};
+
+const people: Names = async ({ clientOf, tenantId, search, call }) => {
+  const { UsersService } = await import('@tessera/proto-gen/admin-users');
+  const { users } = await clientOf(UsersService).list({ tenantId, search, pageSize }, call);
+  return users.flatMap(({ username, email }) => [username, email]);
+};
+
+const applications: Names = async ({ clientOf, tenantId, search, call }) => {
+  const { ApplicationsService } = await import('@tessera/proto-gen/admin-applications');
+  const answer = await clientOf(ApplicationsService).list({ tenantId, search, pageSize }, call);
+  return answer.applications.map(({ clientId }) => clientId);
+};
+
+const roles: Names = async ({ clientOf, tenantId, search, call }) => {
+  const { RolesService } = await import('@tessera/proto-gen/admin-roles');
+  const answer = await clientOf(RolesService).list({ tenantId, search, pageSize }, call);
+  return answer.roles.map(({ name }) => name);
+};
+
+const resources: Names = async ({ clientOf, tenantId, search, call }) => {
+  const { ResourcesService } = await import('@tessera/proto-gen/admin-resources');
+  const answer = await clientOf(ResourcesService).list({ tenantId, search, pageSize }, call);
+  return answer.resources.map(({ audience }) => audience);
+};
+
+/** By the name of an option without its dashes, or of an argument. */
+const names: Readonly<Record<string, Names>> = {
+  tenant: tenants,
+  person: people,
+  username: people,
+  application: applications,
+  'client-id': applications,
+  role: roles,
+  roles,
+  resource: resources,
+  audience: resources,
+};
+
+/**
+ * What a shell may be told: bash expands the words that it is given, so that a name with a command in it would run, and
+ * one that begins with a dash is an option.
+ */
+const harmless = /^[\p{L}\p{N}][\p{L}\p{N}._@+:/-]*$/u;
+
+/** A person waits at the prompt. */
+const patienceMs = 2000;
+
+/**
+ * Has shells complete the names of tenants, people, applications, roles and APIs, as far as the login may see them.
+ * Nothing is completed, and nothing said, if the installation does not answer at once.
+ * @param root what the library completes from
+ */
+export function completeValues(program: Command, root: RootCommand, terminal: Terminal): void {
+  program.hook('preAction', async (_, action) => {
+    if (action.name() !== 'complete') return;
+    const words = [...action.args];
+    const typed = words.pop() ?? '';
+    const place = placeOf(root, words, typed);
+    if (place === undefined) return;
+    const { within } = await import('@tessera/kit');
+    const found = await within(patienceMs, namesFor(place.names, { words, typed }, terminal)).catch(() => []);
+    const handler = (complete: (value: string, description: string) => void): void => {
+      for (const name of found) if (harmless.test(name)) complete(name, '');
+    };
+    place.put(handler);
+  });
+}
+
+/** Where names are to be completed; undefined if it is something else that is typed. */
+function placeOf(root: RootCommand, words: readonly string[], typed: string) {
+  const before = words.at(-1) ?? '';
+  const plain = words.filter((word, index) => !word.startsWith('-') && !words[index - 1]?.startsWith('--'));
+  const key = [3, 2, 1].map((length) => plain.slice(0, length).join(' ')).find((name) => root.commands.has(name));
+  const command = root.commands.get(key ?? '');
+  if (command === undefined) return undefined;
+  const option = before.startsWith('--') ? command.options.get(before.slice(2)) : undefined;
+  const argument = plain.length === command.value.split(' ').length ? [...command.arguments.values()][0] : undefined;
+  const isOption = option !== undefined && option.isBoolean !== true;
+  const of = isOption ? names[option.value] : names[argument?.name ?? ''];
+  if (of === undefined || (!isOption && typed.startsWith('-'))) return undefined;
+  return {
+    names: of,
+    put(handler: NonNullable<typeof option>['handler'] & NonNullable<typeof argument>['handler']) {
+      if (isOption) option.handler = handler;
+      else if (argument !== undefined) argument.handler = handler;
+    },
+  };
+}
+
+async function namesFor(
+  of: Names,
+  { words, typed }: { readonly words: readonly string[]; readonly typed: string },
+  terminal: Terminal,
+): Promise<readonly string[]> {
+  const tenantId = valueOf('--tenant', words) ?? '';
+  const context = valueOf('--context', words);
+  const { withService } = await import('./operate/records/with-service.ts');
+  const { waiting: _, ...quiet } = terminal;
+  const silent: Terminal = {
+    ...quiet,
+    say: () => undefined,
+    out: () => undefined,
+    reach: () => ({ ...(context !== undefined && { context }), direct: words.includes('--direct') }),
+  };
+  return withService('directory', silent, {
+    name: 'Completing',
+    timeoutMs: patienceMs,
+    run: async (clientOf, call) => of({ tenantId, search: typed, clientOf, call }),
+  });
+}
+
+/** What is typed as the value of an option. */
+function valueOf(option: string, words: readonly string[]): string | undefined {
+  const at = words.indexOf(option);
+  const joined = words.find((word) => word.startsWith(`${option}=`));
+  return at === -1 ? joined?.slice(option.length + 1) : words[at + 1];
+}
