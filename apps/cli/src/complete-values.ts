@@ -1,4 +1,4 @@
-import type { RootCommand } from '@bomb.sh/tab';
+import type { Argument, Option, RootCommand } from '@bomb.sh/tab';
 import type { Command } from 'commander';
 import type { CallOptions } from '@tessera/rpc/caller';
 import type { ClientOf } from './operate/records/service-work.ts';
@@ -97,17 +97,18 @@ function placeOf(root: RootCommand, words: readonly string[], typed: string) {
   const command = root.commands.get(key ?? '');
   if (command === undefined) return undefined;
   const option = before.startsWith('--') ? command.options.get(before.slice(2)) : undefined;
-  const argument = plain.length === command.value.split(' ').length ? [...command.arguments.values()][0] : undefined;
-  const isOption = option !== undefined && option.isBoolean !== true;
-  const of = isOption ? names[option.value] : names[argument?.name ?? ''];
-  if (of === undefined || (!isOption && typed.startsWith('-'))) return undefined;
-  return {
-    names: of,
-    put(handler: NonNullable<typeof option>['handler'] & NonNullable<typeof argument>['handler']) {
-      if (isOption) option.handler = handler;
-      else if (argument !== undefined) argument.handler = handler;
-    },
-  };
+  if (option !== undefined && option.isBoolean !== true) return targetOf(option, option.value);
+  const isFirst = plain.length === command.value.split(' ').length && !typed.startsWith('-');
+  const [argument] = isFirst ? command.arguments.values() : [];
+  return argument === undefined ? undefined : targetOf(argument, argument.name);
+}
+
+type Handler = (complete: (value: string, description: string) => void) => void;
+
+/** What completes an option or argument; undefined if it is no name. */
+function targetOf(target: Argument | Option, name: string) {
+  const of = names[name];
+  return of && { names: of, put: (handler: Handler) => void (target.handler = handler) };
 }
 
 async function namesFor(

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { CommandError, type Terminal } from './terminal.ts';
 
@@ -95,6 +96,17 @@ export function moment(value: string): Date {
   const time = new Date(value);
   if (/T.*(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(time.getTime())) return time;
   throw new InvalidArgumentError('It must be a time in ISO 8601 with its zone.');
+}
+
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** The time that an option gives, or how long ago it was. Throws CommandError. */
+export function timeOption(option: string, text: string, { now }: Pick<Terminal, 'now'>): Timestamp {
+  const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const at = number === undefined ? Date.parse(text) : now() - Number(number) * (units[unit] ?? 0) * 1000;
+  if (!Number.isFinite(at))
+    throw new CommandError(`${option} ${text} is no time, such as 2026-01-31T12:00:00Z or 24h.`, 2);
+  return timestampFromMs(Math.max(0, at));
 }
 
 /** Reads a whole number above 0. Throws InvalidArgumentError. */

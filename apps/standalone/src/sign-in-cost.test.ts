@@ -36,7 +36,7 @@ const state = `tenants:
  * together.
  */
 const besides =
-  /feed|change|audit|purge|clock|revocation|session_end|due|signing_key|heartbeat|logout_notices/;
+  /feed|change|audit|purge|clock|revocation|session_end|due|signing_key|heartbeat|logout_notices|note_sign_ins/;
 
 const stores = {
   database: counting(await testDatabase(...allMigrations)),

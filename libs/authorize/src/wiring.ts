@@ -19,6 +19,7 @@ import { createCodes } from './codes/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
 import { createConsentAudit } from './consent/consent-audit.ts';
 import { createConsentStore } from './consent/consents.postgres.ts';
+import { createSignInNotes } from './interaction/note-sign-in.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './visits/visits.ts';
@@ -161,6 +162,7 @@ export function buildAuthorize(
     upstream,
   });
   const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
+  const signInNotes = createSignInNotes({ personService: peers.person, clock, log });
   const dispatcher = createDispatcher({
     steps,
     directory,
@@ -169,6 +171,7 @@ export function buildAuthorize(
     codes,
     audit,
     tellOfSignIn: createTellOfSignIn({ knownBrowsers, personService: peers.person }),
+    signInNotes,
     random,
     ignoreUnknownScopes,
   });
@@ -257,6 +260,7 @@ export function buildAuthorize(
       await redis?.call('PING');
     },
     async close() {
+      await signInNotes.close();
       await Promise.all([directory.close(), invalidation.close()]);
       await Promise.all([...purges, sessionEnds].map((each) => each.close()));
       await batch.close();

@@ -5,6 +5,7 @@
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
  *     addresses, domain-of-email, normalize, nearest, url-options, is-decodable, storable-text, without-schemas   typed       bounded-cache   the least used goes
+ *     repeat ─> noted-later   what is written off the path of a request
  *     repeat ─> follow-stream   a stream that is opened again when it ends or a silence-timer rings
  */
 export { parseAddresses, type Address } from './addresses.ts';
@@ -17,6 +18,7 @@ export { followStream } from './follow-stream.ts';
 export { isDecodable } from './is-decodable.ts';
 export { nearest } from './nearest.ts';
 export { normalizeStart } from './normalize.ts';
+export { NotedLater } from './noted-later.ts';
 export { repeat, type Repetition } from './repeat.ts';
 export { Secret } from './secret.ts';
 export { SilenceTimer } from './silence-timer.ts';

@@ -1,12 +1,11 @@
 import { toJson, type JsonObject } from '@bufbuild/protobuf';
-import { timestampFromMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { AuditEventSchema, AuditService } from '@tessera/proto-gen/admin-audit';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc/caller';
 import { withAdministration, type ClientOf } from '../operate/records/with-service.ts';
-import type { Format } from '../options.ts';
+import { timeOption, type Format } from '../options.ts';
 import { printed } from '../print-records.ts';
-import { CommandError, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
 
 export interface SearchOptions {
   readonly tenant: string;
@@ -36,14 +35,14 @@ const columns = [
 /** Prints the events that match, the latest first. Throws CommandError. */
 export async function searchAuditTrail(options: SearchOptions, terminal: Terminal): Promise<void> {
   const { tenant: tenantId, actor, event, about, outcome, since, until, limit, output } = options;
-  const endTime = until === undefined ? {} : { endTime: timeOf('--until', until, terminal) };
+  const endTime = until === undefined ? {} : { endTime: timeOption('--until', until, terminal) };
   const asked = {
     tenantId,
     actor,
     event,
     about,
     outcome,
-    startTime: timeOf('--since', since, terminal),
+    startTime: timeOption('--since', since, terminal),
     ...endTime,
   };
   const {
@@ -105,14 +104,3 @@ const nameOf = (actor: unknown): string =>
     : Object.values(actor as Readonly<Record<string, string>>)
         .slice(0, 2)
         .join(' ');
-
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-
-/** Throws CommandError. */
-function timeOf(option: string, text: string, { now }: Pick<Terminal, 'now'>): Timestamp {
-  const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const at = number === undefined ? Date.parse(text) : now() - Number(number) * (units[unit] ?? 0) * 1000;
-  if (!Number.isFinite(at))
-    throw new CommandError(`${option} ${text} is no time, such as 2026-01-31T12:00:00Z or 24h.`, 2);
-  return timestampFromMs(Math.max(0, at));
-}

@@ -46,7 +46,7 @@ const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
     indefinite: 'a person',
     key: 'userId',
     keyOption: '--username <identifier>',
-    columns: ['username', 'email', 'name', 'status', 'roles', 'owner', 'userId'],
+    columns: ['username', 'email', 'name', 'status', 'roles', 'lastSignInTime', 'owner', 'userId'],
   },
   application: {
     service: ApplicationsService,
@@ -87,7 +87,7 @@ export function fieldWith(message: DescMessage, record: DescMessage): DescField 
   return field;
 }
 
-const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime', 'deleteTime', 'impact']);
+const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime', 'deleteTime', 'impact', 'lastSignInTime', 'lockExpireTime']);
 
 /** The fields of a record that people set. */
 export function settable(noun: Noun): readonly DescField[] {

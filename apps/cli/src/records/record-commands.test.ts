@@ -5,7 +5,7 @@ import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import type { BuiltService } from '@tessera/rpc';
 import { methodName } from '@tessera/telemetry';
 import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parse } from 'yaml';
 import { file, pepper, printed as printedBy, serving, tessera } from '../testing/run-command.ts';
 import { methodOf, nouns, settable, verbs } from './nouns.ts';
@@ -169,6 +169,57 @@ describe('the commands for records', () => {
     expect((await failed(`diff -f ${file(state)}`)).said).toBe(`acme: user ada would be ${news}`);
     expect((await failed(`apply -f ${file(state)}`)).said).toBe(
       `acme: 1 created, 0 updated, 0 deleted\nacme: user ada is ${news}`,
+    );
+  });
+
+  it('list people by role, status, provider, last sign-in and invitation', async () => {
+    await json('role create --tenant acme --name clerk');
+    await json('user create --tenant acme --username bea --name Béa --roles clerk --status locked');
+    await json('user create --tenant acme --username cleo --roles clerk');
+    const listed = async (conditions: string) =>
+      ((await json(`user list --tenant acme ${conditions}`)) as { username: string }[])
+        .map(({ username }) => username)
+        .toSorted();
+    expect(await listed('--role clerk')).toEqual(['bea', 'cleo']);
+    expect(await listed('--role clerk --status locked')).toEqual(['bea']);
+    expect(await listed('--search BEA --never-signed-in')).toEqual(['bea']);
+    expect(await listed('--provider corp')).toEqual([]);
+    expect(await listed('--invited')).toEqual([]);
+    expect(await listed('--not-signed-in-since 90d')).toEqual([]);
+    expect(await listed('--not-signed-in-since 2126-01-31')).toEqual(['ada', 'bea', 'cleo']);
+    for (const [conditions, said] of [
+      ['--not-signed-in-since soon', '--not-signed-in-since soon is no time'],
+      ['--deleted --role clerk --invited', '--deleted takes no --role, --invited.'],
+      ['--status gone', 'active, disabled, locked'],
+    ] as const)
+      expect(await failed(`user list --tenant acme ${conditions}`)).toEqual({
+        code: 2,
+        said: expect.stringContaining(said) as string,
+      });
+    expect((await failed('role list --help')).said).not.toContain('--role');
+  });
+
+  it('have shells complete the names of what is there', async () => {
+    const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+    onTestFinished(() => log.mockRestore());
+    const completed = async (...typed: string[]) => {
+      log.mockClear();
+      expect(await tessera(`complete -- ${typed.join(' ')}`, environment)).toMatchObject({ code: 0, said: '' });
+      return log.mock.calls.flat().filter((line) => !String(line).startsWith(':'));
+    };
+    expect(await completed('user', 'show', '--tenant', 'ac')).toEqual(['acme\t']);
+    expect(await completed('user', 'show', '--tenant', 'acme', 'ad')).toEqual(['ada\t', 'ada@acme.example\t']);
+    expect(await completed('user', 'get', '--tenant', 'acme', '--username', 'ad')).toHaveLength(2);
+    expect(await completed('resource', 'get', '--tenant', 'acme', 'or')).toEqual(['orders\t']);
+    expect(await completed('user', 'show', '--tenant', 'nowhere', 'ad')).toEqual([]);
+    expect(await completed('user', 'show', 'ad')).toEqual([]);
+    // Bash runs commands in words that it completes, and dashes begin options.
+    for (const name of ['evil`id`', 'evil$(id)', '-evil', 'evil;id', "evil'id"])
+      await json(`user create --tenant acme --username ${name}`);
+    await json('user create --tenant acme --username evil-twin');
+    expect(await completed('user', 'show', '--tenant=acme', 'evil')).toEqual(['evil-twin\t']);
+    expect(await completed('user', 'show', '--tenant', 'acme', '--ten')).toContainEqual(
+      expect.stringContaining('--tenant'),
     );
   });
 

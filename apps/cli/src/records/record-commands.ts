@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { about, nonEmpty, outputOption, wholeNumber, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
+import { listOptions } from './list-options.ts';
 import { recordOptions } from './record-options.ts';
 
 const descriptions: Readonly<Record<Verb, (noun: Noun) => string>> = {
@@ -35,8 +36,9 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   if (verb === 'create' || verb === 'update') addFields(command, noun, verb);
   if (verb === 'list') {
     command
-      .option('--search <text>', 'only those whose name or identifier has this text, in any case', '')
+      .option('--search <text>', searched(noun), '')
       .option('--limit <number>', 'at most so many', wholeNumber);
+    for (const { option } of listOptions(noun)) command.addOption(option);
     if (methodOf(noun, 'listDeleted') !== undefined)
       command.option(
         '--deleted',
@@ -65,6 +67,12 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   if (verb !== 'delete') {
     command.addOption(outputOption(verb === 'list' ? 'table' : 'yaml'));
   }
+}
+
+function searched({ name }: Noun): string {
+  return name === 'user'
+    ? 'only who has words in name or address that begin like these, in any case, without accents too'
+    : 'only those whose name or identifier has this text, in any case';
 }
 
 function answersImpact(noun: Noun, verb: Verb): boolean {

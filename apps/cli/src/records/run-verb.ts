@@ -13,6 +13,7 @@ import { deleteTenant } from './delete-tenant.ts';
 import { fieldWith, methodOf, recordOf, settable, type Deed, type Noun, type Verb } from './nouns.ts';
 import type { Format } from '../options.ts';
 import { printed } from '../print-records.ts';
+import { listOptions } from './list-options.ts';
 import { givenBy, recordIn, recordOptions } from './record-options.ts';
 
 /** What commander made of the options; which of them are there depends on the verb. */
@@ -43,9 +44,13 @@ interface Question {
   readonly options: Options;
   /** The fields that are given. */
   readonly record: JsonObject;
+  /** What a list is to fulfil. */
+  readonly conditions?: Readonly<Record<string, unknown>>;
   /** One for the command: a create whose answer was lost is repeated, and happens once. */
   readonly requestId: string;
 }
+
+type Listing = Pick<Question, 'options' | 'conditions'>;
 
 /** Calls the method of the verb. */
 type Call = (request: Readonly<Record<string, unknown>>) => Promise<Message>;
@@ -59,7 +64,8 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
   if (options.everythingIn !== undefined) return deleteTenant(options, terminal);
   const record =
     verb === 'create' || verb === 'update' ? await givenFields(noun, verb, options, terminal) : {};
-  const question: Question = { noun, verb, options, record, requestId: uuid() };
+  const conditions = verb === 'list' ? conditionsIn(noun, options, terminal) : {};
+  const question: Question = { noun, verb, options, record, conditions, requestId: uuid() };
   requireValidateOnly(options);
   const { impact: ends, ...answered } = await withService('directory', terminal, {
     name: verb === 'list' || verb === 'get' ? 'Reading' : 'Changing the record',
@@ -93,6 +99,16 @@ async function givenFields(
   return record;
 }
 
+/** Throws CommandError. */
+function conditionsIn(noun: Noun, options: Options, terminal: Terminal): Readonly<Record<string, unknown>> {
+  const given = listOptions(noun).filter((option) => givenBy(option, options) !== undefined);
+  if (options.deleted === true && given.length > 0)
+    throw new CommandError(`--deleted takes no ${given.map(({ option }) => option.long).join(', ')}.`, 2);
+  return Object.fromEntries(
+    given.map((each) => [each.field.localName, each.valueOf(givenBy(each, options), terminal)]),
+  );
+}
+
 /** What to print; nothing if a record was deleted. */
 interface Answer {
   readonly record?: JsonObject;
@@ -106,7 +122,7 @@ async function answerOf(question: Question, clientOf: ClientOf, callOptions: Cal
   const deed = verb === 'list' && options.deleted === true ? 'listDeleted' : verb;
   const call = callOf(noun, deed, clientOf, callOptions);
   const json = (message: Message) => toJson(recordOf(noun), message) as JsonObject;
-  if (verb === 'list') return { records: (await listed(noun, deed, options, call)).map(json) };
+  if (verb === 'list') return { records: (await listed(noun, deed, question, call)).map(json) };
   const { tenant: tenantId, validateOnly, takeOver, owner, etag, newPerson, impact } = options;
   if (verb === 'create') {
     const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
@@ -148,12 +164,12 @@ function callOf(noun: Noun, deed: Deed, clientOf: ClientOf, callOptions: CallOpt
 async function listed(
   noun: Noun,
   deed: Deed,
-  { tenant, search, limit }: Options,
+  { options: { tenant, search, limit }, conditions = {} }: Listing,
   call: Call,
 ): Promise<readonly Message[]> {
   const { localName } = fieldWith(methodOf(noun, deed)?.output ?? recordOf(noun), recordOf(noun));
   const { found } = await readPages(async (page) => {
-    const answer = (await call({ tenantId: tenant, search, ...page })) as unknown as Readonly<
+    const answer = (await call({ tenantId: tenant, search, ...conditions, ...page })) as unknown as Readonly<
       Record<string, unknown>
     >;
     return { found: answer[localName] as Message[], nextPageToken: String(answer['nextPageToken']) };
@@ -212,8 +228,8 @@ async function userIdOf(
 async function deletedUserIdOf(noun: Noun, tenant: string, username: string, call: Call): Promise<string> {
   const normalized = (name: string) => normalizeStart(name.trim(), 'NFC', 512).toLowerCase();
   // In the order of names, so that those of exactly this one come first.
-  const listing = { tenant, search: username, limit: mostAlike };
-  const users = (await listed(noun, 'listDeleted', listing, call)) as User[];
+  const options = { tenant, search: username, limit: mostAlike };
+  const users = (await listed(noun, 'listDeleted', { options }, call)) as User[];
   const found = users.filter((user) => normalized(user.username) === normalized(username));
   const [first, ...others] = found;
   if (first === undefined)

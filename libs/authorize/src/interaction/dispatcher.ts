@@ -6,6 +6,7 @@ import type { Codes } from '../codes/codes.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
+import type { SignInNotes } from './note-sign-in.ts';
 import type { TellOfSignIn } from './tell-of-sign-in.ts';
 import { createBegin, type Begin } from './begin.ts';
 import { createContinue, type Continue } from './continue.ts';
@@ -45,6 +46,7 @@ export function createDispatcher(deps: {
   readonly codes: Codes;
   readonly audit: AuthorizeAudit;
   readonly tellOfSignIn: TellOfSignIn;
+  readonly signInNotes: Pick<SignInNotes, 'note'>;
   readonly random: Random;
   readonly ignoreUnknownScopes: boolean;
 }): Dispatcher {

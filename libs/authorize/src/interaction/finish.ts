@@ -8,6 +8,7 @@ import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { SignInNotes } from './note-sign-in.ts';
 import type { TellOfSignIn } from './tell-of-sign-in.ts';
 import type { Policy } from '../visits/step.ts';
 import { isHintedUser } from '../visits/visit.ts';
@@ -60,10 +61,11 @@ export interface FinishDeps {
   readonly codes: Pick<Codes, 'issue' | 'withdraw'>;
   readonly audit: Pick<AuthorizeAudit, 'loginRequired' | 'accessDenied'>;
   readonly tellOfSignIn: TellOfSignIn;
+  readonly signInNotes: Pick<SignInNotes, 'note'>;
 }
 
 export function createFinish(deps: FinishDeps): Finish {
-  const { directory, sessions, visits, codes, audit, tellOfSignIn } = deps;
+  const { directory, sessions, visits, codes, audit, tellOfSignIn, signInNotes } = deps;
 
   async function respond(
     from: BrowserCall,
@@ -135,7 +137,9 @@ export function createFinish(deps: FinishDeps): Finish {
       if (before !== undefined && before.sessionId !== present?.sessionId)
         await sessions.abandon(from, { tenantId: visit.tenantId, ...before });
       try {
-        return { opened, redirect: await complete(from, finished, opened.session) };
+        const redirect = await complete(from, finished, opened.session);
+        signInNotes.note({ tenantId, userId: person.userId });
+        return { opened, redirect };
       } catch (error) {
         await sessions.abandon(from, opened.session);
         throw error;

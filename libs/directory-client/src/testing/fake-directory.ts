@@ -38,6 +38,7 @@ export class FakeDirectory {
   /** Whether it is of the previous version, which has no proposals of recovery codes. */
   isEarlier = false;
   readonly announcedSignIns: AnnouncedSignIn[] = [];
+  readonly notedSignIns: string[] = [];
   readonly announcedWrongCodes: string[] = [];
   /** What people asked to change of what is theirs, carried out or not. */
   readonly ownChanges: OwnChange[] = [];

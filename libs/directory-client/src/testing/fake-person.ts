@@ -33,6 +33,8 @@ export interface OwnChange {
 interface People {
   readonly ownChanges: OwnChange[];
   readonly announcedSignIns: AnnouncedSignIn[];
+  /** Of whom a sign-in was noted. */
+  readonly notedSignIns: string[];
   /** IDs of those who are told of wrong codes. */
   readonly announcedWrongCodes: string[];
   readonly tenants: ReadonlyMap<string, { readonly accountClosing?: boolean }>;
@@ -83,6 +85,11 @@ export function fakePerson(directory: People): Client<typeof PersonService> {
     announceSignIn({ tenantId, userId, ipAddress, userAgent, first }) {
       found(tenantId, userId);
       directory.announcedSignIns.push({ userId, ipAddress, userAgent, first });
+      return {};
+    },
+
+    noteSignIns({ signIns }) {
+      directory.notedSignIns.push(...signIns.map(({ userId }) => userId));
       return {};
     },
 

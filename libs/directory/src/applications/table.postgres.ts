@@ -10,6 +10,5 @@ export const applicationTable: RecordTable<ApplicationRecord> = {
   isDated: true,
   selected: selectedOfApplication,
   read: readApplication,
-  isSearchIndexed: false,
   page: pageByKey({ ...place, name: 'name' }),
 };

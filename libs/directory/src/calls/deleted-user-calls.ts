@@ -17,7 +17,7 @@ export function deletedUserCalls({
     async listDeleted({ tenantId, search, ...page }) {
       const request = pageRequest({ ...page, search: normalizeIdentifier(search) });
       const { found, nextPageToken } = await listedDeleted(database, 'user', tenantId, request);
-      return { users: found.map(messageOfUser), nextPageToken };
+      return { users: found.map((each) => messageOfUser(each)), nextPageToken };
     },
 
     async undelete({ userId: id, ...request }, context) {

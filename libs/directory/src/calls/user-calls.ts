@@ -1,5 +1,6 @@
-import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
-import type { UsersService } from '@tessera/proto-gen/admin-users';
+import { normalizeStart } from '@tessera/kit';
+import { invalidFields, pageRequest, Code, ConnectError, timestampMs, type Handlers, type MessageShape } from '@tessera/rpc';
+import type { ListUsersRequestSchema, UsersService } from '@tessera/proto-gen/admin-users';
 import { passwordProblem } from '../ground/password-policy.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
@@ -9,11 +10,14 @@ import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { statusAlone } from '../records/status-alone.ts';
 import { digested, refuseOtherOwner, writerOf } from '../records/writers.ts';
-import { findRecord } from '../store/read-records.postgres.ts';
+import { findRecord, listRecords } from '../store/read-records.postgres.ts';
+import { searchPeople } from '../store/search-people.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
+import { lastSignIns } from '../users/last-sign-ins.postgres.ts';
+import type { PeopleFilter } from '../users/people-orders.ts';
 import { checkAmongOthers, messageOfUser, updatedUser, userForm } from './user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps {
@@ -63,13 +67,23 @@ export function userCalls({
     async get({ tenantId, userId }) {
       const found = await findRecord(database, 'user', tenantId, userId);
       if (found === undefined) throw notFound('The user');
-      return messageOfUser(found);
+      const [lastSignIn] = await lastSignIns(database, tenantId, [userId]);
+      return messageOfUser(found, lastSignIn?.at);
     },
 
-    async list({ tenantId, search, ...page }) {
-      const request = pageRequest({ ...page, search: normalizeIdentifier(search) });
-      const { found, nextPageToken } = await listed(database, 'user', tenantId, request);
-      return { users: found.map(messageOfUser), nextPageToken };
+    async list({ tenantId, pageSize, pageToken, ...asked }) {
+      const filter = filterIn(asked);
+      const isAsked = Object.keys(filter).length > 0;
+      const request = pageRequest({ pageSize, pageToken, search: isAsked ? JSON.stringify(filter) : '' });
+      const { found, nextPageToken } = await listed(database, 'user', tenantId, request, async () =>
+        isAsked
+          ? searchPeople(database, tenantId, filter, request)
+          : listRecords(database, 'user', tenantId, request),
+      );
+      const ids = found.map(({ record }) => record.userId);
+      const seen = await lastSignIns(database, tenantId, ids);
+      const times = new Map(seen.map(({ userId, at }) => [userId, at]));
+      return { users: found.map((each) => messageOfUser(each, times.get(each.record.userId))), nextPageToken };
     },
 
     async create({ user: given, newPerson, mailable, owner: named, ...request }, context) {
@@ -133,6 +147,39 @@ export function userCalls({
     },
 
     ...deletedUserCalls({ database, records }),
+  };
+}
+
+/** In UTF-16 code units, of a text that is searched for. */
+const longestSearch = 256;
+
+/** In milliseconds since the Unix epoch. Throws InvalidArgument for a time of another age. */
+function timeIn(field: string, time: Parameters<typeof timestampMs>[0]): number {
+  const at = timestampMs(time);
+  const [first, last] = [Date.UTC(1970, 0, 1), Date.UTC(9999, 11, 31)];
+  if (at >= first && at <= last) return at;
+  throw invalidFields([{ field, description: 'must be between the years 1970 and 9999' }]);
+}
+
+/** What a list request asks of people; empty for all. */
+function filterIn({
+  search,
+  role,
+  status,
+  provider,
+  notSignedInSince,
+  neverSignedIn,
+  invited,
+}: Omit<MessageShape<typeof ListUsersRequestSchema>, 'tenantId' | 'pageSize' | 'pageToken'>): PeopleFilter {
+  const text = search.trim().startsWith('+') ? normalizeIdentifier(search) : search.trim();
+  return {
+    ...(text !== '' && { text: normalizeStart(text, 'NFC', longestSearch) }),
+    ...(role !== '' && { role }),
+    ...(status !== '' && { status }),
+    ...(provider !== '' && { provider }),
+    ...(notSignedInSince !== undefined && { notSignedInSince: timeIn('notSignedInSince', notSignedInSince) }),
+    ...(neverSignedIn && { neverSignedIn }),
+    ...(invited && { invited }),
   };
 }
 

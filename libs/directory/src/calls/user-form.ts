@@ -1,4 +1,4 @@
-import { Code, invalidFields } from '@tessera/rpc';
+import { Code, invalidFields, timestampFromMs } from '@tessera/rpc';
 import { UserSchema } from '@tessera/proto-gen/admin-users';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import type { Outcome } from '../records/change-requests.ts';
@@ -79,9 +79,12 @@ function identifierIn(value: unknown): string {
   return typeof value === 'string' ? normalizeIdentifier(value) : '';
 }
 
-/** Never with the password hash. */
-export function messageOfUser(outcome: Outcome<UserRecord>) {
+/** Never with the password hash. With the last sign-in where it was read. */
+export function messageOfUser(outcome: Outcome<UserRecord>, lastSignIn?: Date) {
   const { userId, standardClaims, ...record } = outcome.record;
   const entry = { ...valuesOf(userFields, record), ...standardClaims, userId };
-  return userForm.messageOf(entry, outcome);
+  const message = userForm.messageOf(entry, outcome);
+  return lastSignIn === undefined
+    ? message
+    : Object.assign(message, { lastSignInTime: timestampFromMs(lastSignIn.getTime()) });
 }

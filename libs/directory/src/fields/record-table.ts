@@ -10,13 +10,11 @@ export interface RecordTable<R> {
   /** For SELECT, with the names that `read` expects. */
   readonly selected: string;
   read(row: Readonly<Record<string, unknown>>): R;
-  /** Whether an index finds what is searched for; else a search looks at record after record. */
-  readonly isSearchIndexed: boolean;
   /**
    * A page of records and their `position` in the order of pages: $1 the tenant, $2 the position after which it begins,
    * $3 the text that is searched for, empty for all, $4 the most records.
    * @param selected for SELECT
-   * @param end the parameter with the last position that is looked at, unless an index finds what is searched for
+   * @param end the parameter with the last position that is looked at, of a search
    */
   page(selected: string, end?: string): string;
 }

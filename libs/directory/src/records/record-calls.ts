@@ -1,4 +1,11 @@
-import { pageRequest, pageToken, type CallContext, type DescMessage, type MessageShape } from '@tessera/rpc';
+import {
+  pageRequest,
+  pageToken,
+  type CallContext,
+  type DescMessage,
+  type MessageShape,
+  type PageRequest,
+} from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import type { z } from 'zod';
 import type { RecordKind, RestorableKind } from '../fields/record-kinds.ts';
@@ -142,9 +149,10 @@ export async function listed<K extends RecordKind>(
   database: Queryable,
   kind: K,
   tenantId: string,
-  request: ReturnType<typeof pageRequest>,
+  request: PageRequest,
+  read = async () => listRecords(database, kind, tenantId, request),
 ) {
-  const { records: found, next } = await listRecords(database, kind, tenantId, request);
+  const { records: found, next } = await read();
   if (found.length === 0 && tenantId !== '') await refuseUnknownTenant(database, tenantId);
   return { found, nextPageToken: pageToken(next, request) };
 }
@@ -154,7 +162,7 @@ export async function listedDeleted<K extends RestorableKind>(
   database: Queryable,
   kind: K,
   tenantId: string,
-  request: ReturnType<typeof pageRequest>,
+  request: PageRequest,
 ) {
   const { records: found, next } = await listDeleted<RecordOf[K]>(database, kind, tenantId, request);
   if (found.length === 0) await refuseUnknownTenant(database, tenantId);

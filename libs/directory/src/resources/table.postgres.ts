@@ -9,6 +9,5 @@ export const resourceTable: RecordTable<ResourceRecord> = {
   isDated: false,
   selected: resourceColumns.selected,
   read: resourceColumns.read,
-  isSearchIndexed: false,
   page: pageByKey({ ...place, name: 'name' }),
 };

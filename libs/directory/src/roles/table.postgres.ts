@@ -10,6 +10,5 @@ export const roleTable: RecordTable<RoleRecord> = {
   isDated: false,
   selected: 'ro.name, ro.owner',
   read: (row) => ({ name: String(row['name']), owner: String(row['owner']) }),
-  isSearchIndexed: false,
   page: pageByKey({ ...place, name: 'name' }),
 };

@@ -19,7 +19,8 @@ const tables: { readonly [K in RecordKind]: RecordTable<RecordOf[K]> } = {
   tenant: tenantTable,
 };
 
-type Row = Readonly<Record<string, unknown>> & {
+/** A row of what is selected of a record. */
+export type Row = Readonly<Record<string, unknown>> & {
   readonly etag: string;
   readonly created_at?: Date;
   readonly updated_at?: Date;
@@ -61,10 +62,7 @@ export async function lockRecord<K extends RecordKind>(
   return findRecord(tx, kind, tenantId, id);
 }
 
-/**
- * Records that a search looks at for one page, where no index finds what is searched for: some ten milliseconds of
- * work.
- */
+/** Records that a search looks at for one page: some ten milliseconds of work. */
 const lookedAtOnce = 5000;
 
 /**
@@ -80,7 +78,7 @@ export async function listRecords<K extends RecordKind>(
   const table = tables[kind];
   const selected = selectedOf(table);
   const end =
-    search === '' || table.isSearchIndexed ? undefined : await searchEnd(queryable, kind, tenantId, after);
+    search === '' ? undefined : await searchEnd(queryable, kind, tenantId, after);
   const values = [tenantId, after, search, size + 1];
   const { rows } = await queryable.query<Row & { readonly position: string }>(
     end === undefined
@@ -115,12 +113,13 @@ async function searchEnd(
   return last?.count === lookedAtOnce ? (last.position ?? undefined) : undefined;
 }
 
-/** The version of a row is its `xmin`: the transaction that wrote it, by any version of Tessera. */
-function selectedOf({ selected, alias, isDated }: RecordTable<unknown>): string {
+/** For SELECT. The version of a row is its `xmin`: the transaction that wrote it, by any version of Tessera. */
+export function selectedOf({ selected, alias, isDated }: RecordTable<unknown>): string {
   const times = isDated ? `, ${alias}.created_at, ${alias}.updated_at` : '';
   return `${selected}, ${alias}.xmin::text AS etag${times}`;
 }
 
-function storedRecord<R>({ read }: RecordTable<R>, row: Row): StoredRecord<R> {
+/** The record of a row of `selectedOf`. */
+export function storedRecord<R>({ read }: RecordTable<R>, row: Row): StoredRecord<R> {
   return { record: read(row), etag: row.etag, createdAt: row.created_at, updatedAt: row.updated_at };
 }

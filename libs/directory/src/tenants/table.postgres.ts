@@ -9,7 +9,6 @@ export const tenantTable: RecordTable<TenantRecord> = {
   isDated: true,
   selected: tenantColumns.selected,
   read: tenantColumns.read,
-  isSearchIndexed: false,
   page: (selected, end) => `
     SELECT ${selected}, t.tenant_id AS position FROM directory.tenant t
      WHERE $1 = '' AND t.tenant_id > $2 ${upTo('t.tenant_id', end)}

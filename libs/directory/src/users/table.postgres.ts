@@ -1,12 +1,7 @@
 import type { RecordTable } from '../fields/record-table.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 
-/** Behind every identifier that begins with a text, in the order of bytes. */
-const last = '\u{10ffff}';
-
-/**
- * People, page by page in the order of the first of their identifiers that begins with the text that is searched for.
- */
+/** People, page by page in the order of the first of their identifiers. They are searched by `searchPeople`. */
 export const userTable: RecordTable<UserRecord> = {
   from: 'directory.user_account u',
   alias: 'u',
@@ -14,16 +9,13 @@ export const userTable: RecordTable<UserRecord> = {
   isDated: true,
   selected: userColumns.selected,
   read: userColumns.read,
-  isSearchIndexed: true,
   page: (selected) => `
     SELECT ${selected}, i.identifier AS position
       FROM directory.user_identifier i
       JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
-     WHERE i.tenant_id = $1 AND i.identifier COLLATE "C" > $2
-       AND i.identifier COLLATE "C" >= $3::text AND i.identifier COLLATE "C" < $3::text || '${last}'
+     WHERE i.tenant_id = $1 AND i.identifier COLLATE "C" > $2 AND $3::text = ''
        AND NOT EXISTS (SELECT FROM directory.user_identifier earlier
                         WHERE earlier.tenant_id = i.tenant_id AND earlier.user_id = i.user_id
-                          AND earlier.identifier COLLATE "C" >= $3::text
                           AND earlier.identifier COLLATE "C" < i.identifier COLLATE "C")
      ORDER BY i.identifier COLLATE "C" LIMIT $4`,
 };

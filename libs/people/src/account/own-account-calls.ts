@@ -1,5 +1,5 @@
 import type { PersonService } from '@tessera/proto-gen/person';
-import type { Handlers } from '@tessera/rpc';
+import { timestampMs, type Handlers } from '@tessera/rpc';
 import type { Clock } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import type { ChangeRecord } from '@tessera/directory/records';
@@ -9,6 +9,7 @@ import { announceSignIn } from './announce-sign-in.ts';
 import { announceWrongCodes } from './announce-wrong-codes.ts';
 import { closeOwnAccount } from './close-account.ts';
 import { changeOwnName } from './own-name.ts';
+import { noteSignIns } from './sign-ins.postgres.ts';
 
 export interface OwnAccountCallsDeps {
   readonly database: Database;
@@ -31,7 +32,7 @@ export function ownAccountCalls({
   onChange,
 }: OwnAccountCallsDeps): Pick<
   Handlers<typeof PersonService>,
-  'changeOwnName' | 'closeOwnAccount' | 'announceSignIn' | 'announceWrongCodes'
+  'changeOwnName' | 'closeOwnAccount' | 'announceSignIn' | 'noteSignIns' | 'announceWrongCodes'
 > {
   return {
     async changeOwnName({ tenantId, userId, authTime, name, ipAddress }, { requestId }) {
@@ -54,6 +55,16 @@ export function ownAccountCalls({
     async announceSignIn({ tenantId, userId, ...signIn }) {
       if (outbox !== undefined)
         await announceSignIn({ database, outbox, clock }, { tenantId, userId }, signIn);
+      return {};
+    },
+
+    async noteSignIns({ signIns }) {
+      const noted = signIns.map(({ tenantId, userId, signInTime }) => ({
+        tenantId,
+        userId,
+        at: signInTime === undefined ? clock.now() : timestampMs(signInTime),
+      }));
+      await noteSignIns(database, noted);
       return {};
     },
 

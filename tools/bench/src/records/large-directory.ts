@@ -34,5 +34,7 @@ export async function enlarge(databaseUrl: string): Promise<void> {
       { [clientId]: `${clientId}-#` },
       [0, added.applications],
     );
+    await database.query('CALL directory.index_people()');
+    await database.query(`UPDATE directory.person_seen SET from_the_first = true WHERE ${ofTenant}`);
   });
 }

@@ -41,6 +41,25 @@ const lists = {
   },
 };
 
+/** Of people: what few, and what all fulfil, alone and together. */
+const conditions: Readonly<Record<string, (number: number) => object>> = {
+  'by role': () => ({ role: 'clerk' }),
+  'by status': () => ({ status: 'locked' }),
+  'by provider': () => ({ provider: 'corp' }),
+  'without sign-in since': () => ({ notSignedInSince: '2126-01-01T00:00:00Z' }),
+  'who never signed in': () => ({ neverSignedIn: true }),
+  invited: () => ({ invited: true }),
+  'part of a name, and status': (number) => ({ search: `person ${digit(number)}`, status: 'locked' }),
+  'part of a name, and role': (number) => ({ search: `person ${digit(number)}`, role: 'clerk' }),
+  'by all at once': (number) => ({
+    search: `person ${digit(number)}`,
+    role: 'clerk',
+    status: 'active',
+    notSignedInSince: '2126-01-01T00:00:00Z',
+    neverSignedIn: true,
+  }),
+};
+
 /** A kind of call, and the milliseconds that it takes. */
 export interface Timed {
   readonly what: string;
@@ -76,7 +95,10 @@ export async function timeReads(call: Call): Promise<Timed[]> {
     await time('first page', () => ({}));
     // Of other tenants each, which are not in any cache.
     const other = (index: number) => tenantId(((index * 31) % (manyTenants.tenants - 100)) + 50);
-    if (what === 'users') await time('first page of a tenant', (index) => ({ tenantId: other(index) }));
+    if (what === 'users') {
+      await time('first page of a tenant', (index) => ({ tenantId: other(index) }));
+      for (const [kind, asked] of Object.entries(conditions)) await time(kind, asked, () => true);
+    }
     const pageToken = await tokenOfPage(deepPage, list);
     await time(`page ${deepPage}`, () => ({ pageToken }));
     await time(

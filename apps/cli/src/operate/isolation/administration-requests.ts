@@ -96,7 +96,9 @@ async function person(of: Party, method: string): Promise<JsonObject> {
   const made = await created(of, method, 'Users', { user });
   const gone = await deleted(of, method, 'Users', { userId: made['userId'] ?? '' });
   const held = method === 'DeleteCredential' ? await credentials(of) : {};
-  return { ...user, ...made, ...gone, ...held, search: username, identifier: username, purpose: 'reset' };
+  // Nobody of them is linked with a provider.
+  const asked = { search: username, 'ListUsersRequest.role': of.role, 'ListUsersRequest.provider': '' };
+  return { ...user, ...made, ...gone, ...held, ...asked, identifier: username, purpose: 'reset' };
 }
 
 /** Of the person who made a passkey. Nobody can be linked to the provider, and an app has no name to try. */

@@ -11,6 +11,8 @@ interface Kind {
   readonly id: string;
   /** What is looked for, if not the identifier. */
   readonly searched?: string;
+  /** What else is asked of those who are looked for. */
+  asked?(tenant: Tenant): JsonObject;
   fields(tenant: Tenant): JsonObject;
   readonly known?: Flow['known'];
 }
@@ -19,6 +21,8 @@ const users: Kind = {
   noun: 'User',
   id: 'userId',
   searched: 'username',
+  // Nobody of them is linked with a provider.
+  asked: (tenant) => ({ role: `${tenant.id}-clerk`, provider: '' }),
   fields(tenant) {
     const name = tenant.newName();
     return { username: name, email: `${name}@example.com`, roles: [`${tenant.id}-clerk`] };
@@ -52,12 +56,15 @@ const resources: Kind = {
 const roles: Kind = { noun: 'Role', id: 'name', fields: (tenant) => ({ name: tenant.newName() }) };
 
 /** The calls that every kind of record has. */
-function flowsOf({ noun, id, searched = id, fields, known }: Kind): Flows {
+function flowsOf({ noun, id, searched = id, asked, fields, known }: Kind): Flows {
   const made = (tenant: Tenant) => tenant.record(noun, fields(tenant));
   const service = `admin.${noun}sService`;
   return {
     [`${service}.Get`]: async (tenant) => ({ [id]: textAt(await made(tenant), id) }),
-    [`${service}.List`]: async (tenant) => ({ search: textAt(await made(tenant), searched) }),
+    [`${service}.List`]: async (tenant) => ({
+      search: textAt(await made(tenant), searched),
+      ...asked?.(tenant),
+    }),
     [`${service}.Create`]: {
       isNew: true,
       values: (tenant) => ({ [noun.toLowerCase()]: fields(tenant), requestId: randomUUID() }),

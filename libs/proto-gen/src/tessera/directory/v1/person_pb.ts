@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/person.proto.
  */
 export const file_tessera_directory_v1_person: GenFile = /*@__PURE__*/
-  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSL4AQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXISDAoEbmFtZRgFIAEoCRISCgVlbWFpbBgGIAEoCUIDgAEBEhYKDmVtYWlsX3ZlcmlmaWVkGAcgASgIEhAKCGRlY2xhcmVkGAggASgIImAKC093blByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAilgEKFkxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDgoGaXNzdWVyGAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKaXBfYWRkcmVzcxgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMiKgoXTGlua093blByb3ZpZGVyUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCSJ3ChhVbmxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEgoKaXBfYWRkcmVzcxgEIAEoCRIRCglhdXRoX3RpbWUYBSABKAMiRQoZVW5saW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyJvChRDaGFuZ2VPd25OYW1lUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkSEQoJYXV0aF90aW1lGAUgASgDIigKFUNoYW5nZU93bk5hbWVSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJImMKFkNsb3NlT3duQWNjb3VudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIRCglhdXRoX3RpbWUYBCABKAMiKgoXQ2xvc2VPd25BY2NvdW50UmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCSJyChVBbm5vdW5jZVNpZ25JblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRISCgp1c2VyX2FnZW50GAQgASgJEg0KBWZpcnN0GAUgASgIIhgKFkFubm91bmNlU2lnbkluUmVzcG9uc2UiPwoZQW5ub3VuY2VXcm9uZ0NvZGVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSIcChpBbm5vdW5jZVdyb25nQ29kZXNSZXNwb25zZSKlAQoKT3duUGFzc2tleRIVCg1jcmVkZW50aWFsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnN5bmNlZBgFIAEoCCKJAQoXUmVuYW1lT3duUGFzc2tleVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSFQoNY3JlZGVudGlhbF9pZBgDIAEoCRIMCgRuYW1lGAQgASgJEhIKCmlwX2FkZHJlc3MYBSABKAkSEQoJYXV0aF90aW1lGAYgASgDIikKGFJlbmFtZU93blBhc3NrZXlSZXNwb25zZRINCgVmb3VuZBgBIAEoCCJ6ChZSZW1vdmVPd25GYWN0b3JSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDWNyZWRlbnRpYWxfaWQYAyABKAkSEgoKaXBfYWRkcmVzcxgEIAEoCRIRCglhdXRoX3RpbWUYBSABKAMiQwoXUmVtb3ZlT3duRmFjdG9yUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCRIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiSQoUTGlzdE93bkV2ZW50c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDQoFbGltaXQYAyABKAUiRwoVTGlzdE93bkV2ZW50c1Jlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93bkV2ZW50ImcKCE93bkV2ZW50EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWV2ZW50GAIgASgJEg4KBmZhY3RvchgDIAEoCRISCgppcF9hZGRyZXNzGAQgASgJMqIKCg1QZXJzb25TZXJ2aWNlEn8KDkdldENyZWRlbnRpYWxzEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0Q3JlZGVudGlhbHNSZXNwb25zZSISkAIB6uAYCwoJYXV0aG9yaXplEnkKDUNoYW5nZU93bk5hbWUSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VPd25OYW1lUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZU93bk5hbWVSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD0Nsb3NlT3duQWNjb3VudBIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsb3NlT3duQWNjb3VudFJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5DbG9zZU93bkFjY291bnRSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEnwKDkFubm91bmNlU2lnbkluEisudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VTaWduSW5SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VTaWduSW5SZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEogBChJBbm5vdW5jZVdyb25nQ29kZXMSLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5Bbm5vdW5jZVdyb25nQ29kZXNSZXF1ZXN0GjAudGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VXcm9uZ0NvZGVzUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ8Cg1MaXN0T3duRXZlbnRzEioudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdE93bkV2ZW50c1JlcXVlc3QaKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0T3duRXZlbnRzUmVzcG9uc2UiEpACAergGAsKCWF1dGhvcml6ZRKCAQoQUmVuYW1lT3duUGFzc2tleRItLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbmFtZU93blBhc3NrZXlSZXF1ZXN0Gi4udGVzc2VyYS5kaXJlY3RvcnkudjEuUmVuYW1lT3duUGFzc2tleVJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSfwoPUmVtb3ZlT3duRmFjdG9yEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbW92ZU93bkZhY3RvclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSfwoPTGlua093blByb3ZpZGVyEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlua093blByb3ZpZGVyUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpbmtPd25Qcm92aWRlclJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUShQEKEVVubGlua093blByb3ZpZGVyEi4udGVzc2VyYS5kaXJlY3RvcnkudjEuVW5saW5rT3duUHJvdmlkZXJSZXF1ZXN0Gi8udGVzc2VyYS5kaXJlY3RvcnkudjEuVW5saW5rT3duUHJvdmlkZXJSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplYgZwcm90bzM", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
+  fileDesc("CiF0ZXNzZXJhL2RpcmVjdG9yeS92MS9wZXJzb24ucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIjsKFUdldENyZWRlbnRpYWxzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSL4AQoWR2V0Q3JlZGVudGlhbHNSZXNwb25zZRIyCghwYXNza2V5cxgBIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk93blBhc3NrZXkSEAoIaGFzX3RvdHAYAiABKAgSFgoOcmVjb3ZlcnlfY29kZXMYAyABKA0SNAoJcHJvdmlkZXJzGAQgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuT3duUHJvdmlkZXISDAoEbmFtZRgFIAEoCRISCgVlbWFpbBgGIAEoCUIDgAEBEhYKDmVtYWlsX3ZlcmlmaWVkGAcgASgIEhAKCGRlY2xhcmVkGAggASgIImAKC093blByb3ZpZGVyEgwKBG5hbWUYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi0KCWxpbmtfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAilgEKFkxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSDgoGaXNzdWVyGAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKaXBfYWRkcmVzcxgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMiKgoXTGlua093blByb3ZpZGVyUmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCSJ3ChhVbmxpbmtPd25Qcm92aWRlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEgoKaXBfYWRkcmVzcxgEIAEoCRIRCglhdXRoX3RpbWUYBSABKAMiRQoZVW5saW5rT3duUHJvdmlkZXJSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyJvChRDaGFuZ2VPd25OYW1lUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkSEQoJYXV0aF90aW1lGAUgASgDIigKFUNoYW5nZU93bk5hbWVSZXNwb25zZRIPCgdyZWZ1c2FsGAEgASgJImMKFkNsb3NlT3duQWNjb3VudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIRCglhdXRoX3RpbWUYBCABKAMiKgoXQ2xvc2VPd25BY2NvdW50UmVzcG9uc2USDwoHcmVmdXNhbBgBIAEoCSJyChVBbm5vdW5jZVNpZ25JblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRISCgp1c2VyX2FnZW50GAQgASgJEg0KBWZpcnN0GAUgASgIIhgKFkFubm91bmNlU2lnbkluUmVzcG9uc2UiSQoSTm90ZVNpZ25JbnNSZXF1ZXN0EjMKCHNpZ25faW5zGAEgAygLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuTm90ZWRTaWduSW4iYwoLTm90ZWRTaWduSW4SEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSMAoMc2lnbl9pbl90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIVChNOb3RlU2lnbkluc1Jlc3BvbnNlIj8KGUFubm91bmNlV3JvbmdDb2Rlc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiHAoaQW5ub3VuY2VXcm9uZ0NvZGVzUmVzcG9uc2UipQEKCk93blBhc3NrZXkSFQoNY3JlZGVudGlhbF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1sYXN0X3VzZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzeW5jZWQYBSABKAgiiQEKF1JlbmFtZU93blBhc3NrZXlSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhUKDWNyZWRlbnRpYWxfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRISCgppcF9hZGRyZXNzGAUgASgJEhEKCWF1dGhfdGltZRgGIAEoAyIpChhSZW5hbWVPd25QYXNza2V5UmVzcG9uc2USDQoFZm91bmQYASABKAgiegoWUmVtb3ZlT3duRmFjdG9yUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIVCg1jcmVkZW50aWFsX2lkGAMgASgJEhIKCmlwX2FkZHJlc3MYBCABKAkSEQoJYXV0aF90aW1lGAUgASgDIkMKF1JlbW92ZU93bkZhY3RvclJlc3BvbnNlEg8KB3JlZnVzYWwYASABKAkSFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIkkKFExpc3RPd25FdmVudHNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEg0KBWxpbWl0GAMgASgFIkcKFUxpc3RPd25FdmVudHNSZXNwb25zZRIuCgZldmVudHMYASADKAsyHi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Pd25FdmVudCJnCghPd25FdmVudBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIOCgZmYWN0b3IYAyABKAkSEgoKaXBfYWRkcmVzcxgEIAEoCTKXCwoNUGVyc29uU2VydmljZRJ/Cg5HZXRDcmVkZW50aWFscxIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldENyZWRlbnRpYWxzUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldENyZWRlbnRpYWxzUmVzcG9uc2UiEpACAergGAsKCWF1dGhvcml6ZRJ5Cg1DaGFuZ2VPd25OYW1lEioudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlT3duTmFtZVJlcXVlc3QaKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VPd25OYW1lUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ/Cg9DbG9zZU93bkFjY291bnQSLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DbG9zZU93bkFjY291bnRSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuQ2xvc2VPd25BY2NvdW50UmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJ8Cg5Bbm5vdW5jZVNpZ25JbhIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFubm91bmNlU2lnbkluUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFubm91bmNlU2lnbkluUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRJzCgtOb3RlU2lnbklucxIoLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk5vdGVTaWduSW5zUmVxdWVzdBopLnRlc3NlcmEuZGlyZWN0b3J5LnYxLk5vdGVTaWduSW5zUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZRKIAQoSQW5ub3VuY2VXcm9uZ0NvZGVzEi8udGVzc2VyYS5kaXJlY3RvcnkudjEuQW5ub3VuY2VXcm9uZ0NvZGVzUmVxdWVzdBowLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFubm91bmNlV3JvbmdDb2Rlc1Jlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSfAoNTGlzdE93bkV2ZW50cxIqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RPd25FdmVudHNSZXF1ZXN0GisudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdE93bkV2ZW50c1Jlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSggEKEFJlbmFtZU93blBhc3NrZXkSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW5hbWVPd25QYXNza2V5UmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbmFtZU93blBhc3NrZXlSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD1JlbW92ZU93bkZhY3RvchIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlbW92ZU93bkZhY3RvclJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5SZW1vdmVPd25GYWN0b3JSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEn8KD0xpbmtPd25Qcm92aWRlchIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpbmtPd25Qcm92aWRlclJlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaW5rT3duUHJvdmlkZXJSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEoUBChFVbmxpbmtPd25Qcm92aWRlchIuLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVubGlua093blByb3ZpZGVyUmVxdWVzdBovLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVubGlua093blByb3ZpZGVyUmVzcG9uc2UiD+rgGAsKCWF1dGhvcml6ZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.directory.v1.GetCredentialsRequest
@@ -441,6 +441,65 @@ export const AnnounceSignInResponseSchema: GenMessage<AnnounceSignInResponse> = 
   messageDesc(file_tessera_directory_v1_person, 12);
 
 /**
+ * @generated from message tessera.directory.v1.NoteSignInsRequest
+ */
+export type NoteSignInsRequest = Message<"tessera.directory.v1.NoteSignInsRequest"> & {
+  /**
+   * Of each person one.
+   *
+   * @generated from field: repeated tessera.directory.v1.NotedSignIn sign_ins = 1;
+   */
+  signIns: NotedSignIn[];
+};
+
+/**
+ * Describes the message tessera.directory.v1.NoteSignInsRequest.
+ * Use `create(NoteSignInsRequestSchema)` to create a new message.
+ */
+export const NoteSignInsRequestSchema: GenMessage<NoteSignInsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 13);
+
+/**
+ * @generated from message tessera.directory.v1.NotedSignIn
+ */
+export type NotedSignIn = Message<"tessera.directory.v1.NotedSignIn"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp sign_in_time = 3;
+   */
+  signInTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message tessera.directory.v1.NotedSignIn.
+ * Use `create(NotedSignInSchema)` to create a new message.
+ */
+export const NotedSignInSchema: GenMessage<NotedSignIn> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 14);
+
+/**
+ * @generated from message tessera.directory.v1.NoteSignInsResponse
+ */
+export type NoteSignInsResponse = Message<"tessera.directory.v1.NoteSignInsResponse"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.NoteSignInsResponse.
+ * Use `create(NoteSignInsResponseSchema)` to create a new message.
+ */
+export const NoteSignInsResponseSchema: GenMessage<NoteSignInsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_person, 15);
+
+/**
  * @generated from message tessera.directory.v1.AnnounceWrongCodesRequest
  */
 export type AnnounceWrongCodesRequest = Message<"tessera.directory.v1.AnnounceWrongCodesRequest"> & {
@@ -460,7 +519,7 @@ export type AnnounceWrongCodesRequest = Message<"tessera.directory.v1.AnnounceWr
  * Use `create(AnnounceWrongCodesRequestSchema)` to create a new message.
  */
 export const AnnounceWrongCodesRequestSchema: GenMessage<AnnounceWrongCodesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 13);
+  messageDesc(file_tessera_directory_v1_person, 16);
 
 /**
  * @generated from message tessera.directory.v1.AnnounceWrongCodesResponse
@@ -473,7 +532,7 @@ export type AnnounceWrongCodesResponse = Message<"tessera.directory.v1.AnnounceW
  * Use `create(AnnounceWrongCodesResponseSchema)` to create a new message.
  */
 export const AnnounceWrongCodesResponseSchema: GenMessage<AnnounceWrongCodesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 14);
+  messageDesc(file_tessera_directory_v1_person, 17);
 
 /**
  * @generated from message tessera.directory.v1.OwnPasskey
@@ -516,7 +575,7 @@ export type OwnPasskey = Message<"tessera.directory.v1.OwnPasskey"> & {
  * Use `create(OwnPasskeySchema)` to create a new message.
  */
 export const OwnPasskeySchema: GenMessage<OwnPasskey> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 15);
+  messageDesc(file_tessera_directory_v1_person, 18);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyRequest
@@ -562,7 +621,7 @@ export type RenameOwnPasskeyRequest = Message<"tessera.directory.v1.RenameOwnPas
  * Use `create(RenameOwnPasskeyRequestSchema)` to create a new message.
  */
 export const RenameOwnPasskeyRequestSchema: GenMessage<RenameOwnPasskeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 16);
+  messageDesc(file_tessera_directory_v1_person, 19);
 
 /**
  * @generated from message tessera.directory.v1.RenameOwnPasskeyResponse
@@ -581,7 +640,7 @@ export type RenameOwnPasskeyResponse = Message<"tessera.directory.v1.RenameOwnPa
  * Use `create(RenameOwnPasskeyResponseSchema)` to create a new message.
  */
 export const RenameOwnPasskeyResponseSchema: GenMessage<RenameOwnPasskeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 17);
+  messageDesc(file_tessera_directory_v1_person, 20);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorRequest
@@ -624,7 +683,7 @@ export type RemoveOwnFactorRequest = Message<"tessera.directory.v1.RemoveOwnFact
  * Use `create(RemoveOwnFactorRequestSchema)` to create a new message.
  */
 export const RemoveOwnFactorRequestSchema: GenMessage<RemoveOwnFactorRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 18);
+  messageDesc(file_tessera_directory_v1_person, 21);
 
 /**
  * @generated from message tessera.directory.v1.RemoveOwnFactorResponse
@@ -650,7 +709,7 @@ export type RemoveOwnFactorResponse = Message<"tessera.directory.v1.RemoveOwnFac
  * Use `create(RemoveOwnFactorResponseSchema)` to create a new message.
  */
 export const RemoveOwnFactorResponseSchema: GenMessage<RemoveOwnFactorResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 19);
+  messageDesc(file_tessera_directory_v1_person, 22);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsRequest
@@ -679,7 +738,7 @@ export type ListOwnEventsRequest = Message<"tessera.directory.v1.ListOwnEventsRe
  * Use `create(ListOwnEventsRequestSchema)` to create a new message.
  */
 export const ListOwnEventsRequestSchema: GenMessage<ListOwnEventsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 20);
+  messageDesc(file_tessera_directory_v1_person, 23);
 
 /**
  * @generated from message tessera.directory.v1.ListOwnEventsResponse
@@ -696,7 +755,7 @@ export type ListOwnEventsResponse = Message<"tessera.directory.v1.ListOwnEventsR
  * Use `create(ListOwnEventsResponseSchema)` to create a new message.
  */
 export const ListOwnEventsResponseSchema: GenMessage<ListOwnEventsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 21);
+  messageDesc(file_tessera_directory_v1_person, 24);
 
 /**
  * @generated from message tessera.directory.v1.OwnEvent
@@ -734,7 +793,7 @@ export type OwnEvent = Message<"tessera.directory.v1.OwnEvent"> & {
  * Use `create(OwnEventSchema)` to create a new message.
  */
 export const OwnEventSchema: GenMessage<OwnEvent> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_person, 22);
+  messageDesc(file_tessera_directory_v1_person, 25);
 
 /**
  * PersonService is what a person may see and change of themselves. The caller knows from a session who the person is. NOT_FOUND for
@@ -783,6 +842,16 @@ export const PersonService: GenService<{
     methodKind: "unary";
     input: typeof AnnounceSignInRequestSchema;
     output: typeof AnnounceSignInResponseSchema;
+  },
+  /**
+   * NoteSignIns keeps when people last signed in, in any order; unknown ones are left out.
+   *
+   * @generated from rpc tessera.directory.v1.PersonService.NoteSignIns
+   */
+  noteSignIns: {
+    methodKind: "unary";
+    input: typeof NoteSignInsRequestSchema;
+    output: typeof NoteSignInsResponseSchema;
   },
   /**
    * AnnounceWrongCodes tells a person with a verified address by mail that many wrong codes were tried after the first step of a sign-in to

@@ -1,0 +1,2 @@
+-- Outside a transaction.
+CALL directory.index_people();
