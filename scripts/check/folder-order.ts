@@ -9,7 +9,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
     complete-values.ts run.ts main.ts`,
   'apps/standalone': `administer.ts banner.ts development-secret.ts welcome-link.ts config.ts demo-client compose.ts main.ts`,
   'libs/admin': `config.ts complete-impact.ts shown-lock.ts telling-what-ended.ts local-administration.ts offered-to-command.ts rules audit
-    sessions access serve-administration.ts forward.ts wiring.ts index.ts`,
+    sessions consents access serve-administration.ts forward.ts wiring.ts index.ts`,
   'libs/audit': `audit-row.ts event-base.ts refusal-details.ts audit-insert.ts audit-floods.ts audit-purge.ts audit-batch.ts
     search index.ts`,
   'libs/authorize': `config.ts browser-call.ts store request audit.ts visits codes sessions limits methods/password
@@ -20,8 +20,8 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/directory': `config.ts fields ground/hashing ground secrets deleted roles tenants users providers resources
     applications record-of.ts endings messages.ts feed plans store records declared apply calls service.ts admin-service.ts epoch.ts wiring.ts
     offered-to-people.ts index.ts`,
-  'libs/directory-client': `change-watch.ts ended-count.ts single-flight.ts record-cache.ts tenant-issuers.ts
-    directory-client-types.ts access.ts directory-cache.ts client-authentication client.ts index.ts`,
+  'libs/directory-client': `change-watch.ts single-flight.ts record-cache.ts tenant-issuers.ts
+    directory-client-types.ts ended-count.ts access.ts directory-cache.ts client-authentication client.ts index.ts`,
   'libs/gateway': `issuer dialects http config.ts pages/looks gateway.ts pages pages/sign-in/steps pages/sign-in
     pages/approve pages/links pages/account pages/logout endpoints routes.ts server wiring.ts index.ts`,
   'libs/introspection-client': `access-token-source.ts introspector-types.ts introspection-error.ts answer-cache.ts server local

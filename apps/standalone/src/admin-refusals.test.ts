@@ -64,6 +64,11 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
   ['SessionsService/EndSessions', () => ({ tenantId: 'acme', sessionId })],
   ['GrantsService/List', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
   ['GrantsService/RevokeGrants', () => ({ tenantId: 'ops', clientId: 'ops-console' })],
+  ['ConsentsService/List', () => ({ tenantId: 'acme' })],
+  [
+    'ConsentsService/Delete',
+    (answers) => ({ tenantId: 'acme', userId: userId(answers), clientId: 'acme-robot' }),
+  ],
   [
     'UsersService/Update',
     (answers) => ({ tenantId: 'acme', user: { userId: userId(answers), name: 'Eve' } }),
@@ -136,7 +141,17 @@ let methods: ReadonlyMap<string, DescMethod>;
 const before: Readonly<Record<string, () => Promise<void>>> = {
   'UsersService/ResetSecondFactors': async () => putTotp('acme', userId(answers)),
   'UsersService/DeleteCredential': async () => putTotp('acme', userId(answers)),
+  'ConsentsService/Delete': async () => putConsent('acme', userId(answers), 'acme-robot'),
 };
+
+async function putConsent(...key: readonly unknown[]): Promise<void> {
+  await on.database.query({
+    name: 'test.put_consent',
+    text: `INSERT INTO authorize.consent (tenant_id, user_id, client_id, scopes, granted_at)
+           VALUES ($1, $2, $3, '{openid}', now())`,
+    values: key,
+  });
+}
 
 async function putTotp(tenantId: string, ofUser: unknown): Promise<void> {
   await on.database.query({
@@ -194,7 +209,7 @@ function openingScopes(method: DescMethod): readonly string[] {
 
 /** What shows people and what happened to them, and what signs them out. */
 const forHelpDesk =
-  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/List|(Sessions|Audit)Service\/.+)$/;
+  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/List|(Sessions|Consents|Audit)Service\/.+)$/;
 
 function isForHelpDesk({ name, parent }: DescMethod): boolean {
   return forHelpDesk.test(`${parent.name}/${name}`);
@@ -321,6 +336,7 @@ describe('the help desk', () => {
   it.each(requests.map(([name]) => name).filter((name) => forHelpDesk.test(name)))(
     'may call %s',
     async (name) => {
+      await before[name]?.();
       expect((await ask(name, ofTheHelpDesk)).status).toBe(200);
     },
   );

@@ -126,6 +126,7 @@ describe('what the impact of a change says', () => {
       usernames: ['ada'],
       sessions: { total: 1, first: [{ username: 'ada' }] },
       refreshFamilies: { total: 0 },
+      consents: { total: 0 },
     };
     const user = { userId, password: 'correct horse battery staple' };
     const { impact } = await on.users.update({ ...asked, user }, call());

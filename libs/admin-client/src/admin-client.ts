@@ -4,6 +4,7 @@ import type { AccessTokenSource } from '@tessera/introspection-client/access-tok
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
@@ -28,6 +29,7 @@ const services = {
   applications: ApplicationsService,
   approvals: ApprovalsService,
   audit: AuditService,
+  consents: ConsentsService,
   declaredState: DeclaredStateService,
   grants: GrantsService,
   keys: KeysService,

@@ -14,6 +14,7 @@ export { fieldErrors, type FieldError } from './field-errors.ts';
 export * from '@tessera/proto-gen/admin-applications';
 export * from '@tessera/proto-gen/admin-approvals';
 export * from '@tessera/proto-gen/admin-audit';
+export * from '@tessera/proto-gen/admin-consents';
 export * from '@tessera/proto-gen/admin-declared_state';
 export * from '@tessera/proto-gen/admin-grants';
 export * from '@tessera/proto-gen/admin-keys';

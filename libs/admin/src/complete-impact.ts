@@ -3,7 +3,7 @@ import type { TokenService } from '@tessera/proto-gen/token';
 import { whereOffered, type CallOptions, type Client, type DescService } from '@tessera/rpc/caller';
 
 type CountEnded = Pick<Client<typeof TokenService>, 'countEnded'>;
-type Counts = Pick<Impact, 'sessions' | 'refreshFamilies' | 'approvals'>;
+type Counts = Pick<Impact, 'sessions' | 'refreshFamilies' | 'approvals' | 'consents'>;
 type Send = (request: object, call: CallOptions) => Promise<object>;
 
 /** An impact as the directory answers it, or one that is complete. */
@@ -12,8 +12,8 @@ interface Countable extends Counts {
 }
 
 /**
- * A client whose answers with an impact also have what the directory cannot count: sessions, refresh families and
- * waiting approvals.
+ * A client whose answers with an impact also have what the directory cannot count: sessions, refresh families,
+ * waiting approvals and consents.
  */
 export function completingImpact<S extends DescService>(
   service: S,
@@ -61,7 +61,7 @@ export async function completeImpact<I extends Countable>(
   call: CallOptions,
 ): Promise<Omit<I, 'ends'> & Counts> {
   if (ends === undefined) return impact;
-  const { sessions, refreshFamilies, approvals } = await whereOffered<Counts, Counts>(
+  const { sessions, refreshFamilies, approvals, consents } = await whereOffered<Counts, Counts>(
     token.countEnded({ ends }, call),
     () => ({}),
   );
@@ -70,5 +70,6 @@ export async function completeImpact<I extends Countable>(
     ...(sessions && { sessions }),
     ...(refreshFamilies && { refreshFamilies }),
     ...(approvals && { approvals }),
+    ...(consents && { consents }),
   };
 }

@@ -2,6 +2,7 @@ import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -20,6 +21,7 @@ import { administratorAuthentication } from './access/bearer-administrators.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
 import { completingImpact } from './complete-impact.ts';
 import type { AdminConfig } from './config.ts';
+import { withdrawingAccess } from './consents/withdrawn-access.ts';
 import { notedEnds } from './sessions/noted-ends.ts';
 import { forwarding } from './forward.ts';
 import { showingLock } from './shown-lock.ts';
@@ -82,6 +84,11 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
         reader: users,
       }),
       forwarding(SessionsService, notedEnds(peers.authorize(SessionsService), token), access),
+      forwarding(
+        ConsentsService,
+        withdrawingAccess(peers.authorize(ConsentsService), peers.token(GrantsService)),
+        access,
+      ),
       forwarding(
         AuditService,
         mergedAudit(Object.values(peers).map((clientOf) => clientOf(AuditService))),

@@ -13,6 +13,9 @@
  */
 export { buildAuthorize, migrations } from './wiring.ts';
 export type { AuthorizePeers } from './wiring.ts';
+export { createConsentStore } from './consent/consents.postgres.ts';
+export { createConsentCount } from './consent/count-consents.ts';
+export { createSelectCounting } from './consent/counting-consents.ts';
 export { createSessionCount } from './sessions/count-sessions.ts';
 export { createSessionStore } from './store/store.postgres.ts';
 export { authorizeConfig } from './config.ts';

@@ -23,6 +23,7 @@ import type { EndProviderSessions } from './logout/provider-logout.ts';
 import type { PasswordLockOf } from './limits/password-lock.ts';
 import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './logout/end-session.ts';
+import type { CountEndedConsents } from './consent/count-consents.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
 import type { FindPresentPerson } from './interaction/present-person.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
@@ -42,6 +43,7 @@ export interface AuthorizeDeps {
   readonly notices: LogoutNoticeStore;
   readonly audit: Pick<AuthorizeAudit, 'logoutNotified'>;
   readonly countEndedSessions: CountEndedSessions;
+  readonly countEndedConsents: CountEndedConsents;
 }
 
 /** A position that cannot be resumed, so that the watch starts at the present. */
@@ -128,6 +130,10 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
 
     async countEndedSessions({ ends }, call) {
       return { sessions: await deps.countEndedSessions(ends, () => call.onward()) };
+    },
+
+    async countEndedConsents({ ends }, call) {
+      return { consents: await deps.countEndedConsents(ends, () => call.onward()) };
     },
 
     async *watchSessionEnds({ afterSequence, since }, { signal }) {

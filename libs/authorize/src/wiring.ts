@@ -8,6 +8,7 @@ import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { AccountService } from '@tessera/proto-gen/account';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -18,8 +19,11 @@ import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './codes/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
 import { createConsentAudit } from './consent/consent-audit.ts';
+import { consentCalls } from './consent/consent-calls.ts';
 import { createConsentStore } from './consent/consents.postgres.ts';
 import { createSignInNotes } from './interaction/note-sign-in.ts';
+import { createConsentCount } from './consent/count-consents.ts';
+import { createSelectCounting } from './consent/counting-consents.ts';
 import { createTellOfSignIn } from './interaction/tell-of-sign-in.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
 import { createVisits } from './visits/visits.ts';
@@ -192,6 +196,9 @@ export function buildAuthorize(
     sessions,
     random,
   });
+  const consents = createConsentStore(database);
+  const consentAudit = createConsentAudit(batch, runtime);
+  const selectCounting = createSelectCounting(peers.directory);
   const handlers = authorizeHandlers({
     dispatcher,
     answerFromProvider: createAnswerFromProvider({
@@ -219,6 +226,7 @@ export function buildAuthorize(
       directory: peers.directory,
       idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
     }),
+    countEndedConsents: createConsentCount({ consents, selectCounting }),
   });
   const administered = sessionCalls({
     store: sessionStore,
@@ -243,14 +251,15 @@ export function buildAuthorize(
           store: sessionStore,
           sessions,
           linkedProviders,
-          consents: createConsentStore(database),
-          audit: createConsentAudit(batch, runtime),
+          consents,
+          audit: consentAudit,
           idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
           onSessionEnd: () => sessionEnds.poke(),
         }),
       ),
       auditRoute(database, 'authorize'),
       route(SessionsService, administered),
+      route(ConsentsService, consentCalls({ consents, selectCounting, audit: consentAudit })),
     ],
     async ready() {
       await database.query({

@@ -1,6 +1,7 @@
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { EndedItem, Ends } from '@tessera/proto-gen/impact';
-import type { CallOptions, Client } from '@tessera/rpc';
+import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
+import type { ApplicationRecord } from './directory-client-types.ts';
 
 type Item = Omit<EndedItem, '$typeName' | '$unknown'>;
 
@@ -44,4 +45,19 @@ export async function usersById(
   if (ids.length === 0) return new Map();
   const { users } = await directory.batchGetUsers({ tenantId, userIds: ids }, call);
   return new Map(users.map((user) => [user.userId, user]));
+}
+
+/** An application and its tenant as they are now; undefined if it is unknown. */
+export async function applicationById(
+  directory: Pick<Client<typeof DirectoryService>, 'getApplication'>,
+  clientId: string,
+  call: CallOptions,
+): Promise<ApplicationRecord | undefined> {
+  try {
+    const { application, tenant } = await directory.getApplication({ clientId }, call);
+    return application && tenant && { application, tenant };
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  }
 }

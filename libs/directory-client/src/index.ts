@@ -12,7 +12,7 @@ export { isActive, isServedAt, mayUse } from './access.ts';
 export type { RequestedIssuer } from './directory-client-types.ts';
 export { ClientRefusal } from './client-authentication/client-authenticator.ts';
 export { createDirectoryClient } from './client.ts';
-export { EndedCount, mostAtOnce, partsOf, usersById } from './ended-count.ts';
+export { applicationById, EndedCount, mostAtOnce, partsOf, usersById } from './ended-count.ts';
 export { refusedClient } from './client-authentication/refused-client.ts';
 export { watchTenantIssuers } from './tenant-issuers.ts';
 export type { TenantIssuers, WatchedIssuers } from './tenant-issuers.ts';

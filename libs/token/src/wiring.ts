@@ -109,6 +109,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     },
     counters: {
       sessions: async (ends, call) => (await peers.authorize.countEndedSessions({ ends }, call)).sessions,
+      consents: async (ends, call) => (await peers.authorize.countEndedConsents({ ends }, call)).consents,
       families: createFamilyCount({
         families: refresh,
         directory: peers.directory,

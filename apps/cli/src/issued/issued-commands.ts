@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { nonEmpty, ofPerson, outputOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
+import type { ListOptions as ConsentListOptions, WithdrawOptions } from './given-consents.ts';
 import type { ListOptions as GrantListOptions, RevokeOptions } from './live-grants.ts';
 import type { EndOptions, ListOptions as SessionListOptions } from './live-sessions.ts';
 import type { ApprovalId, ListOptions } from './waiting-approvals.ts';
@@ -12,6 +13,7 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
     program.command('grant').description('what applications may do for people: refresh tokens'),
     context,
   );
+  addConsents(program.command('consent').description('what people have allowed applications'), context);
   const approvals = program.command('approval').description('what waits for the approval of a person (CIBA)');
   ofPerson(approvals.command('list'), async (options: ListOptions) => {
     const { listApprovals } = await import('./waiting-approvals.ts');
@@ -63,4 +65,21 @@ function addGrants(group: Command, context: CommandContext): void {
     .description('revoke one grant, or all of a person or of an application')
     .option('--grant-id <id>', 'only this grant', nonEmpty, '')
     .option('--reason <text>', 'for the audit trail', '');
+}
+
+function addConsents(group: Command, context: CommandContext): void {
+  ofPerson(group.command('list'), async (options: ConsentListOptions) => {
+    const { listConsents } = await import('./given-consents.ts');
+    await listConsents(options, context);
+  })
+    .description('list the consents of a tenant, of a person or for an application')
+    .option('--client-id <id>', 'for this application', nonEmpty, '')
+    .option('--limit <number>', 'at most so many', wholeNumber, 100)
+    .addOption(outputOption('table'));
+  ofPerson(group.command('withdraw'), async (options: WithdrawOptions) => {
+    const { withdrawConsent } = await import('./given-consents.ts');
+    await withdrawConsent(options, context);
+  })
+    .description('withdraw what a person allowed an application, and revoke its grants')
+    .requiredOption('--client-id <id>', 'the application', nonEmpty);
 }

@@ -1,3 +1,4 @@
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UsersService } from '@tessera/proto-gen/admin-users';
@@ -43,6 +44,14 @@ beforeAll(async () => {
       },
     },
     {
+      service: only(ConsentsService, 'list'),
+      handlers: {
+        list: async ({ userId }: { userId: string }) => ({
+          consents: [{ userId, clientId: 'partner', scopes: ['openid'], username: 'ada' }],
+        }),
+      },
+    },
+    {
       service: only(DirectoryService, 'findUser'),
       handlers: {
         findUser: async ({ identifier }: { identifier: string }) => {
@@ -56,13 +65,14 @@ beforeAll(async () => {
 
 const show = async (words: string) => run(`user show --tenant demo ${words}`);
 
-it('shows a person with lock, ways in and sessions, and says what it leaves out', async () => {
+it('shows a person with lock, ways in, sessions and consents, and says what it leaves out', async () => {
   const { code, out, said } = await show('--username ada -o json');
   expect(code).toBe(0);
   const shown = JSON.parse(out) as { readonly sessions: readonly object[] };
   expect(shown).toMatchObject({
     user: { username: 'ada', lockExpireTime: '2027-01-15T08:00:00Z' },
     credentials: { waysIn: ['password'], recoveryCodes: 3 },
+    consents: [{ userId: 'usr_ada', clientId: 'partner', scopes: ['openid'] }],
   });
   expect(shown.sessions.length).toBeGreaterThanOrEqual(20);
   expect(shown).not.toHaveProperty('grants');

@@ -1,4 +1,5 @@
 import { toJson } from '@bufbuild/protobuf';
+import { ConsentSchema, ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantSchema, GrantsService } from '@tessera/proto-gen/admin-grants';
 import { SessionSchema, SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { UserCredentialsSchema, UserSchema, UsersService } from '@tessera/proto-gen/admin-users';
@@ -13,13 +14,13 @@ export interface ShowOptions extends PersonOptions {
   readonly output: Exclude<Format, 'table'>;
 }
 
-/** So many sessions, and grants, are shown; `session list` and `grant list` have all. */
+/** So many sessions, grants and consents are shown; `session list`, `grant list` and `consent list` have all. */
 const most = 20;
 const timeoutMs = 30_000;
 
 /**
- * Prints who a person is, how they sign in, until when they are locked, and what was issued to them. What the login may
- * not read is left out, and said. Throws CommandError.
+ * Prints who a person is, how they sign in, until when they are locked, what was issued to them and what they allowed.
+ * What the login may not read is left out, and said. Throws CommandError.
  */
 export async function showPerson({ output, ...options }: ShowOptions, terminal: Terminal): Promise<void> {
   const { tenant: tenantId } = options;
@@ -46,11 +47,17 @@ export async function showPerson({ output, ...options }: ShowOptions, terminal: 
         const found = answer.grants.map((each) => toJson(GrantSchema, each));
         return { found, nextPageToken: answer.nextPageToken };
       });
+      const consents = await listed('consent', notes, async (page) => {
+        const answer = await clientOf(ConsentsService).list({ ...whose, ...page }, call);
+        const found = answer.consents.map((each) => toJson(ConsentSchema, each));
+        return { found, nextPageToken: answer.nextPageToken };
+      });
       return {
         user: toJson(UserSchema, user),
         credentials: toJson(UserCredentialsSchema, credentials),
         ...(sessions && { sessions }),
         ...(grants && { grants }),
+        ...(consents && { consents }),
       };
     },
   });

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { completeImpact } from '@tessera/admin';
 import { loadConfig } from '@tessera/process';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
+import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { ImpactSchema, type Ended } from '@tessera/proto-gen/impact';
@@ -60,6 +62,14 @@ const familiesAlive = `
      AND f.issuer = coalesce(nullif(t.issuer, ''), '${sharedIssuer}')
      AND (a.allowed_roles = '{}' OR EXISTS (SELECT FROM directory.user_role r
            WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id AND r.role = ANY(a.allowed_roles)))`;
+const consentsAlive = `
+  SELECT 'consent', concat_ws(' ', c.user_id, c.client_id), u.username, c.client_id
+    FROM authorize.consent c
+    JOIN directory.user_account u USING (tenant_id, user_id) JOIN directory.application a USING (tenant_id, client_id)
+    JOIN directory.tenant t USING (tenant_id)
+   WHERE tenant_id = $1 AND u.status = 'active' AND a.status = 'active' AND t.status = 'active'
+     AND extract(epoch FROM c.signed_in_at) >= greatest(u.valid_from, t.valid_from)
+     AND extract(epoch FROM c.granted_at) >= greatest(a.valid_from, t.valid_from)`;
 const recordsThere = `
   SELECT 'user', user_id, username, greatest(u.valid_from, t.valid_from)::text
     FROM directory.user_account u JOIN directory.tenant t USING (tenant_id) WHERE tenant_id = $1
@@ -75,10 +85,10 @@ const waysInThere = `
     FROM directory.user_account u WHERE tenant_id = $1`;
 
 interface Row {
-  readonly kind: 'session' | 'family' | 'user' | 'application' | 'way';
+  readonly kind: 'session' | 'family' | 'consent' | 'user' | 'application' | 'way';
   readonly id: string;
   readonly username: string;
-  /** The client ID of a family; of a record its `valid_from`; of a way in as above. */
+  /** The client ID of a family or consent; of a record its `valid_from`; of a way in as above. */
   readonly detail: string;
 }
 
@@ -99,7 +109,7 @@ export async function impactWorld() {
     database.query({ name: `test.${name}`, text, values });
 
   async function rowsOf(tenantId: string): Promise<Row[]> {
-    const text = [sessionsAlive, familiesAlive, recordsThere, waysInThere].join(' UNION ALL ');
+    const text = [sessionsAlive, familiesAlive, consentsAlive, recordsThere, waysInThere].join(' UNION ALL ');
     return (await database.query<Row>({ name: 'test.alive', text, values: [tenantId] })).rows;
   }
 
@@ -109,12 +119,13 @@ export async function impactWorld() {
     const { impact, withoutWayIn } = tenants[0] ?? {};
     const { people, usernames, applications, clientIds, ends } = impact ?? {};
     const asked = create(ImpactSchema, ends === undefined ? {} : { ends });
-    const { sessions, refreshFamilies } = await completeImpact(asked, tokens, call());
+    const { sessions, refreshFamilies, consents } = await completeImpact(asked, tokens, call());
     return {
       people: { total: people, items: usernames },
       applications: { total: applications, items: clientIds },
       sessions: itemsOf(sessions),
       families: itemsOf(refreshFamilies),
+      consents: itemsOf(consents),
       withoutWayIn: withoutWayIn?.toSorted(),
     };
   }
@@ -123,6 +134,8 @@ export async function impactWorld() {
     run,
     operator,
     users: local(UsersService, admin, 'operator', runtime.log),
+    consents: local(ConsentsService, admin, 'operator', runtime.log),
+    grants: local(GrantsService, admin, 'operator', runtime.log),
     resources: local(ResourcesService, admin, 'operator', runtime.log),
     issue: async (tenantId: string, given: readonly Issued[], linked: readonly Linked[] = []) =>
       issue(run, tenantId, given, linked),
@@ -165,6 +178,7 @@ function goneOf(before: readonly Row[], after: readonly Row[]) {
     applications: listed('application', ({ id }) => id),
     sessions: listed('session', item),
     families: listed('family', item),
+    consents: listed('consent', (row) => item({ ...row, id: '' })),
     withoutWayIn: listed('way', ({ id }) => now.get(`way ${id}`)?.username ?? '').items,
   };
 }
@@ -233,6 +247,15 @@ async function issue(
        FROM ${given} JOIN ${people} p ON p.at = i.person % p.total
        JOIN ${numbered('application', 'client_id', 'client_id')} c ON c.at = i.application % c.total
       WHERE NOT "isSession"`,
+    [tenantId, made],
+  );
+  await run(
+    'consents',
+    `INSERT INTO authorize.consent (tenant_id, user_id, client_id, scopes, granted_at, signed_in_at)
+     SELECT DISTINCT ON (user_id, client_id) $1, user_id, client_id, '{openid}'::text[], ${time}, ${time}
+       FROM ${given} JOIN ${people} p ON p.at = i.person % p.total
+       JOIN ${numbered('application', 'client_id', 'client_id')} c ON c.at = i.application % c.total
+      WHERE NOT "isSession" ORDER BY user_id, client_id, id`,
     [tenantId, made],
   );
 }

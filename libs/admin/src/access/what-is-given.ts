@@ -2,6 +2,7 @@ import { adminRoles, adminScopes, defaultSigningAlgorithm } from '@tessera/oauth
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
@@ -213,6 +214,13 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       // Of everybody at the application.
       alsoNeeds: ({ grantId, userId }) =>
         [grantId, userId].every((one) => (one ?? '') === '') ? ['admin.applications.write'] : [],
+    },
+  ],
+  [
+    ConsentsService.typeName,
+    {
+      ...withoutGifts,
+      effects: { delete: 'acts' } satisfies EffectsOf<typeof ConsentsService>,
     },
   ],
   [

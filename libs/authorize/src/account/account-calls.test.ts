@@ -186,6 +186,13 @@ describe('a person', () => {
     );
   });
 
+  it('does not see consents that no longer count', async () => {
+    const { person, clientId } = await consented();
+    const validFrom = BigInt(Math.floor(Date.now() / 1000) + 1);
+    await world.directory.changeApplication(clientId, { validFrom });
+    expect((await accountOf(person))?.consents).toEqual([]);
+  });
+
   it('cannot take back what somebody else allowed', async () => {
     const { clientId, isAsked } = await consented();
     const bob = await signedIn('bob');

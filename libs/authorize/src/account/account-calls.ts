@@ -13,7 +13,8 @@ import {
 } from '@tessera/rpc';
 import type { BrowserCall } from '../browser-call.ts';
 import type { ConsentAudit } from '../consent/consent-audit.ts';
-import type { ConsentStore } from '../consent/consents.postgres.ts';
+import { firstConsent, type ConsentStore, type ListedConsent } from '../consent/consents.postgres.ts';
+import { consentCounts } from '../consent/counting-consents.ts';
 import type { Dispatcher } from '../interaction/dispatcher.ts';
 import { browserCallOf, endedMessage, sessionMessage } from '../messages.ts';
 import type { FindPresentPerson, PresentPerson } from '../interaction/present-person.ts';
@@ -36,13 +37,13 @@ export interface AccountDeps {
   readonly presentPerson: FindPresentPerson;
   readonly personService: Client<typeof PersonService>;
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'proposeEmail'>;
-  readonly directory: Pick<DirectoryClient, 'tenant' | 'user'>;
+  readonly directory: Pick<DirectoryClient, 'application' | 'tenant' | 'user'>;
   readonly dispatcher: Pick<Dispatcher, 'isEnough'>;
   readonly database: Pick<Database, 'query'>;
   readonly store: Pick<SessionStore, 'live'>;
   readonly sessions: Pick<Sessions, 'endElsewhere' | 'open'>;
   readonly linkedProviders: Pick<LinkedProviders, 'link' | 'unlink'>;
-  readonly consents: Pick<ConsentStore, 'ofPerson' | 'revoke'>;
+  readonly consents: Pick<ConsentStore, 'list' | 'revoke'>;
   readonly audit: Pick<ConsentAudit, 'revoked'>;
   readonly idleSeconds: number;
   readonly onSessionEnd: () => void;
@@ -191,7 +192,7 @@ async function accountOf(deps: AccountDeps, person: PresentPerson, from: Browser
     deps.personService.getCredentials({ tenantId, userId }, call.onward()),
     deps.directory.tenant(tenantId, call.onward()),
     liveSessions(deps, person, from),
-    deps.consents.ofPerson({ tenantId, userId }),
+    countingConsents(deps, person, from),
   ]);
   const activities = await recentActivity(deps, { tenantId, userId }, live, call.onward());
   const { name: presentName, email, emailVerified, declared } = credentials;
@@ -244,6 +245,22 @@ async function liveSessions(
   return found
     .filter(({ authentication }) => counts(tenant, user, authentication))
     .toSorted((one, other) => isOther(one) - isOther(other) || other.lastSeenAt - one.lastSeenAt);
+}
+
+/** A person has few. */
+const mostConsents = 1000;
+
+async function countingConsents(
+  { consents, directory }: AccountDeps,
+  { user }: PresentPerson,
+  { call }: BrowserCall,
+): Promise<ListedConsent[]> {
+  const { tenantId, userId } = user;
+  const found = await consents.list({ tenantId, userIds: [userId] }, firstConsent, mostConsents);
+  const records = await Promise.all(
+    found.map(({ clientId }) => directory.application(clientId, call.onward())),
+  );
+  return found.filter((consent, at) => consentCounts(records[at], user, consent));
 }
 
 async function endOthers(

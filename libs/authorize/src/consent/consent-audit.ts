@@ -1,5 +1,5 @@
 import { auditRow } from '@tessera/audit';
-import type { AuditBatch, AuditRow } from '@tessera/audit';
+import type { AuditBatch, AuditRow, EventBase } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import { originOf } from '../audit.ts';
 import type { BrowserCall } from '../browser-call.ts';
@@ -12,6 +12,8 @@ export interface ConsentAudit {
   denied(from: BrowserCall, consent: ConsentKey, scopes: readonly string[]): void;
   /** For the commit that forgets the consent. */
   revoked(from: BrowserCall, consent: ConsentKey): AuditRow;
+  /** The same, by an administrator. */
+  revokedBy(by: EventBase, consent: ConsentKey): AuditRow;
 }
 
 export function createConsentAudit(
@@ -31,6 +33,10 @@ export function createConsentAudit(
       auditRow({ event: 'consent.granted', outcome: 'success', ...what(...consent) }, runtime),
     revoked: (...consent) =>
       auditRow({ event: 'consent.revoked', outcome: 'success', ...whose(...consent) }, runtime),
+    revokedBy(by, { tenantId, userId, clientId }) {
+      const what = { event: 'consent.revoked', outcome: 'success', reason: 'administrator' } as const;
+      return auditRow({ ...by, ...what, tenantId, clientId, subject: userId }, runtime);
+    },
     denied: (...consent) =>
       batch.add({ event: 'consent.denied', outcome: 'failure', reason: 'denied', ...what(...consent) }),
   };

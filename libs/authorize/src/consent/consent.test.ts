@@ -157,6 +157,29 @@ describe('a third-party application', () => {
     expect(await isAsked(person)).toBe(true);
   });
 
+  it('has people asked again after what ends their sign-ins, such as a lockdown', async () => {
+    const { person } = await allowed();
+    const validFrom = BigInt(Math.floor(Date.now() / 1000) + 1);
+    await world.directory.changeUser('acme-ada', { validFrom });
+    expect(stepOf(await afterPassword(newPerson(world))).name).toBe('consent');
+    expect(await isAsked(person)).toBe(true);
+    expect((await allowed()).code).toMatch(/^tc_/);
+    expect(answerOf(await afterPassword(newPerson(world))).get('code')).toMatch(/^tc_/);
+  });
+
+  it('keeps nothing that was allowed after a lockdown by a sign-in of before it', async () => {
+    await allowed();
+    const validFrom = BigInt(Math.floor(Date.now() / 1000) + 1);
+    await world.directory.changeUser('acme-ada', { validFrom });
+    // As by a process that had not heard of the change yet.
+    await world.database.query({
+      name: 'test.allow_late',
+      text: `UPDATE authorize.consent SET granted_at = clock_timestamp() + interval '1 minute' WHERE client_id = $1`,
+      values: [client.client_id],
+    });
+    expect(stepOf(await afterPassword(newPerson(world))).name).toBe('consent');
+  });
+
   it('gets nothing from a form that answers neither yes nor no, or that comes before the password', async () => {
     const person = newPerson(world);
     const first = await start(person);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
+import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../request/request.ts';
 import { invalidContext } from '../visits/visits.ts';
 import { isHintedUser } from '../visits/visit.ts';
@@ -8,6 +9,7 @@ import type { BrowserCall } from '../browser-call.ts';
 import type { Fields, Step } from '../visits/step.ts';
 import type { ConsentAudit } from './consent-audit.ts';
 import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
+import { consentCounts } from './counting-consents.ts';
 
 /**
  * A person's consent to a third-party application: the field `consent`, `allow` or `deny`. It is due if the application
@@ -16,16 +18,19 @@ import type { ConsentKey, ConsentStore } from './consents.postgres.ts';
  */
 export function createConsentStep(deps: {
   readonly consents: ConsentStore;
-  readonly directory: Pick<DirectoryClient, 'isActive' | 'mayUse' | 'user'>;
+  readonly directory: Pick<DirectoryClient, 'mayUse' | 'user'>;
   readonly audit: ConsentAudit;
 }): Step {
   const { consents, directory, audit } = deps;
 
-  /** What the person has allowed; a consent from before the application was disabled or made anew no longer counts. */
-  async function allowed(request: CheckedRequest, key: ConsentKey): Promise<readonly string[]> {
+  /** What the person has allowed, as far as it counts. */
+  async function allowed(
+    { record }: CheckedRequest,
+    user: User | undefined,
+    key: ConsentKey,
+  ): Promise<readonly string[]> {
     const consent = await consents.find(key);
-    const counts = consent !== undefined && directory.isActive(request.record, consent.grantedAt);
-    return counts ? consent.scopes : [];
+    return consent !== undefined && consentCounts(record, user, { ...key, ...consent }) ? consent.scopes : [];
   }
 
   return {
@@ -42,7 +47,7 @@ export function createConsentStep(deps: {
       if (user !== undefined && !directory.mayUse(request.record.application, user)) return false;
       if (!isHintedUser(request, person)) return false;
       if (request.prompt.has('consent')) return true;
-      const scopes = await allowed(request, { tenantId, userId: person.userId, clientId });
+      const scopes = await allowed(request, user, { tenantId, userId: person.userId, clientId });
       return !askedScopes(request).every((scope) => scopes.includes(scope));
     },
 
@@ -74,10 +79,14 @@ export function createConsentStep(deps: {
         audit.denied(from, key, scopes);
         return { outcome: 'declined' };
       }
-      const countsSince = Number(request.record.application.validFrom);
+      const user = await directory.user(tenantId, person.userId, from.call.onward());
+      const countsSince = {
+        consent: Number(request.record.application.validFrom),
+        signIn: Number(user?.validFrom ?? 0n),
+      };
       const isAllowed = await consents.allow(
         key,
-        { scopes, countsSince, visit },
+        { scopes, signedInAt: secondsOf(person.signedInAt), countsSince, visit },
         audit.granted(from, key, scopes),
       );
       return { outcome: isAllowed ? 'agreed' : 'declined' };
@@ -100,6 +109,8 @@ function askedScopes({ scopes, claims, resource, record }: CheckedRequest): stri
   const alone = resource === '' || hasScope ? [] : [resourceEntry(resource)];
   return [...new Set([...scopes, ...ofClaims, ...alone])];
 }
+
+const secondsOf = (milliseconds: number | undefined) => milliseconds && milliseconds / 1000;
 
 /** An API among scopes, none of which has a space. */
 const resourceEntry = (audience: string): string => `resource ${audience}`;

@@ -11,6 +11,7 @@ export interface Counters {
   readonly families: CountEndedFamilies;
   /** Absent where nobody can be asked for approval. */
   readonly approvals?: Count | undefined;
+  readonly consents: Count;
 }
 
 /**
@@ -18,19 +19,21 @@ export interface Counters {
  * is absent.
  */
 export async function countEnded(
-  { sessions, families, approvals }: Counters,
+  { sessions, families, approvals, consents }: Counters,
   ends: Ends,
   call: () => CallOptions,
 ) {
-  const [ofSessions, refreshFamilies, ofApprovals] = await Promise.all([
+  const [ofSessions, refreshFamilies, ofApprovals, ofConsents] = await Promise.all([
     whereOffered(sessions(ends, call()), unknown),
     families(ends, call),
     approvals && whereOffered(approvals(ends, call()), unknown),
+    whereOffered(consents(ends, call()), unknown),
   ]);
   return {
     refreshFamilies,
     ...(ofSessions && { sessions: ofSessions }),
     ...(ofApprovals && { approvals: ofApprovals }),
+    ...(ofConsents && { consents: ofConsents }),
   };
 }
 

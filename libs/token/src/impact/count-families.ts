@@ -1,4 +1,5 @@
 import {
+  applicationById,
   EndedCount,
   mostAtOnce,
   partsOf,
@@ -7,7 +8,7 @@ import {
 } from '@tessera/directory-client';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { ApplicationAfter, Ends } from '@tessera/proto-gen/impact';
-import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
+import type { CallOptions, Client } from '@tessera/rpc';
 import { isOfIssuer, isUsable } from '../usable.ts';
 import { firstFamily, type FoundFamily, type LiveScope, type RefreshStore } from '../store/store.ts';
 
@@ -34,7 +35,8 @@ export function createFamilyCount(deps: Deps): CountEndedFamilies {
         for (const { familyId: id, grant } of page) {
           const { clientId, userId } = grant;
           if (isCounted(grant)) continue;
-          if (!clients.has(clientId)) clients.set(clientId, await clientOf(deps, clientId, call()));
+          if (!clients.has(clientId))
+            clients.set(clientId, await applicationById(deps.directory, clientId, call()));
           const [client, user] = [clients.get(clientId), users.get(userId)];
           if (user === undefined || !judge(client, user, grant)) continue;
           count.add({ id, username: user.username, clientId });
@@ -96,19 +98,5 @@ async function* pages(families: Deps['families'], scope: LiveScope): AsyncGenera
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
     yield page;
     page = page.length < mostAtOnce ? [] : await families.live(scope, last, mostAtOnce);
-  }
-}
-
-async function clientOf(
-  { directory }: Deps,
-  clientId: string,
-  call: CallOptions,
-): Promise<ApplicationRecord | undefined> {
-  try {
-    const { application, tenant } = await directory.getApplication({ clientId }, call);
-    return application && tenant && { application, tenant };
-  } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
-    throw error;
   }
 }

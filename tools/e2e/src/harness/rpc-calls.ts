@@ -4,6 +4,7 @@ import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
@@ -37,7 +38,7 @@ const services = {
     // The others serve their own.
     AuditService,
   ],
-  authorize: [AuthorizeService, AccountService, SessionsService],
+  authorize: [AuthorizeService, AccountService, SessionsService, ConsentsService],
   device: [DeviceAuthorizationService, BackchannelAuthenticationService, ApprovalsService],
   token: [TokenService, IntrospectionService, GrantsService],
 } as const;

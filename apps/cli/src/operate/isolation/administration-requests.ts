@@ -52,6 +52,11 @@ const makers: Readonly<Record<string, Maker>> = {
     const { grants } = await of.call('GrantsService.List', { tenantId: of.id, userId });
     return { userId, clientId: of.web, grantId: textAt(grants, '0', 'grantId') };
   },
+  async ConsentsService(of) {
+    const couple = await of.couple();
+    for (const { browser } of couple) await of.allowPartner(browser);
+    return { userId: couple[0].userId, clientId: of.partner };
+  },
   async ApprovalsService(of) {
     const { userId, approvalId } = await of.startCiba();
     return { userId, approvalId };
@@ -198,6 +203,9 @@ function filled(message: DescMessage, values: JsonObject): JsonObject {
 function leftOut(name: string, { input }: DescMethod): readonly (readonly string[])[] {
   const alternatives = input.oneofs.flatMap(({ fields }) => fields.map(({ localName }) => localName));
   if (name === 'GrantsService.RevokeGrants') alternatives.push('grantId', 'userId', 'clientId');
+  // Two people allowed the one application.
+  if (name === 'ConsentsService.List')
+    return [['pageToken'], ['pageToken', 'userId'], ['pageToken', 'clientId'], ['userId']];
   if (alternatives.length > 0)
     return alternatives.map((one) => alternatives.filter((another) => another !== one));
   return 'pageToken' in input.field ? [['pageToken'], ['search']] : [[]];

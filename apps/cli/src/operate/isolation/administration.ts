@@ -2,6 +2,7 @@ import { fromJson, toJson, type DescMethod, type DescService, type JsonObject } 
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
+import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
@@ -23,6 +24,7 @@ export const administeredServices: readonly DescService[] = [
   ApplicationsService,
   SessionsService,
   GrantsService,
+  ConsentsService,
   ApprovalsService,
   KeysService,
   AuditService,

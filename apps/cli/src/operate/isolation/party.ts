@@ -139,6 +139,12 @@ function peopleOf(tenant: ThrowAwayTenant, place: Place, { call }: Administratio
     throw new CommandError('the person of a throw-away tenant cannot sign in');
   }
 
+  /** Lets a person allow the third-party application what it asks for, unless they have. */
+  async function allowPartner(browser: Browser): Promise<void> {
+    const { page } = await authorize(browser, { client_id: tenant.partner, scope: 'openid' });
+    if (page.location === undefined) await browser.submit(page, 'csrf', { consent: 'allow' });
+  }
+
   /** The one-time link of a new person without a password. */
   async function newLink() {
     const { userId } = await newPerson();
@@ -156,6 +162,9 @@ function peopleOf(tenant: ThrowAwayTenant, place: Place, { call }: Administratio
     signedIn,
     /** The one who does what needs no new person. */
     person: once(signedIn),
+    allowPartner,
+    /** Two who can allow something. */
+    couple: once(async () => [await signedIn(), await signedIn()] as const),
     newLink,
     /** A new person who made a passkey with their link, and signed in with it. */
     withPasskey: once(async () => {

@@ -12,9 +12,7 @@ const accountChanges: Readonly<Record<string, (of: Party) => Promise<string>>> =
     return forms.find(({ fields }) => fields['change'] === 'end_session')?.fields['target'] ?? '';
   },
   async revoke_access(of) {
-    const { browser } = await of.person();
-    const page = await of.authorize(browser, { client_id: of.partner, scope: 'openid' });
-    if (page.location === undefined) await browser.submit(page, 'csrf', { consent: 'allow' });
+    await of.allowPartner((await of.person()).browser);
     return of.partner;
   },
   link_provider: async (of) => of.provider,

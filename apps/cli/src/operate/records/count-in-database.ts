@@ -1,4 +1,11 @@
-import { authorizeConfig, createSessionCount, createSessionStore } from '@tessera/authorize';
+import {
+  authorizeConfig,
+  createConsentCount,
+  createConsentStore,
+  createSelectCounting,
+  createSessionCount,
+  createSessionStore,
+} from '@tessera/authorize';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import type { Runtime } from '@tessera/process';
 import { DirectoryService } from '@tessera/proto-gen/directory';
@@ -20,17 +27,22 @@ export function configureCounting(environment: Environment): (runtime: Runtime) 
   return (runtime) => {
     const { database, log } = runtime;
     const built = buildDirectory(config, {}, runtime);
-    const sessions = createSessionCount({
-      sessions: createSessionStore(database),
-      directory: local(DirectoryService, built, 'authorize', log),
-      idleSeconds,
+    const directory = local(DirectoryService, built, 'authorize', log);
+    const sessions = createSessionCount({ sessions: createSessionStore(database), directory, idleSeconds });
+    const consents = createConsentCount({
+      consents: createConsentStore(database),
+      selectCounting: createSelectCounting(directory),
     });
     const families = createFamilyCount({
       families: createPostgresStores(database, runtime).refresh,
       directory: local(DirectoryService, built, 'token', log),
       issuer: config.TESSERA_ISSUER,
     });
-    const counters: Counters = { sessions: async (ends, call) => sessions(ends, () => call), families };
+    const counters: Counters = {
+      sessions: async (ends, call) => sessions(ends, () => call),
+      consents: async (ends, call) => consents(ends, () => call),
+      families,
+    };
     const methods = TokenService.methods.filter(({ localName }) => localName === 'countEnded');
     const handlers = {
       countEnded: async ({ ends }: CountEndedRequest, context: CallContext) =>

@@ -10,7 +10,14 @@ type Countable = Impact | DirectoryImpact;
 /** Without what it is still to be counted by. */
 type Counted = Pick<
   Countable,
-  'people' | 'usernames' | 'applications' | 'clientIds' | 'sessions' | 'refreshFamilies' | 'approvals'
+  | 'people'
+  | 'usernames'
+  | 'applications'
+  | 'clientIds'
+  | 'sessions'
+  | 'refreshFamilies'
+  | 'approvals'
+  | 'consents'
 > &
   // Only a declared state changes providers, whose changes do this.
   Partial<Pick<DirectoryImpact, 'noLongerVerified' | 'verifiedAgain'>>;
@@ -94,11 +101,13 @@ export function impactLines(tenantId: string, impact: Counted): string[] {
     ...ended(impact.sessions, 'session', 'sessions'),
     ...ended(impact.refreshFamilies, 'refresh token', 'refresh tokens'),
     ...ended(impact.approvals, 'waiting approval', 'waiting approvals'),
+    ...ended(impact.consents, 'consent', 'consents'),
     ...judged(noLongerVerified, 'no longer verified'),
     ...judged(verifiedAgain, 'verified again'),
   ];
 }
 
 function nameOf({ id, username, clientId }: EndedItem): string {
-  return `${[username, clientId].filter((name) => name !== '').join(' with ')} (${id})`;
+  const whose = [username, clientId].filter((name) => name !== '').join(' with ');
+  return id === '' ? whose : `${whose} (${id})`;
 }

@@ -22,10 +22,21 @@ const endsOf: Values = async (tenant) => ({
   ends: { tenantId: tenant.id, userIds: [(await tenant.session()).userId], clientIds: [tenant.web] },
 });
 
+/** Of the person of the session, for the third-party application. */
+const consented =
+  (given: JsonObject = {}): Values =>
+  async (tenant) => ({ clientId: (await tenant.consented()).clientId, ...given });
+
 const ofTokens: Flows = {
   // Nobody is locked here, as guesses have no limits.
   'AuthorizeService.GetLock': untold,
   'AuthorizeService.CountEndedSessions': endsOf,
+  'AuthorizeService.CountEndedConsents': async (tenant) => {
+    const { clientId } = await tenant.consented();
+    return {
+      ends: { tenantId: tenant.id, userIds: [(await tenant.session()).userId], clientIds: [clientId] },
+    };
+  },
   'TokenService.CountEnded': endsOf,
   'TokenService.ListPersonGrants': issued(),
   'TokenService.RevokePersonGrants': {
@@ -88,6 +99,12 @@ const ofTokens: Flows = {
   },
   'IntrospectionService.Introspect': async (tenant) => ({ token: (await tenant.tokens()).refreshToken }),
   'admin.SessionsService.EndSessions': async (tenant) => ({ sessionId: (await tenant.signIn()).sessionId }),
+  'admin.ConsentsService.List': [
+    { what: 'for an application', values: consented({ userId: '' }) },
+    { what: 'of a person', values: consented({ clientId: '' }) },
+    { what: 'of a person for an application', values: consented() },
+  ],
+  'admin.ConsentsService.Delete': consented(),
   'admin.GrantsService.List': [
     { what: 'of an application', values: issued({ userId: '' }) },
     { what: 'of a person', values: issued({ clientId: '' }) },

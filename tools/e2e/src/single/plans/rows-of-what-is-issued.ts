@@ -77,6 +77,7 @@ export function rowsOfWhatIsIssued({
       client_id: `'client' || i % ${applications}`,
       scopes: `'{openid}'`,
       granted_at: earlier,
+      signed_in_at: earlier,
     }),
     filling('authorize.used_value', rows, { digest: hash, expires_at: later }),
     filling('authorize.logout_notice', rows, {

@@ -10,11 +10,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/impact/v1/impact.proto.
  */
 export const file_tessera_impact_v1_impact: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2ltcGFjdC92MS9pbXBhY3QucHJvdG8SEXRlc3NlcmEuaW1wYWN0LnYxIr0CCgZJbXBhY3QSDgoGcGVvcGxlGAEgASgNEhEKCXVzZXJuYW1lcxgCIAMoCRIUCgxhcHBsaWNhdGlvbnMYAyABKA0SEgoKY2xpZW50X2lkcxgEIAMoCRIqCghzZXNzaW9ucxgFIAEoCzIYLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkEjIKEHJlZnJlc2hfZmFtaWxpZXMYBiABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIrCglhcHByb3ZhbHMYByABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIlCgRlbmRzGAggASgLMhcudGVzc2VyYS5pbXBhY3QudjEuRW5kcxIaChJub19sb25nZXJfdmVyaWZpZWQYCSABKA0SFgoOdmVyaWZpZWRfYWdhaW4YCiABKA0iQwoFRW5kZWQSDQoFdG90YWwYASABKA0SKwoFZmlyc3QYAiADKAsyHC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZEl0ZW0iPAoJRW5kZWRJdGVtEgoKAmlkGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCSKKAgoERW5kcxIRCgl0ZW5hbnRfaWQYASABKAkSEgoKZXZlcnl0aGluZxgCIAEoCBIQCgh1c2VyX2lkcxgDIAMoCRISCgpjbGllbnRfaWRzGAQgAygJEi4KBnBlb3BsZRgFIAMoCzIeLnRlc3NlcmEuaW1wYWN0LnYxLlBlcnNvbkFmdGVyEjkKDGFwcGxpY2F0aW9ucxgGIAMoCzIjLnRlc3NlcmEuaW1wYWN0LnYxLkFwcGxpY2F0aW9uQWZ0ZXISIgoVYXV0aGVudGljYXRpb25fcG9saWN5GAggASgJSACIAQFCGAoWX2F1dGhlbnRpY2F0aW9uX3BvbGljeUoECAcQCFIGaXNzdWVyIi0KC1BlcnNvbkFmdGVyEg8KB3VzZXJfaWQYASABKAkSDQoFcm9sZXMYAiADKAkinwEKEEFwcGxpY2F0aW9uQWZ0ZXISEQoJY2xpZW50X2lkGAEgASgJEhUKDWFsbG93ZWRfcm9sZXMYAiADKAkSEwoLZ3JhbnRfdHlwZXMYAyADKAkSDgoGc2NvcGVzGAQgAygJEiIKFWF1dGhlbnRpY2F0aW9uX3BvbGljeRgFIAEoCUgAiAEBQhgKFl9hdXRoZW50aWNhdGlvbl9wb2xpY3liBnByb3RvMw");
+  fileDesc("Ch50ZXNzZXJhL2ltcGFjdC92MS9pbXBhY3QucHJvdG8SEXRlc3NlcmEuaW1wYWN0LnYxIukCCgZJbXBhY3QSDgoGcGVvcGxlGAEgASgNEhEKCXVzZXJuYW1lcxgCIAMoCRIUCgxhcHBsaWNhdGlvbnMYAyABKA0SEgoKY2xpZW50X2lkcxgEIAMoCRIqCghzZXNzaW9ucxgFIAEoCzIYLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkEjIKEHJlZnJlc2hfZmFtaWxpZXMYBiABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIrCglhcHByb3ZhbHMYByABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZBIlCgRlbmRzGAggASgLMhcudGVzc2VyYS5pbXBhY3QudjEuRW5kcxIaChJub19sb25nZXJfdmVyaWZpZWQYCSABKA0SFgoOdmVyaWZpZWRfYWdhaW4YCiABKA0SKgoIY29uc2VudHMYCyABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCJDCgVFbmRlZBINCgV0b3RhbBgBIAEoDRIrCgVmaXJzdBgCIAMoCzIcLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkSXRlbSI8CglFbmRlZEl0ZW0SCgoCaWQYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJIooCCgRFbmRzEhEKCXRlbmFudF9pZBgBIAEoCRISCgpldmVyeXRoaW5nGAIgASgIEhAKCHVzZXJfaWRzGAMgAygJEhIKCmNsaWVudF9pZHMYBCADKAkSLgoGcGVvcGxlGAUgAygLMh4udGVzc2VyYS5pbXBhY3QudjEuUGVyc29uQWZ0ZXISOQoMYXBwbGljYXRpb25zGAYgAygLMiMudGVzc2VyYS5pbXBhY3QudjEuQXBwbGljYXRpb25BZnRlchIiChVhdXRoZW50aWNhdGlvbl9wb2xpY3kYCCABKAlIAIgBAUIYChZfYXV0aGVudGljYXRpb25fcG9saWN5SgQIBxAIUgZpc3N1ZXIiLQoLUGVyc29uQWZ0ZXISDwoHdXNlcl9pZBgBIAEoCRINCgVyb2xlcxgCIAMoCSKfAQoQQXBwbGljYXRpb25BZnRlchIRCgljbGllbnRfaWQYASABKAkSFQoNYWxsb3dlZF9yb2xlcxgCIAMoCRITCgtncmFudF90eXBlcxgDIAMoCRIOCgZzY29wZXMYBCADKAkSIgoVYXV0aGVudGljYXRpb25fcG9saWN5GAUgASgJSACIAQFCGAoWX2F1dGhlbnRpY2F0aW9uX3BvbGljeWIGcHJvdG8z");
 
 /**
- * What a change would end: everything issued to these people and applications before it, for good. `sessions`, `refresh_families` and
- * `approvals` are absent where the process that was asked is of a version that cannot count them.
+ * What a change would end: everything issued to these people and applications before it, for good. `sessions`, `refresh_families`,
+ * `approvals` and `consents` are absent where the process that was asked is of a version that cannot count them.
  *
  * @generated from message tessera.impact.v1.Impact
  */
@@ -85,6 +85,13 @@ export type Impact = Message<"tessera.impact.v1.Impact"> & {
    * @generated from field: uint32 verified_again = 10;
    */
   verifiedAgain: number;
+
+  /**
+   * What these people allowed applications, and what these applications were allowed.
+   *
+   * @generated from field: tessera.impact.v1.Ended consents = 11;
+   */
+  consents?: Ended | undefined;
 };
 
 /**
@@ -125,7 +132,7 @@ export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
  */
 export type EndedItem = Message<"tessera.impact.v1.EndedItem"> & {
   /**
-   * The `sid` of a session; the identifier of a refresh token's family or of a request, as the audit trail has it.
+   * The `sid` of a session; the identifier of a refresh token's family or of a request, as the audit trail has it; empty for a consent.
    *
    * @generated from field: string id = 1;
    */
