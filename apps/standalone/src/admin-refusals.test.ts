@@ -69,6 +69,8 @@ const requests: readonly [method: string, request: (answers: ReadonlyMap<string,
     'ConsentsService/Delete',
     (answers) => ({ tenantId: 'acme', userId: userId(answers), clientId: 'acme-robot' }),
   ],
+  ['MailService/List', () => ({ tenantId: 'acme' })],
+  ['MailService/Delete', () => ({ tenantId: 'acme', mailId: 'tm_waiting' })],
   [
     'UsersService/Update',
     (answers) => ({ tenantId: 'acme', user: { userId: userId(answers), name: 'Eve' } }),
@@ -142,7 +144,17 @@ const before: Readonly<Record<string, () => Promise<void>>> = {
   'UsersService/ResetSecondFactors': async () => putTotp('acme', userId(answers)),
   'UsersService/DeleteCredential': async () => putTotp('acme', userId(answers)),
   'ConsentsService/Delete': async () => putConsent('acme', userId(answers), 'acme-robot'),
+  'MailService/Delete': async () => putMail('acme', 'tm_waiting'),
 };
+
+async function putMail(...key: readonly unknown[]): Promise<void> {
+  await on.database.query({
+    name: 'test.put_mail',
+    text: `INSERT INTO directory.mail (mail_id, tenant_id, user_id, kind, sealed, due_at, expires_at)
+           VALUES ($2, $1, '', 'reset-request', '', now() + interval '1 hour', now() + interval '1 hour')`,
+    values: key,
+  });
+}
 
 async function putConsent(...key: readonly unknown[]): Promise<void> {
   await on.database.query({
@@ -209,7 +221,7 @@ function openingScopes(method: DescMethod): readonly string[] {
 
 /** What shows people and what happened to them, and what signs them out. */
 const forHelpDesk =
-  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/List|(Sessions|Consents|Audit)Service\/.+)$/;
+  /^(DirectoryService\/FindUser|UsersService\/(Get|GetCredentials|List|ListDeleted)|GrantsService\/List|(Sessions|Consents|Mail|Audit)Service\/.+)$/;
 
 function isForHelpDesk({ name, parent }: DescMethod): boolean {
   return forHelpDesk.test(`${parent.name}/${name}`);
@@ -269,7 +281,7 @@ describe('a method of the administration API', () => {
       .filter(({ parent }) => parent.typeName !== DeclaredStateService.typeName)
       .map((method) => declaredAccess(method).scopes);
     const ofHelp = ['admin.users.write', 'admin.helpdesk.write'];
-    expect(scopes.filter((one) => one.length !== 1)).toEqual(Array.from({ length: 5 }, () => ofHelp));
+    expect(scopes.filter((one) => one.length !== 1)).toEqual(Array.from({ length: 6 }, () => ofHelp));
     expect(new Set(scopes.flat())).toEqual(new Set(everyScope));
     const kinds = ['applications', 'resources', 'roles', 'tenants', 'users'];
     for (const method of DeclaredStateService.methods) {

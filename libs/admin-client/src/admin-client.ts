@@ -8,6 +8,7 @@ import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
+import { MailService } from '@tessera/proto-gen/admin-mail';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
@@ -33,6 +34,7 @@ const services = {
   declaredState: DeclaredStateService,
   grants: GrantsService,
   keys: KeysService,
+  mail: MailService,
   resources: ResourcesService,
   roles: RolesService,
   sessions: SessionsService,

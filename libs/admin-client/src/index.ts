@@ -18,6 +18,7 @@ export * from '@tessera/proto-gen/admin-consents';
 export * from '@tessera/proto-gen/admin-declared_state';
 export * from '@tessera/proto-gen/admin-grants';
 export * from '@tessera/proto-gen/admin-keys';
+export * from '@tessera/proto-gen/admin-mail';
 export * from '@tessera/proto-gen/admin-resources';
 export * from '@tessera/proto-gen/admin-roles';
 export * from '@tessera/proto-gen/admin-sessions';

@@ -5,6 +5,7 @@ import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
+import { MailService } from '@tessera/proto-gen/admin-mail';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
@@ -40,6 +41,7 @@ const services = {
     ResourcesService,
     RolesService,
     ApplicationsService,
+    MailService,
     DeclaredStateService,
     DirectoryService,
     DirectoryAdminService,

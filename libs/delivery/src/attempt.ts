@@ -17,11 +17,12 @@ const attempts = metrics.counter({
   labels: ['mode', 'outcome'],
 });
 
-/** What becomes of a delivery after an attempt. `giveBack`: as `retry`, but the attempt does not count. */
+/** What becomes of a delivery after an attempt; `reason`: why it failed. `giveBack`: as `retry`, but it does not count. */
 export type Attempted =
   | { readonly next: 'delivered' }
   | { readonly next: 'failed'; readonly reason: string }
-  | { readonly next: 'retry' | 'giveBack'; readonly delaySeconds: number };
+  | { readonly next: 'retry'; readonly delaySeconds: number; readonly reason: string }
+  | { readonly next: 'giveBack'; readonly delaySeconds: number };
 
 type SendMessage<M> = (message: M, closing: AbortSignal) => Promise<Sent>;
 
@@ -59,12 +60,13 @@ export async function attempt<M extends object = Message>(
     if (remainingSeconds <= internalFailurePauseSeconds) return { next: 'failed', reason: sent.outcome };
     return { next: 'giveBack', delaySeconds: closing.aborted ? 0 : internalFailurePauseSeconds };
   }
+  const { reason } = sent;
   // This process is ending: another one repeats the attempt at once.
-  if (closing.aborted) return { next: 'retry', delaySeconds: 0 };
+  if (closing.aborted) return { next: 'retry', delaySeconds: 0, reason };
   const delaySeconds = rules.delays[number - 1] ?? rules.delays.at(-1) ?? 0;
   const isLast = number >= rules.mostAttempts || delaySeconds >= remainingSeconds;
-  if (sent.outcome === 'refused' || isLast) return { next: 'failed', reason: sent.reason };
-  return { next: 'retry', delaySeconds };
+  if (sent.outcome === 'refused' || isLast) return { next: 'failed', reason };
+  return { next: 'retry', delaySeconds, reason };
 }
 
 /** `unavailable`: an internal failure; the receiver is not at fault. */

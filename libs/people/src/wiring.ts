@@ -1,5 +1,6 @@
 import { openDirectory, pepperOf } from '@tessera/directory';
 import { type Runtime } from '@tessera/process';
+import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
@@ -23,6 +24,7 @@ import { usualPace, type MailPace } from './mail/mail-worker.ts';
 import { requireMail } from './mail/no-mail.ts';
 import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
 import { createOutbox } from './mail/outbox.ts';
+import { outboxCalls } from './mail/outbox-calls.ts';
 import { createMethods } from './methods.ts';
 import { purgeOneTimeValues } from './one-time/one-time-values.postgres.ts';
 import { createChangePassword } from './password/change-password.ts';
@@ -139,6 +141,7 @@ export function buildDirectory(
         ...linkCalls({ links, linkBase }),
         ...factorResetCalls(setting),
       }),
+      route(MailService, outboxCalls(setting)),
       ...records.routes,
     ],
     ready: () => records.ready(),

@@ -1,10 +1,11 @@
-import type { Command } from 'commander';
-import { nonEmpty, ofPerson, outputOption, wholeNumber } from '../options.ts';
+import { Option, type Command } from 'commander';
+import { about, nonEmpty, ofPerson, outputOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { ListOptions as ConsentListOptions, WithdrawOptions } from './given-consents.ts';
 import type { ListOptions as GrantListOptions, RevokeOptions } from './live-grants.ts';
 import type { EndOptions, ListOptions as SessionListOptions } from './live-sessions.ts';
 import type { ApprovalId, ListOptions } from './waiting-approvals.ts';
+import type { ListOptions as MailListOptions, MailId } from './waiting-mail.ts';
 
 /** Adds the commands for what people have, and what waits for them, without being records. */
 export function addIssuedCommands(program: Command, context: CommandContext): void {
@@ -14,6 +15,7 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
     context,
   );
   addConsents(program.command('consent').description('what people have allowed applications'), context);
+  addMail(program.command('mail').description('mail that waits to be sent'), context);
   const approvals = program.command('approval').description('what waits for the approval of a person (CIBA)');
   ofPerson(approvals.command('list'), async (options: ListOptions) => {
     const { listApprovals } = await import('./waiting-approvals.ts');
@@ -82,4 +84,28 @@ function addConsents(group: Command, context: CommandContext): void {
   })
     .description('withdraw what a person allowed an application, and revoke its grants')
     .requiredOption('--client-id <id>', 'the application', nonEmpty);
+}
+
+function addMail(group: Command, context: CommandContext): void {
+  ofPerson(group.command('list'), async (options: MailListOptions) => {
+    const { listMail } = await import('./waiting-mail.ts');
+    await listMail(options, context);
+  })
+    .description('list the mail of a tenant or to a person that waits')
+    .addOption(
+      new Option('--state <state>', 'waiting, or failed and tried again')
+        .choices(['waiting', 'failed'])
+        .default('', 'both'),
+    )
+    .option('--limit <number>', 'at most so many', wholeNumber, 100)
+    .addOption(outputOption('table'));
+  const help = 'as tessera mail list names it';
+  about(
+    group.command('delete').requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+    { name: 'mail', flags: '--mail-id <id>', help, isRequired: true },
+    async (options: MailId) => {
+      const { deleteMail } = await import('./waiting-mail.ts');
+      await deleteMail(options, context);
+    },
+  ).description('delete a mail that waits, so that it is not sent');
 }

@@ -269,6 +269,7 @@ export async function administered() {
                  UNION ALL SELECT 'session' || s::text FROM authorize.session s
                  UNION ALL SELECT 'family' || f::text FROM token.refresh_family f
                  UNION ALL SELECT 'consent' || c::text FROM authorize.consent c
+                 UNION ALL SELECT 'mail' || m::text FROM directory.mail m
                  UNION ALL SELECT 'change' || sequence FROM directory.change
                  UNION ALL SELECT 'request' || r::text FROM directory.create_request r) AS lines`,
       });

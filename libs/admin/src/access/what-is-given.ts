@@ -6,6 +6,7 @@ import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService } from '@tessera/proto-gen/admin-keys';
+import { MailService } from '@tessera/proto-gen/admin-mail';
 import { ResourcesService, type Resource } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
@@ -228,6 +229,13 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     {
       ...withoutGifts,
       effects: { cancel: 'acts' } satisfies EffectsOf<typeof ApprovalsService>,
+    },
+  ],
+  [
+    MailService.typeName,
+    {
+      ...withoutGifts,
+      effects: { delete: 'acts' } satisfies EffectsOf<typeof MailService>,
     },
   ],
   [

@@ -131,7 +131,7 @@ async function deliver(
     default:
       await postponeMail(runtime.database, mail, {
         delaySeconds: done.delaySeconds,
-        uncounted: done.next === 'giveBack',
+        lastError: done.next === 'retry' ? done.reason : undefined,
       });
   }
 }

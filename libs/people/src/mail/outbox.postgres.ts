@@ -62,7 +62,8 @@ export async function claimMails(
               ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
            )
            UPDATE directory.mail m
-              SET claim = claim + 1, due_at = clock_timestamp() + make_interval(secs => $2::float8)
+              SET claim = claim + 1, due_at = clock_timestamp() + make_interval(secs => $2::float8),
+                  sending_until = clock_timestamp() + make_interval(secs => $2::float8)
              FROM free WHERE m.mail_id = free.mail_id
            RETURNING m.mail_id, m.tenant_id, m.user_id, m.kind, m.sealed, m.claim, m.claim - m.uncounted AS attempt,
                      extract(epoch FROM m.expires_at - clock_timestamp())::float8 AS remaining_seconds`,
@@ -107,18 +108,20 @@ export async function takeMail(
   return rowCount === 1;
 }
 
-/** Sends it again later; with `uncounted` the claim was no attempt. */
+/** Sends it again later, as an attempt failed with `lastError`, in one word; without one the claim was no attempt. */
 export async function postponeMail(
   database: Queryable,
   { mailId, claim }: Pick<ClaimedMail, 'mailId' | 'claim'>,
-  { delaySeconds, uncounted }: { readonly delaySeconds: number; readonly uncounted: boolean },
+  { delaySeconds, lastError }: { readonly delaySeconds: number; readonly lastError?: string | undefined },
 ): Promise<void> {
   await database.query({
     name: 'directory.postpone_mail',
     text: `UPDATE directory.mail
-              SET due_at = clock_timestamp() + make_interval(secs => $3::float8), uncounted = uncounted + $4::int
+              SET due_at = clock_timestamp() + make_interval(secs => $3::float8), sending_until = NULL,
+                  uncounted = uncounted + CASE WHEN $4::text IS NULL THEN 1 ELSE 0 END,
+                  last_error = coalesce($4, last_error)
             WHERE mail_id = $1 AND claim = $2`,
-    values: [mailId, claim, delaySeconds, uncounted ? 1 : 0],
+    values: [mailId, claim, delaySeconds, lastError ?? null],
   });
 }
 

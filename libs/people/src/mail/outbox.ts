@@ -25,6 +25,9 @@ export const mailKinds = [
 
 export type MailKind = (typeof mailKinds)[number];
 
+/** Mail that warns a person of what happened to their account: no administrator keeps it from them. */
+export const warnings: readonly string[] = ['notice', 'sign-in', 'wrong-codes'] satisfies MailKind[];
+
 /** What people are told of that was changed about how they sign in. */
 export const announcedChanges = [
   'password',
@@ -78,7 +81,7 @@ export interface NewMail {
   readonly delaySeconds?: number;
 }
 
-/** Mail on its way to people. The worker sends it; nothing else reads it. */
+/** Mail on its way to people. The worker sends it; nothing else reads what is in it. */
 export interface Outbox {
   newId(): string;
   /** The one-time link in a mail: the same in every attempt, and nowhere at rest. */

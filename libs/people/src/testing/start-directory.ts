@@ -3,6 +3,7 @@ import { loadConfig } from '@tessera/process';
 import { local, rootCall, type CallerName, type DescService } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { MailService } from '@tessera/proto-gen/admin-mail';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
@@ -41,6 +42,7 @@ export function startDirectory(
       roles: operator(RolesService),
       users: operator(UsersService),
       applications: operator(ApplicationsService),
+      mail: operator(MailService),
     },
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
     person: local(PersonService, service, 'authorize', runtime.log),

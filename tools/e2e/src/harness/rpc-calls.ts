@@ -7,6 +7,7 @@ import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ConsentsService } from '@tessera/proto-gen/admin-consents';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { KeysService as KeysAdministrationService } from '@tessera/proto-gen/admin-keys';
+import { MailService } from '@tessera/proto-gen/admin-mail';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
@@ -33,6 +34,7 @@ const services = {
     RolesService,
     UsersService,
     ApplicationsService,
+    MailService,
     DeclaredStateService,
     PlanService,
     // The others serve their own.

@@ -67,6 +67,8 @@ export const flowsOfDirectory: Flows = {
     ...(await tenant.newPerson()),
     purpose: 'reset',
   }),
+  'admin.MailService.List': async (tenant) => ({ userId: (await tenant.waitingMail()).userId }),
+  'admin.MailService.Delete': async (tenant) => ({ mailId: (await tenant.waitingMail()).mailId }),
   'DirectoryService.GetPasswordLink': async (tenant) => ({ link: await tenant.passwordLink() }),
   'DirectoryService.RedeemPasswordLink': async (tenant) => ({
     link: await tenant.passwordLink(),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { URI, type TOTP } from 'otpauth';
 import { randomBytes } from 'node:crypto';
-import { SoftwareAuthenticator } from '@tessera/test-kit';
+import { eventually, SoftwareAuthenticator } from '@tessera/test-kit';
 import { textAt } from './crossings.ts';
 import type { NamedCalls } from './named-calls.ts';
 import type { Names } from './names.ts';
@@ -50,6 +50,21 @@ function recordsOf({ id: tenantId }: Names, calls: NamedCalls, { session }: Visi
       const asked = { ...(await newPerson()), purpose: 'invitation' };
       const made = await calls.get('admin.UsersService.CreatePasswordLink', asked);
       return new URL(textAt(made, 'uri')).searchParams.get('link') ?? '';
+    },
+
+    /** A mail to a new person, and who that is. An attempt has failed, so it is not being sent for some seconds. */
+    async waitingMail() {
+      const { userId } = await newPerson({ email: `${newName()}@example.com` });
+      const asked = { tenantId, userId, purpose: 'invitation', mail: true };
+      await calls.get('admin.UsersService.CreatePasswordLink', asked);
+      let mailId = '';
+      await eventually('the mail was tried', async () => {
+        const { mail } = await calls.get('admin.MailService.List', { tenantId, userId, state: 'failed' });
+        const [found] = (mail ?? []) as JsonObject[];
+        if (found !== undefined) mailId = textAt(found, 'mailId');
+        return mailId !== '';
+      });
+      return { userId, mailId };
     },
 
     /** Of the key of the tenant that signs. */
