@@ -1,26 +1,24 @@
 import { beforeAll, expect, it } from 'vitest';
 import { call, impactWorld, type ImpactWorld } from './testing/impact-world.ts';
 
-const state = `tenants:
-  - id: acme
-    name: Acme
-    users: [{ username: eve }, { username: gus }]
-    applications:
-      - &partner
-        clientId: books
-        name: Books
-        type: public
-        thirdParty: true
-        grantTypes: [authorization_code, refresh_token]
-        redirectUris: [https://books.example/cb]
-        scopes: [openid, offline_access]
-      - { <<: *partner, clientId: cards, name: Cards }
-`;
+const partner = (clientId: string) => ({
+  clientId,
+  name: clientId,
+  type: 'public',
+  thirdParty: true,
+  grantTypes: ['authorization_code', 'refresh_token'],
+  redirectUris: [`https://${clientId}.example/cb`],
+  scopes: ['openid', 'offline_access'],
+});
+const users = [{ username: 'eve' }, { username: 'gus' }];
+const applications = ['books', 'cards'].map(partner);
+/** YAML includes JSON. */
+const document = JSON.stringify({ tenants: [{ id: 'acme', name: 'Acme', users, applications }] });
 
 let on: ImpactWorld;
 beforeAll(async () => {
   on = await impactWorld();
-  await on.operator.apply({ document: state, fileName: 'state.yaml' }, call());
+  await on.operator.apply({ document, fileName: 'state.yaml' }, call());
   const usual = { isSession: false, isOld: false, over: '', atOtherIssuer: false, methods: ['pwd'] } as const;
   await on.issue(
     'acme',
@@ -32,11 +30,14 @@ const allowed = async () => {
   const { consents } = await on.consents.list({ tenantId: 'acme' }, call());
   return consents.map(({ username, clientId }) => `${username} ${clientId}`).toSorted();
 };
+const personCalled = async (search: string) => {
+  const found = await on.users.list({ tenantId: 'acme', search }, call());
+  return { tenantId: 'acme', userId: found.users[0]?.userId ?? '' };
+};
 const ofGus = ['gus books', 'gus cards'];
 
 it('a lockdown ends what the person allowed applications, and says so before and after', async () => {
-  const { users } = await on.users.list({ tenantId: 'acme', search: 'eve' }, call());
-  const eve = { tenantId: 'acme', userId: users[0]?.userId ?? '' };
+  const eve = await personCalled('eve');
   const before = ['eve books', 'eve cards', ...ofGus];
   expect(await allowed()).toEqual(before);
   const told = { total: 2, first: ['books', 'cards'].map((clientId) => ({ username: 'eve', clientId })) };
@@ -51,8 +52,7 @@ it('a lockdown ends what the person allowed applications, and says so before and
 });
 
 it('a withdrawn consent takes the grants of the person at the application with it, and no others', async () => {
-  const { users } = await on.users.list({ tenantId: 'acme', search: 'gus' }, call());
-  const gus = { tenantId: 'acme', userId: users[0]?.userId ?? '' };
+  const gus = await personCalled('gus');
   const consent = { ...gus, clientId: 'books' };
   expect(await on.consents.delete(consent, call())).toMatchObject({ revokedGrants: 1 });
   expect(await allowed()).toEqual(['gus cards']);

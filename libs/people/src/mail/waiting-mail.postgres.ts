@@ -26,11 +26,8 @@ export interface MailScope {
   readonly state: '' | 'waiting' | 'failed';
 }
 
-/** Where a list goes on. */
-export type MailPosition = Pick<WaitingMail, 'userId' | 'mailId'>;
-
-/** Before all mail. */
-export const firstMail: MailPosition = { userId: '', mailId: '' };
+/** Where a list goes on; empty texts are before all mail. */
+type MailPosition = Pick<WaitingMail, 'userId' | 'mailId'>;
 
 interface WaitingRow {
   readonly mail_id: string;
@@ -85,7 +82,7 @@ export async function listMail(
 }
 
 /** A mail that no process claims before the transaction ends. */
-export interface LockedMail extends Pick<WaitingMail, 'userId' | 'kind' | 'attempts'> {
+interface LockedMail extends Pick<WaitingMail, 'userId' | 'kind' | 'attempts'> {
   /** Whether a process is sending it just now. */
   readonly isBeingSent: boolean;
 }
