@@ -9,6 +9,7 @@
  *     complete-impact   what a change would end, in answers of the directory ──> token
  *     who-may-give ─> what-is-given   the table; declared-plans ──> directory   what a document would do, judged by the same table
  *     forward ─> noted-ends ──> authorize, token     sessions that end
+ *     forward ─> withdrawn-access ──> authorize, token   consents that are withdrawn, and the grants that relied on them
  *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
  *     local-administration   how the command finds the process with embedded stores
  */
