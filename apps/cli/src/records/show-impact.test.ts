@@ -36,16 +36,22 @@ beforeAll(async () => {
      SELECT tenant_id, '${family}', 'tv', user_id, 1, '{openid,offline_access}', '', 'sid-1', 'https://id.example',
             extract(epoch FROM now()), now() + interval '1 hour', now() + interval '1 hour' ${ada}`,
   );
+  await rows(
+    url,
+    `INSERT INTO authorize.consent (tenant_id, user_id, client_id, scopes, granted_at, signed_in_at)
+     SELECT tenant_id, user_id, 'tv', '{openid}', now(), now() ${ada}`,
+  );
 });
 
 const said = async (words: string) => (await tessera(words, environment)).said;
 const ofAda = 'acme: ends 1 session: ada (sid-1)\n';
 const tokens = `acme: ends 1 refresh token: ada with tv (${family})\n`;
+const consent = 'acme: ends 1 consent: ada with tv\n';
 
 describe('what a change would end, counted in the database', () => {
   it('is in the diff of a file', async () => {
     expect(await said(`diff --impact -f ${file(state('disabled'))}`)).toBe(
-      `acme: user ada would be updated (status)\nacme: ends what was issued to 1 person: ada\n${ofAda}${tokens}`,
+      `acme: user ada would be updated (status)\nacme: ends what was issued to 1 person: ada\n${ofAda}${tokens}${consent}`,
     );
     const without = file(state('active').replace(', offline_access', ''));
     expect(await said(`diff --impact -f ${without}`)).toBe(
@@ -64,17 +70,24 @@ describe('what a change would end, counted in the database', () => {
   it('is in the answer to a change of one record that is only validated', async () => {
     const ada = '--tenant acme --username ada --take-over';
     expect(await said(`user delete ${ada} --validate-only --impact`)).toBe(
-      `acme: ends what was issued to 1 person: ada\n${ofAda}${tokens}Nothing was changed.\n`,
+      `acme: ends what was issued to 1 person: ada\n${ofAda}${tokens}${consent}Nothing was changed.\n`,
     );
     const update = await said(`user update ${ada} --status locked --validate-only --impact -o json`);
     expect(JSON.parse(update.replace('Nothing was changed.\n', ''))).toMatchObject({
       status: 'locked',
-      impact: { people: 1, sessions: { total: 1 }, refreshFamilies: { total: 1 } },
+      impact: {
+        people: 1,
+        sessions: { total: 1 },
+        refreshFamilies: { total: 1 },
+        consents: { total: 1, first: [{ username: 'ada', clientId: 'tv' }] },
+      },
     });
     const desk = await said(
       'application delete --tenant acme --client-id tv --take-over --validate-only --impact',
     );
-    expect(desk).toBe(`acme: ends what was issued to 1 application: tv\n${tokens}Nothing was changed.\n`);
+    expect(desk).toBe(
+      `acme: ends what was issued to 1 application: tv\n${tokens}${consent}Nothing was changed.\n`,
+    );
     expect(await said(`user delete ${ada} --impact`)).toBe(
       '--impact is for --validate-only: it says what the change would end.\n',
     );
@@ -89,7 +102,7 @@ describe('what a change would end, counted in the database', () => {
        SELECT tenant_id, user_id, '', 0 FROM directory.user_account WHERE username = 'ada'`,
     );
     expect(await said(`user reset-factors ${ada} --validate-only --impact`)).toBe(
-      `acme: ends what was issued to 1 person: ada\n${ofAda}${tokens}This removes the authenticator app of ada and ends all sign-ins.\n`,
+      `acme: ends what was issued to 1 person: ada\n${ofAda}${tokens}${consent}This removes the authenticator app of ada and ends all sign-ins.\n`,
     );
     expect(await said(`user reset-factors ${ada} --impact`)).toBe(
       '--impact is for --validate-only: it says what the change would end.\n',
