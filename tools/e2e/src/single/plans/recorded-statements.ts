@@ -32,6 +32,7 @@ const storeTests = [
   'libs/people/src/links/',
   'libs/people/src/mail/mail.test.ts',
   'libs/people/src/mail/mail-purge.test.ts',
+  'libs/people/src/mail/outbox-calls.test.ts',
   'libs/people/src/one-time/',
   'libs/people/src/passkey/',
   'libs/people/src/password/',
