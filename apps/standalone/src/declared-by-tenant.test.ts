@@ -136,6 +136,14 @@ describe('a service account that may change applications alone', () => {
     expect(await ask('Apply', token, changed)).toMatchObject({ body: { updated: 1 } });
   });
 
+  it('deletes nobody by a part of a document, and does not learn who is there', async () => {
+    const token = await account();
+    for (const name of ['gus', 'nobody']) {
+      const part = { ...declaring({}), keptKinds: ['user'], deletedUsers: [name], allowDelete: true };
+      expect(await refusedBy('Apply', token, part)).toMatchObject(refused('user needs admin.users.write'));
+    }
+  });
+
   it.each([
     ['tenant', { name: 'Globex' }, 'tenant needs admin.tenants.write'],
     ['resource', { resources: [{ audience: 'x', name: 'X' }] }, 'resource needs admin.resources.write'],

@@ -12,13 +12,17 @@
  */
 export { allowedByConfig, applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { isLoopback } from './apply/demo-data.ts';
+export { isGuardedDeletion } from './apply/plan-differences.ts';
 export { endings } from './endings/endings.ts';
 export { migrations, openDirectory, requirePepper, type DirectoryRoom, type OfPeople } from './wiring.ts';
 export { directoryConfig, directorySecret, pepperOf, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/declared-state-error.ts';
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
+export { isSharedIdentifier } from './users/checks.ts';
 export { declaredUserKeys } from './users/fields.ts';
+export { normalizeIdentifier } from './users/identifiers.ts';
+export { isSomebodyElse, isSomebodysName } from './users/preferred-names.ts';
 export { listedKinds, recordKinds, type RecordKind } from './fields/record-kinds.ts';
 export { bumpEpoch } from './epoch.ts';
 export type { RecordReads } from './service.ts';

@@ -129,6 +129,16 @@ describe('a document', () => {
     },
   );
 
+  it('is judged as the part that it is, with the people whom it deletes', async () => {
+    for (const method of [apply, diff]) {
+      const { ask, asked, sent } = carriedOut(method, [part({ kinds: ['user'] })]);
+      const fields = { keptKinds: ['user'], deletedUsers: ['ada'] };
+      await ask(holding(['admin.users.write']), { ...fields, ...(method === apply && { etag: '' }) });
+      expect(asked).toMatchObject([fields]);
+      expect(sent).toMatchObject([fields]);
+    }
+  });
+
   it('needs the scopes of what it deletes too, in whichever part that stands', async () => {
     const deletes = part({ etag: '', changes: [{ name: 'ada', before: person({}) }] });
     const { ask, sent } = carriedOut(apply, [part({ kinds: ['application'] }), deletes]);

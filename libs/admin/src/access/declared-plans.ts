@@ -29,7 +29,9 @@ export function carryingDocument({ send, describePlan, refuse }: Guarding): Carr
   return async (request, principal, call) => {
     if (holdsEverything(principal)) return send(request, call());
     const { tenantId, document, owner, takeOver, fileName, etag: asked = '' } = request;
-    const about = { tenantId, document, owner, takeOver, fileName, kinds: writableKinds(principal) };
+    const { keptKinds, deletedUsers } = request;
+    const part = { tenantId, document, owner, takeOver, fileName, keptKinds, deletedUsers };
+    const about = { ...part, kinds: writableKinds(principal) };
     const { kinds, changes, powers, owner: writer, etag } = await described(describePlan(about, call()));
     const planned = changes.map(plannedChange);
     refuseKinds([...kinds, ...planned.map(({ kind }) => kind)], 'write', principal);

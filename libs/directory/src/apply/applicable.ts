@@ -6,11 +6,10 @@ import {
   type Problem,
   type ToldApart,
 } from '../declared/declared-state-error.ts';
+import { kindsIn, namesInPart, whole, type Part } from '../declared/part.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
-import { kindsOf } from '../declared/schema.ts';
 import { declaredIn, othersIn } from '../declared/surroundings.ts';
 import { fileOwner } from '../fields/owner.ts';
-import type { Kind } from '../fields/record-kinds.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { planTenant, type TenantPlan } from '../plans/plan.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
@@ -50,6 +49,8 @@ export interface DeclaredDocument {
   readonly owner: string | undefined;
   /** Whether it takes over records of other owners. */
   readonly takeOver: boolean;
+  /** What it leaves out and stays; default: nothing of its owner. */
+  readonly part?: Part;
   /** The kinds of records that it may declare and touch; undefined: all. */
   readonly kinds?: ReadonlySet<string>;
 }
@@ -57,7 +58,7 @@ export interface DeclaredDocument {
 /** A document that may be applied, as far as its caller allows what it does. */
 export interface Applicable {
   readonly read: ReadState;
-  readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
+  readonly by: Pick<DesiredOptions, 'owner' | 'takeOver' | 'part'>;
   /**
    * In the order of the file, from what its tenants were when it was checked, without passwords: comparing them takes
    * long.
@@ -74,9 +75,9 @@ function parsedFor(tenantId: string | undefined, text: string, fileName: string)
 }
 
 /** @throws OtherKindsError */
-function requireKinds(touched: readonly Kind[], { kinds }: Pick<DeclaredDocument, 'kinds'>): void {
-  const others = kinds === undefined ? [] : touched.filter((kind) => !kinds.has(kind));
-  if (others.length > 0) throw new OtherKindsError([...new Set(others)]);
+function requireKinds(touched: Iterable<string>, { kinds }: Pick<DeclaredDocument, 'kinds'>): void {
+  const others = kinds === undefined ? [] : [...new Set(touched)].filter((kind) => !kinds.has(kind));
+  if (others.length > 0) throw new OtherKindsError(others);
 }
 
 /**
@@ -85,21 +86,27 @@ function requireKinds(touched: readonly Kind[], { kinds }: Pick<DeclaredDocument
  */
 export async function readApplicable(
   deps: ApplyDeps,
-  { text, fileName, tenantId, owner: given, takeOver, ...may }: DeclaredDocument,
+  { text, fileName, tenantId, owner: given, takeOver, part = whole, ...may }: DeclaredDocument,
 ): Promise<Applicable> {
   const parsed = parsedFor(tenantId, text, fileName);
   // Mistakes and conflicts name records: who may not see these must not learn of them.
-  requireKinds(kindsOf(parsed.tenants), may);
+  requireKinds(kindsIn(parsed.tenants, part), may);
   const owner = given ?? parsed.owner ?? fileOwner;
   const states = new Map<string, PresentState | undefined>();
-  for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
+  for (const id of parsed.tenantIds) {
+    const names = namesInPart(
+      parsed.tenants.filter((tenant) => tenant.id === id),
+      part,
+    );
+    states.set(id, await deps.store.tenantState(id, names));
+  }
   const read = parsed.checked(
-    (tenant) => othersIn(states.get(tenant.id), tenant, owner),
+    (tenant) => othersIn(states.get(tenant.id), tenant, { owner, part }),
     deps.passwordMinLength,
   );
   if (tenantId !== undefined && read.state.tenants.length === 0)
     throw new DeclaredStateError([read.problem(['tenants'], 'must have the tenant of the request')]);
-  const by = { owner, takeOver };
+  const by = { owner, takeOver, part };
   const plans = read.state.tenants.map((tenant) => {
     const current = states.get(tenant.id);
     const passwordHashes = firstPasswords(tenant, current);
@@ -120,7 +127,7 @@ export async function readApplicable(
     planned.flatMap(touchedBy).map(({ kind }) => kind),
     may,
   );
-  for (const plan of plans) refuseConflicts(plan, owner);
+  for (const plan of plans) refuseConflicts(plan, by);
   return { read, by, plans };
 }
 

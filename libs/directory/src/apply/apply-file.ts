@@ -139,8 +139,8 @@ function tenantOf(document: string, fileName: string): string | undefined {
   return tenantIds.length === 1 ? tenantIds[0] : undefined;
 }
 
-/** Mistakes in the document, a line each, without the name of the field. */
-function inLines(error: unknown): never {
+/** Throws the error of a call with a document, with the mistakes in it a line each, without the name of the field. */
+export function inLines(error: unknown): never {
   const violations = error instanceof ConnectError ? fieldViolations(error) : [];
   if (!(error instanceof ConnectError) || violations.length === 0) throw error;
   if (violations.some(({ field }) => field !== 'document')) throw error;

@@ -3,6 +3,7 @@ import type { CallContext } from '@tessera/rpc';
 import { OAuthError, outcomeUnknown, temporarilyUnavailable } from '@tessera/oauth';
 import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { readProviders } from '../providers/read.postgres.ts';
+import { namesInPart } from '../declared/part.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';
 import {
@@ -15,14 +16,20 @@ import {
 import { refusalOf, refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
-import { administratorHashes, hashesOf, isPreparedFor, withPasswords } from './declared-passwords.ts';
+import {
+  administratorHashes,
+  hashesOf,
+  isPreparedFor,
+  namesOfPasswords,
+  withPasswords,
+} from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenProblems } from './taken-in-file.ts';
 import type { DeclaredPlan } from './touched-records.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
-import type { TakenValue } from '../store/store.ts';
+import type { Decide, TakenValue } from '../store/store.ts';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
@@ -131,7 +138,7 @@ export async function planDeclaredState(
   for (const tenant of tenants) {
     const plan = await untilCurrent(async () => {
       const planned = await prepare(deps, applicable, tenant, signal);
-      return planned(await deps.store.tenantState(tenant.id));
+      return planned(await deps.store.tenantState(tenant.id, namesInPart([tenant], applicable.by.part)));
     });
     plans.push(plan);
   }
@@ -158,7 +165,7 @@ async function applyTenant(
 > {
   return untilCurrent(async () => {
     const planned = await prepare(deps, applicable, tenant, signal);
-    const result = await deps.store.changeTenant(tenant.id, (current) => {
+    const decide: Decide = (current) => {
       const plan = planned(current);
       // Again: others may have changed the tenant since the whole file was looked at.
       if (plan !== undefined) {
@@ -166,7 +173,9 @@ async function applyTenant(
         judge?.({ declared: tenant, plan, owner: applicable.by.owner });
       }
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
-    });
+    };
+    const names = namesInPart([tenant], applicable.by.part);
+    const result = await deps.store.changeTenant(tenant.id, decide, names);
     if (result.kind === 'taken') return result;
     if (result.kind === 'stale') return undefined;
     deps.onChange();
@@ -208,7 +217,7 @@ async function prepare(
   tenant: DeclaredTenant,
   signal: AbortSignal,
 ): Promise<(current: PresentState | undefined) => TenantPlan | undefined> {
-  const stored = await deps.store.passwordHashes(tenant.id);
+  const stored = await deps.store.passwordHashes(tenant.id, namesOfPasswords(tenant));
   const passwordHashes = await hashesOf(deps.passwords, tenant, stored, signal);
   const present = await readProviders(deps.database, tenant.id);
   const clientSecrets = await deps.providerSecrets.sealed(tenant.id, tenant.providers, present);
@@ -220,7 +229,7 @@ async function prepare(
       current,
       desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),
     );
-    refuseConflicts(plan, by.owner);
+    refuseConflicts(plan, by);
     const problems = newProblems(read, tenant, plan);
     if (problems.length > 0) throw new DeclaredConflictError(problems);
     return plan;

@@ -10,6 +10,13 @@ import { administers } from './administration-guard.ts';
 /** Passwords of a file that are hashed, or wait for it, at once: fewer than may wait, however many it declares. */
 const mostAtOnce = 100;
 
+/** The normalized user names of people with a declared password or hash. */
+export function namesOfPasswords({ users }: Pick<DeclaredTenant, 'users'>): string[] {
+  return users
+    .filter(({ password, passwordHash }) => (password ?? passwordHash) !== undefined)
+    .map(({ username }) => normalizeIdentifier(username));
+}
+
 /** PHC strings by normalized user name: declared ones, and those of declared passwords. */
 export async function hashesOf(
   passwords: Pick<Passwords, 'hashUnlessKnown'>,
@@ -35,14 +42,12 @@ export async function hashesOf(
  * user name.
  */
 export function firstPasswords(
-  { users }: Pick<DeclaredTenant, 'users'>,
+  declared: Pick<DeclaredTenant, 'users'>,
   current: TenantState | undefined,
 ): Map<string, string> {
   const present = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
   return new Map(
-    users
-      .filter(({ password, passwordHash }) => (password ?? passwordHash) !== undefined)
-      .map(({ username }) => normalizeIdentifier(username))
+    namesOfPasswords(declared)
       .filter((key) => present.has(key) && present.get(key)?.passwordHash === undefined)
       .map((key) => [key, 'declared']),
   );
@@ -66,7 +71,7 @@ export async function administratorHashes(
       (password ?? passwordHash) !== undefined && names.has(normalizeIdentifier(username)),
   );
   if (users.length === 0) return new Map();
-  const stored = await store.passwordHashes(tenant.id);
+  const stored = await store.passwordHashes(tenant.id, namesOfPasswords({ users }));
   return isPreparedFor({ users }, stored, current)
     ? hashesOf(passwords, { id: tenant.id, users }, stored, signal)
     : new Map();

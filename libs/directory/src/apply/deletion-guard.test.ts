@@ -100,8 +100,8 @@ describe('a file that leaves out people or applications', () => {
       database,
       store: {
         ...store,
-        async tenantState(tenantId) {
-          const state = await store.tenantState(tenantId);
+        async tenantState(tenantId, names) {
+          const state = await store.tenantState(tenantId, names);
           looks += 1;
           if (tenantId === 'raced') await apply(fileOf(tenant('raced', { users: ['ada', 'late'] })));
           return state;

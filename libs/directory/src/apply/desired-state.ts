@@ -1,7 +1,9 @@
 import { desiredApplication } from '../applications/desired.ts';
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
+import { staysLeftOut, type Part } from '../declared/part.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
+import type { ListedKind } from '../fields/record-kinds.ts';
 import { desiredProvider } from '../providers/desired.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields, type TenantRecord } from '../tenants/fields.ts';
@@ -19,11 +21,13 @@ export interface DesiredOptions {
   readonly owner: string;
   /** Whether it takes over what others own. */
   readonly takeOver: boolean;
+  /** What it leaves out and stays. */
+  readonly part: Part;
 }
 
 /**
- * The desired state of a tenant: the declared records, and those that others own. An undeclared status or password
- * stays as it is, so that applying a file again never enables what was disabled.
+ * The desired state of a tenant: the declared records, and those that others own or that stay. An undeclared status or
+ * password stays as it is, so that applying a file again never enables what was disabled.
  */
 export function desiredState(
   declared: DeclaredTenant,
@@ -33,6 +37,7 @@ export function desiredState(
   return {
     tenant: desiredTenant(declared, current?.tenant, by),
     resources: besidesOthers(
+      'resource',
       declared.resources,
       current?.resources,
       ({ audience }: { readonly audience: string }) => audience,
@@ -40,6 +45,7 @@ export function desiredState(
       by,
     ),
     roles: besidesOthers(
+      'role',
       declared.roles.map((name) => ({ name })),
       current?.roles,
       ({ name }: { readonly name: string }) => name,
@@ -47,6 +53,7 @@ export function desiredState(
       by,
     ),
     providers: besidesOthers(
+      'provider',
       declared.providers,
       current?.providers,
       ({ name }: { readonly name: string }) => name,
@@ -57,6 +64,7 @@ export function desiredState(
       by,
     ),
     users: besidesOthers(
+      'user',
       declared.users,
       current?.users,
       ({ username }: { readonly username: string }) => normalizeIdentifier(username),
@@ -67,6 +75,7 @@ export function desiredState(
       by,
     ),
     applications: besidesOthers(
+      'application',
       declared.applications,
       current?.applications,
       ({ clientId }: { readonly clientId: string }) => clientId,
@@ -78,7 +87,7 @@ export function desiredState(
   };
 }
 
-type By = Pick<DesiredOptions, 'owner' | 'takeOver'>;
+type By = Pick<DesiredOptions, 'owner' | 'takeOver' | 'part'>;
 
 /** An entry without a name refers to the tenant as it is. */
 function desiredTenant(declared: DeclaredTenant, current: TenantRecord | undefined, by: By): TenantRecord {
@@ -92,8 +101,12 @@ function ownerOf(current: { readonly owner: string } | undefined, { owner, takeO
   return takeOver ? owner : (current?.owner ?? owner);
 }
 
-/** The declared records in the order of the file, and behind them what others own and the file does not declare. */
+/**
+ * The declared records in the order of the file, and behind them those that it does not declare, and that others own or
+ * that stay.
+ */
 function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>(
+  kind: ListedKind,
   declared: readonly D[],
   current: readonly R[] = [],
   keyOf: (record: K) => string,
@@ -106,5 +119,6 @@ function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>
     present.delete(keyOf(entry));
     return desired(entry, record, ownerOf(record, by));
   });
-  return [...records, ...[...present.values()].filter(({ owner }) => owner !== by.owner)];
+  const isLeft = (record: R) => record.owner !== by.owner || staysLeftOut(by.part, kind, keyOf(record));
+  return [...records, ...[...present.values()].filter(isLeft)];
 }

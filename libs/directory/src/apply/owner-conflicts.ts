@@ -1,4 +1,5 @@
 import { checkApplication } from '../applications/checks.ts';
+import type { Part } from '../declared/part.ts';
 import { keyOf } from '../fields/path.ts';
 import { listedKinds, recordKinds, recordName, type ListedKind } from '../fields/record-kinds.ts';
 import type { Report } from '../fields/field-checks.ts';
@@ -18,8 +19,14 @@ interface Owned {
   readonly owner: string;
 }
 
-/** Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are. */
-export function refuseConflicts(plan: TenantPlan, owner: string): void {
+/**
+ * Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are, or breaks those
+ * that stay.
+ */
+export function refuseConflicts(
+  plan: TenantPlan,
+  { owner, part }: { readonly owner: string; readonly part: Part },
+): void {
   const { current, desired } = plan;
   const updated = plan.users.updated.filter(({ after }) => !plan.taken.has(after.userId));
   const differences = { ...plan, users: { ...plan.users, updated } };
@@ -36,11 +43,11 @@ export function refuseConflicts(plan: TenantPlan, owner: string): void {
         `${shortened(changed)}\nChange them there, leave them out, or take them over: \`tessera apply --take-over\`.`,
     );
   }
-  const isShared = hasOthers(current, owner);
+  const isShared = current !== undefined && (part.keptKinds.size > 0 || hasOthers(current, owner));
   const broken = isShared ? brokenRecords(desired) : [];
   if (broken.length > 0) {
     throw new OwnerConflictError(
-      `Nothing of ${tenantId} was applied: together with the records of other owners it breaks rules of\n${shortened(broken)}`,
+      `Nothing of ${tenantId} was applied: together with the records ${part.keptKinds.size > 0 ? 'that stay' : 'of other owners'} it breaks rules of\n${shortened(broken)}`,
     );
   }
 }
@@ -51,8 +58,7 @@ function changedByOthers(kind: ListedKind, { updated }: Pick<Difference<Owned>, 
     .map(({ after }) => `${kind} ${recordName(kind, after)}, of ${quoted(after)}`);
 }
 
-function hasOthers(state: TenantState | undefined, owner: string): boolean {
-  if (state === undefined) return false;
+function hasOthers(state: TenantState, owner: string): boolean {
   const owned: readonly Owned[] = listedKinds.flatMap((kind) => [...state[recordKinds[kind].list]]);
   return owned.some((record) => record.owner !== owner);
 }

@@ -18,6 +18,14 @@ export interface RecordDifference {
 const freeShare = 0.1;
 
 /**
+ * Whether deletions of records of a kind must be allowed.
+ * @param present how many records of the kind the tenant has
+ */
+export function isGuardedDeletion(kind: ListedKind, deleted: number, present: number): boolean {
+  return recordKinds[kind].isStoredElsewhere || deleted > present * freeShare;
+}
+
+/**
  * Every change of a plan, in the order of the declared state.
  * @param namesakes user names of created people
  */
@@ -45,9 +53,9 @@ function differencesOfKind(
   kind: ListedKind,
   deletedBefore: ReadonlySet<string>,
 ): RecordDifference[] {
-  const { list, isStoredElsewhere } = recordKinds[kind];
+  const { list } = recordKinds[kind];
   const { created, updated, deleted }: Difference<object> = plan[list];
-  const isGuarded = isStoredElsewhere || deleted.length > (current?.[list].length ?? 0) * freeShare;
+  const isGuarded = isGuardedDeletion(kind, deleted.length, current?.[list].length ?? 0);
   const difference = (
     record: object,
     change: RecordDifference['change'],

@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import type { Problem } from '../declared/declared-state-error.ts';
+import { whole } from '../declared/part.ts';
 import type { ReadState } from '../declared/read.ts';
 import { fileOwner } from '../fields/owner.ts';
 import { planTenant } from '../plans/plan.ts';
@@ -16,6 +17,7 @@ export function problemsInFile(read: ReadState): Problem[] {
   const nothing = {
     owner: fileOwner,
     takeOver: false,
+    part: whole,
     passwordHashes: new Map<string, string>(),
     clientSecrets: new Map<string, string>(),
     // Nothing is compared with these digests.

@@ -3,6 +3,7 @@ import { recordName, type Kind } from '../fields/record-kinds.ts';
 import type { Difference, TenantPlan } from '../plans/plan.ts';
 import type { RecordOf } from '../record-of.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
+import { namesOfPasswords } from './declared-passwords.ts';
 
 /** A plan, with the entry of the document that it is for. */
 export interface DeclaredPlan {
@@ -34,11 +35,7 @@ export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
     after: desired.tenant,
   };
   const guessed = {
-    people: new Set(
-      declared.users
-        .filter(({ password, passwordHash }) => (password ?? passwordHash) !== undefined)
-        .map(({ username }) => normalizeIdentifier(username)),
-    ),
+    people: new Set(namesOfPasswords(declared)),
     applications: new Set(
       declared.applications.filter(({ secrets }) => secrets.length > 0).map(({ clientId }) => clientId),
     ),

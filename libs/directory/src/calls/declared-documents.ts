@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { eventBase } from '@tessera/audit';
-import { Code, ConnectError, type CallContext } from '@tessera/rpc';
+import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
 import { administrationOf, AdministrationNotAllowedError } from '../apply/administration-guard.ts';
 import type { ApplyDeps, DeclaredDocument } from '../apply/applicable.ts';
 import { DeletionsNotAllowedError } from '../apply/deletion-guard.ts';
@@ -12,7 +12,8 @@ import { impactOf } from '../plans/impact.ts';
 import { withoutWayIn } from '../plans/without-way-in.ts';
 import { ownerOf } from '../records/writers.ts';
 import type { PepperCheck } from '../secrets/pepper-check.ts';
-import { etagOf } from './described-plan.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+import { etagOf, requireKinds } from './described-plan.ts';
 
 export interface DocumentDeps extends ApplyDeps {
   /** For digests of plans. */
@@ -28,6 +29,10 @@ interface AskedDocument {
   readonly fileName: string;
   readonly owner: string;
   readonly takeOver: boolean;
+  /** Kinds of which what it leaves out stays. */
+  readonly keptKinds?: readonly string[];
+  /** User names of people who do not stay nevertheless. */
+  readonly deletedUsers?: readonly string[];
 }
 
 interface Application extends AskedDocument {
@@ -105,20 +110,29 @@ export function declaredDocuments(deps: DocumentDeps) {
   };
 }
 
-/** Throws InvalidArgument for what is no owner. */
+/** Throws InvalidArgument for what is no owner or no kind, and for deletions of people that the document decides. */
 export function documentOf({
   tenantId,
   document,
   fileName,
   owner,
   takeOver,
+  keptKinds = [],
+  deletedUsers = [],
 }: AskedDocument): DeclaredDocument {
+  const part = {
+    keptKinds: requireKinds(keptKinds, 'keptKinds'),
+    deletedUsers: new Set(deletedUsers.map(normalizeIdentifier)),
+  };
+  if (part.deletedUsers.size > 0 && !part.keptKinds.has('user'))
+    throw invalidFields([{ field: 'deletedUsers', description: 'needs user among keptKinds' }]);
   return {
     text: document,
     fileName: fileName === '' ? 'document' : fileName,
     tenantId,
     owner: ownerOf(owner),
     takeOver,
+    part,
   };
 }
 

@@ -3,7 +3,7 @@ import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_sta
 import type { PlanService } from '@tessera/proto-gen/plan';
 import { OtherKindsError } from '../apply/other-kinds-error.ts';
 import { DeclaredStateError } from '../declared/declared-state-error.ts';
-import { kindsOf } from '../declared/schema.ts';
+import { kindsIn, whole } from '../declared/part.ts';
 import { notFound } from '../ground/refusals.ts';
 import { ownerOf } from '../records/writers.ts';
 import {
@@ -61,7 +61,8 @@ export function planCalls(deps: DocumentDeps): Handlers<typeof PlanService> {
       for (const planned of plans) {
         const { changes, powers } = describedPlan(planned);
         const { declared, owner } = planned;
-        const about = { kinds: kindsOf([declared]), owner, powers, etag: etagOf(planned, deps.pepper) };
+        const etag = etagOf(planned, deps.pepper);
+        const about = { kinds: [...kindsIn([declared], document.part ?? whole)], owner, powers, etag };
         yield { ...about, changes: changes.slice(0, mostChanges) };
         for (let next = mostChanges; next < changes.length; next += mostChanges)
           yield { changes: changes.slice(next, next + mostChanges) };

@@ -30,10 +30,10 @@ const messages = {
 } as const satisfies { readonly [K in Kind]: (record: RecordOf[K]) => object };
 
 /** Throws InvalidArgument for a kind that there is not. */
-export function requireKinds(kinds: readonly string[]): ReadonlySet<string> {
+export function requireKinds(kinds: readonly string[], field = 'kinds'): ReadonlySet<string> {
   const unknown = kinds.filter((kind) => !Object.hasOwn(messages, kind));
   if (unknown.length > 0)
-    throw invalidFields([{ field: 'kinds', description: `must be of ${Object.keys(messages).join(', ')}` }]);
+    throw invalidFields([{ field, description: `must be of ${Object.keys(messages).join(', ')}` }]);
   return new Set(kinds);
 }
 

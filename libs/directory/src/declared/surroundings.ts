@@ -1,9 +1,11 @@
 import { isBuiltInScope } from '../fields/field-checks.ts';
+import type { ListedKind } from '../fields/record-kinds.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
+import { staysLeftOut, type Part } from './part.ts';
 import type { DeclaredTenant } from './schema.ts';
 
-/** What a tenant has besides what a file declares: the records of other owners. */
+/** What a tenant has besides what a file declares: the records of other owners, and those that stay. */
 export interface Surroundings {
   readonly resources: readonly {
     readonly audience: string;
@@ -16,34 +18,40 @@ export interface Surroundings {
   readonly identifiers: readonly string[];
 }
 
-/** The records of a tenant that others own and the file does not declare. */
+/** The records of a tenant that the file does not declare, and that others own or that stay. */
 export function othersIn(
   state: TenantState | undefined,
   declared: DeclaredTenant,
-  owner: string,
+  { owner, part }: { readonly owner: string; readonly part: Part },
 ): Surroundings {
   if (state === undefined) return assumedFor(declared);
   const kept = <T extends { readonly owner: string }>(
+    kind: ListedKind,
     records: readonly T[],
     nameOf: (record: T) => string,
     names: readonly string[],
   ) => {
     const known = new Set(names);
-    return records.filter((record) => record.owner !== owner && !known.has(nameOf(record)));
+    const stays = (record: T) => record.owner !== owner || staysLeftOut(part, kind, nameOf(record));
+    return records.filter((record) => !known.has(nameOf(record)) && stays(record));
   };
   const audiences = declared.resources.map(({ audience }) => audience);
   const usernames = declared.users.map(({ username }) => normalizeIdentifier(username));
   return {
-    resources: kept(state.resources, ({ audience }) => audience, audiences),
-    roles: kept(state.roles, ({ name }) => name, declared.roles).map(({ name }) => name),
+    resources: kept('resource', state.resources, ({ audience }) => audience, audiences),
+    roles: kept('role', state.roles, ({ name }) => name, declared.roles).map(({ name }) => name),
     providers: kept(
+      'provider',
       state.providers,
       ({ name }) => name,
       declared.providers.map(({ name }) => name),
     ),
-    identifiers: kept(state.users, ({ username }) => normalizeIdentifier(username), usernames).flatMap(
-      identifiersOf,
-    ),
+    identifiers: kept(
+      'user',
+      state.users,
+      ({ username }) => normalizeIdentifier(username),
+      usernames,
+    ).flatMap(identifiersOf),
   };
 }
 

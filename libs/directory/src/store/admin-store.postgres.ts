@@ -1,7 +1,8 @@
 import { type Database, type Queryable } from '@tessera/stores';
 import { claimedValues } from '../plans/claimed-values.ts';
+import type { PresentState } from '../plans/tenant-state.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
-import { normalizeIdentifier } from '../users/identifiers.ts';
+import { normalizeIdentifier, storedForms } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import { concludeChange } from '../ground/conclude-change.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
@@ -13,12 +14,15 @@ import { takenValues } from './taken-values.postgres.ts';
 /** Writes of the durable records in Postgres or PGlite. */
 export function createAdminStore(database: Database, runtime: PlanRuntime): AdminStore {
   return {
-    async passwordHashes(tenantId) {
+    async passwordHashes(tenantId, usernames) {
+      if (usernames.length === 0) return new Map();
       const { rows } = await database.query<PasswordRow>({
         name: 'directory.password_hashes',
         text: `SELECT username, password_hash, imported_hash FROM directory.user_account
-                WHERE tenant_id = $1 AND (password_hash IS NOT NULL OR imported_hash IS NOT NULL)`,
-        values: [tenantId],
+                WHERE tenant_id = $1 AND (password_hash IS NOT NULL OR imported_hash IS NOT NULL)
+                  AND user_id IN (SELECT user_id FROM directory.user_identifier
+                                   WHERE tenant_id = $1 AND identifier = ANY($2::text[]))`,
+        values: [tenantId, usernames.flatMap(storedForms)],
       });
       return new Map(
         rows.map((row) => [
@@ -44,15 +48,18 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
       return rows.map((row) => row.tenant_id);
     },
 
-    tenantState: (tenantId) =>
+    tenantState: (tenantId, names) =>
       database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'alone');
-        return readTenantState(tx, tenantId);
+        return readTenantState(tx, tenantId, names);
       }),
 
-    changeTenant: (tenantId, decide) =>
+    changeTenant: (tenantId, decide, names) =>
       againIfTakenMeanwhile(() =>
-        database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, decide)),
+        database.transaction(async (tx) => {
+          await lockTenant(tx, tenantId, 'alone');
+          return changeTenant(tx, runtime, await readTenantState(tx, tenantId, names), { tenantId, decide });
+        }),
       ),
 
     setStatus: (target, event, allow) =>
@@ -102,11 +109,10 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
 async function changeTenant(
   tx: Queryable,
   runtime: PlanRuntime,
-  tenantId: string,
-  decide: Decide,
+  current: PresentState | undefined,
+  { tenantId, decide }: { readonly tenantId: string; readonly decide: Decide },
 ): Promise<TenantChangeResult> {
-  await lockTenant(tx, tenantId, 'alone');
-  const decision = decide(await readTenantState(tx, tenantId));
+  const decision = decide(current);
   if (decision === undefined) return { kind: 'stale' };
   const claimed = claimedValues(decision.plan);
   const taken = await takenValues(tx, tenantId, claimed);

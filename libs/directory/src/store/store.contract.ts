@@ -9,7 +9,7 @@ import type { RoleRecord } from '../roles/fields.ts';
 import { noLooks } from '../tenants/looks.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
-import type { AdminStore, DirectoryStore } from './store.ts';
+import type { AdminStore, Decide, DirectoryStore } from './store.ts';
 import type { ChangeStore } from '../feed/change-store.ts';
 
 export interface Stores {
@@ -198,6 +198,28 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(countPlan(planTenant(state, desired))).toEqual({ created: 0, updated: 0, deleted: 0 });
     });
 
+    it('reads of the people those alone who have one of some names, if it is asked for these', async () => {
+      const tenantId = fresh();
+      const users = [
+        testUser('ada', { email: 'countess@acme.example' }),
+        testUser('bob', { standardClaims: { preferredUsername: 'Robert' } }),
+        testUser('cleo'),
+      ];
+      await make(testTenant(tenantId, { users }));
+      const namesIn = (state: TenantState | undefined) =>
+        state?.users.map(({ username }) => username).toSorted();
+      const named = async (...names: string[]) => namesIn(await stores.admin.tenantState(tenantId, names));
+      expect(await named('countess@acme.example', 'robert', 'nobody')).toEqual(['ada', 'bob']);
+      expect(await named()).toEqual([]);
+      const seen: (TenantState | undefined)[] = [];
+      const decide: Decide = (current) => {
+        seen.push(current);
+        return undefined;
+      };
+      expect(await stores.admin.changeTenant(tenantId, decide, ['cleo'])).toEqual({ kind: 'stale' });
+      expect(seen.map((state) => [namesIn(state), state?.roles.length])).toEqual([[['cleo'], 2]]);
+    });
+
     it('finds an application with its tenant, and its scopes in declared order', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
@@ -382,7 +404,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(found?.application.allowedRoles).toEqual(['clerk']);
       expect(found?.application.pkce).toBe('required');
       expect(found?.application.claims).toEqual({});
-      expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([
+      expect([...(await stores.admin.passwordHashes(tenantId, ['ada']))]).toEqual([
         ['ada', { hash: 'hash', imported: undefined }],
       ]);
       const again = await make(after);
@@ -678,14 +700,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await Promise.all(renewals)).filter((replaced) => replaced)).toHaveLength(1);
       expect(await stores.admin.replacePasswordHash({ ...ada, from: 'weak', to: 'e' })).toBe(false);
       expect(await validFromOf(tenantId)).toBe(0);
-      const stored = (await stores.admin.passwordHashes(tenantId)).get('ada');
+      const stored = (await stores.admin.passwordHashes(tenantId, ['ada'])).get('ada');
       expect(['a', 'b', 'c', 'd']).toContain(stored?.hash);
       expect(stored?.imported).toEqual(createHash('sha256').update('weak').digest());
       expect((await audited(tenantId)).filter((event) => event === 'auth.credential.rehashed')).toHaveLength(
         1,
       );
       await make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'another' })] }));
-      expect((await stores.admin.passwordHashes(tenantId)).get('ada')?.imported).toBeUndefined();
+      expect((await stores.admin.passwordHashes(tenantId, ['ada'])).get('ada')?.imported).toBeUndefined();
     });
 
     it('finds beside a user, or nobody, a password hash of the tenant: always the same for one position, or none', async () => {

@@ -144,8 +144,11 @@ export interface KeptClaim extends ClaimedRecord {
 
 /** Writes: the change, its place in the feed and its audit rows in one commit. */
 export interface AdminStore {
-  /** By normalized user name. */
-  passwordHashes(tenantId: string): Promise<ReadonlyMap<string, StoredPassword>>;
+  /** Those of people who have these normalized user names, by them, and perhaps of others. */
+  passwordHashes(
+    tenantId: string,
+    usernames: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredPassword>>;
   /** Puts another hash of the same password in the place of `from`, if that is still there. It ends nothing. */
   replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
   /**
@@ -155,9 +158,14 @@ export interface AdminStore {
   takenValues(plan: TenantPlan, besides: readonly string[]): Promise<readonly TakenValue[]>;
   /** In their order. */
   tenantIds(): Promise<readonly string[]>;
-  /** The whole of a tenant as it is at one moment; undefined when there is none. */
-  tenantState(tenantId: string): Promise<PresentState | undefined>;
-  changeTenant(tenantId: string, decide: Decide): Promise<TenantChangeResult>;
+  /**
+   * The whole of a tenant as it is at one moment; undefined when there is none.
+   * @param names normalized: of people, those alone who have one of them as an identifier or a preferred name, without
+   * what they have at providers; default: everybody
+   */
+  tenantState(tenantId: string, names?: readonly string[]): Promise<PresentState | undefined>;
+  /** @param names as of `tenantState` */
+  changeTenant(tenantId: string, decide: Decide, names?: readonly string[]): Promise<TenantChangeResult>;
   /**
    * `unchanged` writes nothing. The event is recorded with the change.
    * @param allow throws what the call is to reject with if the record, as it is, must not get the status

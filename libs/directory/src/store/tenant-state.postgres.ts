@@ -9,10 +9,17 @@ import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
-import { readUsers } from '../users/read.postgres.ts';
+import { readUsers, readUsersNamed } from '../users/read.postgres.ts';
 
-/** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */
-export async function readTenantState(tx: Queryable, tenantId: string): Promise<PresentState | undefined> {
+/**
+ * Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant.
+ * @param names as of `AdminStore.tenantState`
+ */
+export async function readTenantState(
+  tx: Queryable,
+  tenantId: string,
+  names?: readonly string[],
+): Promise<PresentState | undefined> {
   const tenant = await findTenant(tx, tenantId);
   if (tenant === undefined) return undefined;
   const identities = await administratorIdentities(tx, tenantId);
@@ -21,11 +28,11 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
     resources: await readResources(tx, tenantId),
     roles: await readRoles(tx, tenantId),
     providers: await readProviders(tx, tenantId),
-    users: await readUsers(tx, tenantId),
+    users: names === undefined ? await readUsers(tx, tenantId) : await readUsersNamed(tx, tenantId, names),
     applications: await readApplications(tx, tenantId),
     ...(identities.length > 0 && { identities }),
-    known: await readKnown(tx, tenantId),
-    proven: await readProvenEmails(tx, tenantId),
+    known: names === undefined ? await readKnown(tx, tenantId) : [],
+    proven: names === undefined ? await readProvenEmails(tx, tenantId) : [],
   };
 }
 

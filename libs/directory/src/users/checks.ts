@@ -3,6 +3,10 @@ import { refuseRepeated, type Report } from '../fields/field-checks.ts';
 import type { DeclaredUser } from './fields.ts';
 import { identifiersOf } from './identifiers.ts';
 
+/** The message for a person who has an identifier of another one. */
+export const isSharedIdentifier =
+  'shares a user name, e-mail address or phone number with another user of the tenant';
+
 /** The rules of a user that involve more than one key. */
 export function checkUser(user: DeclaredUser, roles: ReadonlySet<string>, report: Report): void {
   if (user.emailVerified !== undefined && user.email === '') report(['emailVerified'], 'needs an email');
@@ -32,9 +36,7 @@ export function checkUsers(
   tenant.users.forEach((user, userIndex) => {
     const here: Report = (path, message) => report(['users', userIndex, ...path], message);
     for (const identifier of identifiersOf(user)) {
-      if (identifiers.has(identifier)) {
-        here([], 'shares a user name, e-mail address or phone number with another user of the tenant');
-      }
+      if (identifiers.has(identifier)) here([], isSharedIdentifier);
       identifiers.add(identifier);
     }
     checkUser(user, roles, here);

@@ -27,24 +27,34 @@ export async function namesSharedBy(
 }
 
 /**
+ * Selects the people of the tenant `$1` who have an identifier, or a preferred name, that is in an array.
+ * @param identifiers in their stored forms
+ * @param preferred normalized
+ * @param earlier the preferred names in their stored forms, for those that earlier versions wrote, as far as SQL compares
+ * them
+ */
+export function havingNames(identifiers: string, preferred: string, earlier: string): string {
+  return `
+    SELECT user_id FROM directory.user_identifier WHERE tenant_id = $1 AND identifier = ANY(${identifiers}::text[])
+     UNION ALL
+    SELECT user_id FROM directory.preferred_name WHERE tenant_id = $1 AND name = ANY(${preferred}::text[])
+     UNION ALL
+    SELECT user_id FROM directory.user_account
+     WHERE tenant_id = $1 AND standard_claims ? 'preferredUsername'
+       AND lower(standard_claims ->> 'preferredUsername') = ANY(${earlier}::text[])`;
+}
+
+/**
  * The other people of a tenant who sign in with the name by which a person would be known, or are known by one that the
  * person signs in with.
  */
 async function peopleOfNames(tx: Queryable, tenantId: string, person: NamedPerson): Promise<NamedPerson[]> {
   const identifiers = identifiersOf(person);
-  // The last part finds names that earlier versions wrote, as far as SQL compares them.
   const { rows } = await tx.query<NamedPerson>({
     name: 'directory.people_of_names',
     text: `SELECT u.user_id AS "userId", u.username, u.email, u.phone_number AS "phoneNumber", u.standard_claims AS "standardClaims"
              FROM directory.user_account u
-            WHERE u.tenant_id = $1 AND u.user_id <> $2 AND u.user_id IN (
-              SELECT user_id FROM directory.user_identifier WHERE tenant_id = $1 AND identifier = ANY($3::text[])
-               UNION ALL
-              SELECT user_id FROM directory.preferred_name WHERE tenant_id = $1 AND name = ANY($4::text[])
-               UNION ALL
-              SELECT user_id FROM directory.user_account
-               WHERE tenant_id = $1 AND standard_claims ? 'preferredUsername'
-                 AND lower(standard_claims ->> 'preferredUsername') = ANY($5::text[]))`,
+            WHERE u.tenant_id = $1 AND u.user_id <> $2 AND u.user_id IN (${havingNames('$3', '$4', '$5')})`,
     values: [
       tenantId,
       person.userId,

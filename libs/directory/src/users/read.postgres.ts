@@ -5,6 +5,7 @@ import { areActive } from '../ground/ways-in.postgres.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { normalizeIdentifier, storedForms } from './identifiers.ts';
+import { havingNames } from './preferred-names.postgres.ts';
 
 type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
@@ -123,6 +124,22 @@ export async function readUsers(tx: Queryable, tenantId: string): Promise<UserRe
     name: 'directory.read_users',
     text: `SELECT ${userColumns.selected} FROM directory.user_account u WHERE u.tenant_id = $1`,
     values: [tenantId],
+  });
+  return rows.map(userColumns.read);
+}
+
+/** The users of a tenant who have one of these normalized names as an identifier or a preferred name. */
+export async function readUsersNamed(
+  tx: Queryable,
+  tenantId: string,
+  names: readonly string[],
+): Promise<UserRecord[]> {
+  if (names.length === 0) return [];
+  const { rows } = await tx.query({
+    name: 'directory.read_users_named',
+    text: `SELECT ${userColumns.selected} FROM directory.user_account u
+            WHERE u.tenant_id = $1 AND u.user_id IN (${havingNames('$2', '$3', '$2')})`,
+    values: [tenantId, names.flatMap(storedForms), names],
   });
   return rows.map(userColumns.read);
 }
