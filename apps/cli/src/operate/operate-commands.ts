@@ -3,7 +3,8 @@ import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { addClientOptions, clientOf, type ClientOptions } from '../flow/flow-options.ts';
 import { allowAdministrationOption, nonEmpty, outputOption, type Format } from '../options.ts';
 import { addSecrets } from './secret-commands.ts';
-import type { Allowed, Declaring } from './records/declare-state.ts';
+import type { Declaring } from './records/declare-state.ts';
+import type { Allowed } from './records/show-comparison.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { addStatus } from './status-commands.ts';
 

@@ -4,8 +4,6 @@ import {
   DeclaredStateError,
   diffFile,
   type ApplyFileOptions,
-  type ComparedFile,
-  type FileDifference,
   type TenantComparison,
 } from '@tessera/directory/apply-file';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
@@ -13,6 +11,7 @@ import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process/settings';
 import { Code, ConnectError } from '@tessera/rpc/caller';
 import { CommandError, type Terminal } from '../../terminal.ts';
+import { aNewPerson, refuseDeletions, showDifferences, showNeeds, type Allowed } from './show-comparison.ts';
 import { counted, impactLines } from './show-impact.ts';
 import { withService, type ClientOf } from './with-service.ts';
 import { withoutOwnNames } from '../../settings.ts';
@@ -20,22 +19,10 @@ import { withoutOwnNames } from '../../settings.ts';
 /** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;
 
-/** A text that is in no file; the name is for messages. */
-interface NamedText {
-  readonly fileName: string;
-  readonly read: () => Promise<string>;
-}
-
 /** Who declares the records, and whether they are taken over from others. */
 export interface Declaring {
   readonly owner?: string;
   readonly takeOver: boolean;
-}
-
-/** What a declared state may do only if it is told so. */
-export interface Allowed {
-  readonly allowDelete: boolean;
-  readonly allowAdministration: boolean;
 }
 
 /**
@@ -43,7 +30,7 @@ export interface Allowed {
  * needs `allowDelete` or `allowAdministration`, of records of other owners, or of what clashes with them.
  */
 export async function applyState(
-  file: string | NamedText,
+  file: string,
   { allowDelete, allowAdministration, ...declaring }: Allowed & Declaring,
   terminal: Terminal,
 ): Promise<void> {
@@ -75,7 +62,7 @@ export async function applyState(
  * applying would be refused. Throws as `applyState`, but for those.
  */
 export async function diffState(
-  file: string | NamedText,
+  file: string,
   { allowDelete, allowAdministration, ...options }: { readonly impact?: boolean } & Allowed & Declaring,
   terminal: Terminal,
 ): Promise<{ readonly differs: boolean; readonly needed: readonly string[] }> {
@@ -86,30 +73,10 @@ export async function diffState(
     run: async (clientOf, call) =>
       diffFile(name, { ...sources, ...options, ...clientsOf(clientOf), call }).catch(explain(name)),
   });
-  const lines = linesOf(response);
-  for (const line of lines) terminal.out(line);
+  showDifferences(response, terminal);
   if (options.impact === true)
     for (const line of await linesOfImpact(response.tenants, terminal)) terminal.out(line);
-  const shutOut = linesOfShutOut(response);
-  for (const line of shutOut) terminal.out(line);
-  const given = linesOfAdministration(response);
-  for (const line of given) terminal.out(line);
-  if (lines.length + given.length === 0) terminal.say('Nothing would change.\n');
-  const { length: count } = linesOf(response, isGuarded);
-  const reasons = [
-    ...(count === 0 ? [] : [`${count} ${count === 1 ? 'deletion' : 'deletions'}`]),
-    ...(shutOut.length === 0 ? [] : ['people who would have no way in']),
-  ];
-  const needed: string[] = [];
-  if (reasons.length > 0 && !allowDelete) {
-    needed.push('--allow-delete');
-    terminal.say(`Applying it needs --allow-delete, for ${reasons.join(', and ')}.\n`);
-  }
-  if (given.length > 0 && !allowAdministration) {
-    needed.push('--allow-administration');
-    terminal.say('Applying it needs --allow-administration, as these are powers over the administration.\n');
-  }
-  return { differs: lines.length + given.length > 0, needed };
+  return showNeeds(response, { allowDelete, allowAdministration }, terminal);
 }
 
 /** Compatibility until 0.3: `admin` is for directories of version 0.1, and for files of several tenants. */
@@ -130,51 +97,6 @@ async function linesOfImpact(tenants: readonly TenantComparison[], terminal: Ter
     const impact = completed[at];
     return impact === undefined ? [] : impactLines(tenantId, impact);
   });
-}
-
-/**
- * Throws CommandError with exit code 3, after a list, for deletions that must be allowed, and for people who would have
- * no way in.
- */
-function refuseDeletions(response: ComparedFile, { out }: Terminal): void {
-  const lines = [...linesOf(response, isGuarded), ...linesOfShutOut(response)];
-  if (lines.length === 0) return;
-  for (const line of lines) out(line);
-  throw new CommandError(
-    'Nothing was applied. Declare these records, delete them with --allow-delete, or, if the file only adds to a tenant, give it an owner of its own (owner: in the file, or --owner). A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.',
-    3,
-  );
-}
-
-/** Who would have no way in, as lines. */
-function linesOfShutOut({ tenants }: ComparedFile): string[] {
-  return tenants.flatMap(({ tenantId, withoutWayIn }) =>
-    withoutWayIn.map((name) => `${tenantId}: user ${name} would have no way in without the provider\n`),
-  );
-}
-
-/** Who would get powers over the administration, as lines. */
-function linesOfAdministration({ tenants }: ComparedFile): string[] {
-  return tenants.flatMap(({ tenantId, administration }) =>
-    administration.map(({ kind, name, powers, by }) => {
-      const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
-      return `${tenantId}: ${kind} ${name} would get ${powers.join(', ')}${reason}\n`;
-    }),
-  );
-}
-
-/** Compatibility until 0.3: a directory of version 0.1 does not mark the deletions that must be allowed. */
-function isGuarded({ kind, change, needsAllowDelete }: FileDifference): boolean {
-  return needsAllowDelete || (change === 'deleted' && (kind === 'user' || kind === 'application'));
-}
-
-function linesOf(
-  { tenants }: ComparedFile,
-  isListed: (difference: FileDifference) => boolean = () => true,
-): string[] {
-  return tenants.flatMap(({ tenantId, differences }) =>
-    differences.filter(isListed).map((difference) => `${tenantId}: ${described(difference)}\n`),
-  );
 }
 
 /** Checks a declared state offline. Throws CommandError with every error in the file. */
@@ -198,20 +120,12 @@ export async function readState(
 
 /** Options of `applyFile` and `diffFile`; the file name `-` means standard input, which is read once. */
 function documentOf(
-  file: string | NamedText,
+  file: string,
   { environment, input }: Terminal,
 ): [fileName: string, options: Pick<ApplyFileOptions, 'environment' | 'read'>] {
-  if (typeof file !== 'string') return [file.fileName, { environment, read: file.read }];
   if (file !== '-') return [file, { environment }];
   let text: Promise<string> | undefined;
   return ['standard input', { environment, read: () => (text ??= input()) }];
-}
-
-const aNewPerson = 'a new person with a new `sub`; the deleted one of that name can be restored';
-
-function described({ kind, name, change, keys, wasDeleted }: FileDifference): string {
-  if (wasDeleted) return `${kind} ${name} would be ${aNewPerson}`;
-  return `${kind} ${name} would be ${change}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`;
 }
 
 function explain(file: string): (error: unknown) => never {
