@@ -18,7 +18,7 @@ export interface Terminal {
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /** Says what goes on until it has ended, if it takes long and a person is there to see it. */
-  waiting?(what: string): { end(): void };
+  waiting?(what: string | (() => string)): { end(): void };
   /** Known once the command line is read. */
   reach?(): Reach;
 }
