@@ -92,7 +92,8 @@ function formatOf(file: string): Format {
 
 const repeated = `
 Nothing that is left out is silent: standard output has a line for it. A repeated import changes only what differs; what the file no
-longer has is deleted with --allow-delete, otherwise it lists that and exits with code 3. What is named like a built-in role, scope or API
+longer has is deleted with --allow-delete, otherwise it lists that and exits with code 3. One that was interrupted goes on when it is
+repeated. What is named like a built-in role, scope or API
 of the administration is left out; with --allow-administration it is the built-in one.`;
 
 function withOptions(command: Command): Command {

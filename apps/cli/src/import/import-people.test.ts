@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
 import { migrations as directoryMigrations } from '@tessera/directory';
-import { buildDirectory, directoryProcessConfig } from '@tessera/people';
-import { loadConfig } from '@tessera/process';
-import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
-import { file, pepper, rows, serving, tessera } from '../testing/run-command.ts';
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { file, pepper, rows, tessera } from '../testing/run-command.ts';
 
 const state = `tenants:
   - id: acme
@@ -141,22 +139,6 @@ it('takes the format from the name of the file, unless it is told, and asks for 
   expect((await run(`import people ${json} --tenant acme --format json`)).code).toBe(0);
   const names = (await people()).map(({ username }) => username);
   expect(names).toEqual(expect.arrayContaining(['dora', 'finn']));
-});
-
-it('says what to do with more people than a call may carry', async () => {
-  const config = loadConfig(directoryProcessConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
-  const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
-  const environment = await serving(buildDirectory(config, {}, runtime), 'directory');
-  await tessera(`apply --file ${file(state)}`, environment);
-  const notes = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1024)]));
-  const people = Array.from({ length: 1400 }, (_, index) => ({ username: `p${index}`, attributes: notes }));
-  const { code, said } = await tessera(
-    'import people - --format json --tenant acme',
-    environment,
-    undefined,
-    JSON.stringify(people),
-  );
-  expect([code, said]).toEqual([1, expect.stringContaining('Give DATABASE_URL and the pepper')]);
 });
 
 const realm = JSON.stringify({

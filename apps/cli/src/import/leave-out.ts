@@ -1,9 +1,8 @@
-import { listedKinds, recordKinds } from '@tessera/directory';
-import { isBuiltIn } from '@tessera/oauth';
+import { listedKinds, normalizeIdentifier, recordKinds } from '@tessera/directory';
 import type { Entry, ImportedRecords } from './files/imported.ts';
 
 /** A mistake in the declared state: `key` such as `tenants[0].users[1].email`, empty for the document as a whole. */
-interface Mistake {
+export interface Mistake {
   readonly key: string;
   readonly message: string;
 }
@@ -56,8 +55,13 @@ const gone = Symbol('gone');
 /**
  * Removes what the rules of the declared state refuse: a key or a part of it if the record can do without, else the
  * record. Returns a line for each thing, without its value; undefined if a mistake is in nothing that can be left out.
+ * @param before how many of each kind were read before these records
  */
-export function leaveOut(records: ImportedRecords, mistakes: readonly Mistake[]): string[] | undefined {
+export function leaveOut(
+  records: ImportedRecords,
+  mistakes: readonly Mistake[],
+  before = 0,
+): string[] | undefined {
   const lines = new Set<string>();
   const lists = new Map<string, unknown[]>(Object.entries(records));
   for (const { key, message } of mistakes) {
@@ -66,7 +70,7 @@ export function leaveOut(records: ImportedRecords, mistakes: readonly Mistake[])
     const entry = entries[Number(index)];
     if (kind === undefined || entry === undefined) return undefined;
     if (entry === gone) continue;
-    const record = `${kind} ${nameOf(entry, recordKinds[kind].name, Number(index))}`;
+    const record = `${kind} ${nameOf(entry, recordKinds[kind].name, before + Number(index))}`;
     if (isEntry(entry) && removed(entry, path, kind)) lines.add(`${path} of ${record}: ${message}`);
     else {
       entries[Number(index)] = gone;
@@ -114,18 +118,22 @@ function nameOf(entry: unknown, key: string, index: number): string {
   return typeof name === 'string' && name !== '' ? name : `number ${index + 1}`;
 }
 
-function isEntry(value: unknown): value is Entry {
+export function isEntry(value: unknown): value is Entry {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
  * Leaves out what two people would share: the e-mail address or phone number of the later one, and a person whose user
  * name is taken. Returns a line for each.
+ * @param taken by earlier people, normalized; those of these people are added
  */
-export function leaveOutShared({ users }: Pick<ImportedRecords, 'users'>): string[] {
+export function leaveOutShared(
+  { users }: Pick<ImportedRecords, 'users'>,
+  taken: Set<string> = new Set(),
+): string[] {
   const lines: string[] = [];
-  const taken = new Set<string>();
-  const isTaken = (value: unknown): boolean => typeof value === 'string' && taken.has(value.toLowerCase());
+  const isTaken = (value: unknown): boolean =>
+    typeof value === 'string' && value !== '' && taken.has(normalizeIdentifier(value));
   const kept = users.filter((user) => {
     const name = String(user['username']);
     if (isTaken(user['username'])) {
@@ -140,56 +148,10 @@ export function leaveOutShared({ users }: Pick<ImportedRecords, 'users'>): strin
     }
     for (const key of ['username', ...Object.keys(companions)]) {
       const value = user[key];
-      if (typeof value === 'string') taken.add(value.toLowerCase());
+      if (typeof value === 'string') taken.add(normalizeIdentifier(value));
     }
     return true;
   });
   users.splice(0, users.length, ...kept);
   return lines;
-}
-
-/**
- * Leaves out what is named like a built-in role, scope or API: it meant something else where it comes from. Returns a
- * line for each.
- * @param isAllowed whether people and applications get the built-in ones by these names
- */
-export function leaveOutBuiltIn(
-  { resources, roles, users, applications }: ImportedRecords,
-  isAllowed: boolean,
-): string[] {
-  // No tenant declares one, so that holders keep the built-in one.
-  const declared = takenOut(roles, isBuiltIn.role);
-  if (isAllowed) return [];
-  const lines: string[] = [];
-  const holders = new Map(declared.map((role) => [role, 0]));
-  for (const user of users)
-    for (const role of takenOut(user['roles'], isBuiltIn.role))
-      holders.set(role, (holders.get(role) ?? 0) + 1);
-  for (const [role, count] of holders)
-    lines.push(`role ${role}: is built in; ${count} ${count === 1 ? 'person does' : 'people do'} not get it`);
-  for (const audience of takenOut(resources, isBuiltIn.audience, 'audience'))
-    lines.push(`resource ${audience}: is built in`);
-  for (const { audience, scopes } of resources)
-    for (const scope of takenOut(scopes, isBuiltIn.scope, 'name'))
-      lines.push(`scope ${scope} of resource ${String(audience)}: is built in`);
-  for (const { clientId, scopes } of applications)
-    for (const scope of takenOut(scopes, isBuiltIn.scope))
-      lines.push(`scope ${scope} of application ${String(clientId)}: is built in`);
-  return lines;
-}
-
-/**
- * Removes from a list what has such a name, and returns the names. `key` has the name of an entry that is none itself.
- */
-function takenOut(list: unknown, isTaken: (name: string) => boolean, key = ''): string[] {
-  if (!Array.isArray(list)) return [];
-  const out: string[] = [];
-  const kept = list.filter((entry: unknown) => {
-    const name = isEntry(entry) ? entry[key] : entry;
-    if (typeof name !== 'string' || !isTaken(name)) return true;
-    out.push(name);
-    return false;
-  });
-  list.splice(0, list.length, ...(kept as unknown[]));
-  return out;
 }

@@ -9,9 +9,15 @@ export interface ImportedRecords {
   readonly applications: Entry[];
 }
 
+/** As they were read: whoever changes some of them does so in a copy. */
+interface ReadRecords extends Omit<ImportedRecords, 'users'> {
+  /** In their order, as often as somebody reads them: they may be too many to have at once. */
+  readonly users: Iterable<Entry>;
+}
+
 /** What was read from the files of another product. */
 export interface Imported {
-  readonly records: ImportedRecords;
+  readonly records: ReadRecords;
   /** Who owns the records. */
   readonly owner: string;
   /** Of a tenant that is not there yet; undefined if it must be there. */

@@ -2,10 +2,11 @@ import { CsvError, parse } from 'csv-parse/sync';
 import { declaredUserKeys } from '@tessera/directory';
 import { CommandError } from '../../terminal.ts';
 import type { Entry } from './imported.ts';
+import { listInJson } from './json-list.ts';
 
-/** People as a file has them, and a line for each key of theirs that is left out. */
+/** People as a file has them, read anew each time, and a line for each key of theirs that is left out. */
 interface People {
-  readonly users: Entry[];
+  readonly users: Iterable<Entry>;
   readonly leftOut: readonly string[];
 }
 
@@ -20,25 +21,14 @@ const otherStatuses =
 
 /** Reads a JSON array of users of the declared state, or an object with this array as `users`. Throws CommandError. */
 export function peopleInJson(text: string): People {
-  let content: unknown;
   try {
-    content = JSON.parse(text);
-  } catch {
-    // The message of the parser repeats a part of the text.
-    throw new CommandError('The file is not JSON.');
+    const list = listInJson(text, 'users');
+    if (list === undefined) throw new CommandError('The file has no list of people.');
+    return knownPart(() => list);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new CommandError('The file is not JSON.');
+    throw error;
   }
-  const list: unknown =
-    typeof content === 'object' && content !== null && 'users' in content ? content.users : content;
-  if (!Array.isArray(list)) throw new CommandError('The file has no list of people.');
-  const leftOut: string[] = [];
-  const entries = list.flatMap((value: unknown, index) => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return [normalized({ ...value })];
-    leftOut.push(`user number ${index + 1}: is not a set of keys`);
-    return [];
-  });
-  const { users, leftOut: keys } = knownPart(entries);
-  return { users, leftOut: [...leftOut, ...keys] };
 }
 
 /**
@@ -46,7 +36,10 @@ export function peopleInJson(text: string): People {
  * `address.<part>` for one of those, roles with `;` between them. An empty cell is no value. Throws CommandError.
  */
 export function peopleInCsv(text: string): People {
-  return knownPart(rowsOf(text).map((row) => entryOf(normalized(row))));
+  const rows = rowsOf(text);
+  return knownPart(function* entries() {
+    for (const row of rows) yield entryOf(normalized(row));
+  });
 }
 
 function rowsOf(text: string): Record<string, string>[] {
@@ -77,27 +70,65 @@ function valueOf(column: string, cell: string): unknown {
 }
 
 /**
- * Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of one's own. A
- * person with a status under another name is left out, whatever it is.
+ * The people of a file as they may come, and what of them may not.
+ * @param entries each time all of them
  */
-function knownPart(entries: readonly Entry[]): People {
+function knownPart(entries: () => Iterable<unknown>): People {
+  const malformed: string[] = [];
   const unknown = new Map<string, number>();
   const withOtherStatus: string[] = [];
-  const users = entries.flatMap((entry, index) => {
-    const others = Object.keys(entry).filter((key) => !known.has(key));
-    for (const key of others) unknown.set(key, (unknown.get(key) ?? 0) + 1);
-    const user: Entry = Object.fromEntries(Object.entries(entry).filter(([key]) => known.has(key)));
-    const named = 'username' in user || !('email' in user) ? user : { username: user['email'], ...user };
-    const status = others.find((key) => otherStatuses.test(key.toLowerCase().replaceAll(/[^a-z]/g, '')));
-    if (status === undefined) return [named];
-    const name = typeof named['username'] === 'string' ? named['username'] : `number ${index + 1}`;
+  let index = 0;
+  for (const value of entries()) {
+    index += 1;
+    const entry = keysOf(value);
+    if (entry === undefined) {
+      malformed.push(`user number ${index}: is not a set of keys`);
+      continue;
+    }
+    for (const key of otherKeys(entry)) unknown.set(key, (unknown.get(key) ?? 0) + 1);
+    const status = otherStatus(entry);
+    if (status === undefined) continue;
+    const { username } = personOf(entry);
+    const name = typeof username === 'string' ? username : `number ${index}`;
     withOtherStatus.push(
       `user ${name}: ${status} is not a known key. Write status: active, disabled or locked`,
     );
-    return [];
-  });
-  const leftOut = [...unknown].map(([key, count]) => `${key} of ${count} people: is not a known key`);
-  return { users, leftOut: [...leftOut, ...withOtherStatus] };
+  }
+  const keys = [...unknown].map(([key, count]) => `${key} of ${count} people: is not a known key`);
+  return {
+    users: { [Symbol.iterator]: () => people(entries()) },
+    leftOut: [...malformed, ...keys, ...withOtherStatus],
+  };
+}
+
+/** Without those whose status nobody knows: a person with one under another name is left out, whatever it is. */
+function* people(entries: Iterable<unknown>): Generator<Entry> {
+  for (const value of entries) {
+    const entry = keysOf(value);
+    if (entry !== undefined && otherStatus(entry) === undefined) yield personOf(entry);
+  }
+}
+
+function keysOf(value: unknown): Entry | undefined {
+  const isEntry = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isEntry ? normalized({ ...value }) : undefined;
+}
+
+function otherKeys(entry: Entry): string[] {
+  return Object.keys(entry).filter((key) => !known.has(key));
+}
+
+function otherStatus(entry: Entry): string | undefined {
+  return otherKeys(entry).find((key) => otherStatuses.test(key.toLowerCase().replaceAll(/[^a-z]/g, '')));
+}
+
+/**
+ * The known keys. Without a user name the e-mail address is it. References such as `passwordFromFile` are for files of
+ * one's own.
+ */
+function personOf(entry: Entry): Entry {
+  const user: Entry = Object.fromEntries(Object.entries(entry).filter(([key]) => known.has(key)));
+  return 'username' in user || !('email' in user) ? user : { username: user['email'], ...user };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { slug, type Imported } from '../files/imported.ts';
+import { slug, type Imported, type ImportedRecords } from '../files/imported.ts';
 import { applicationsOf } from './applications.ts';
 import { peopleOf } from './people.ts';
 import { readRealm } from './realm.ts';
@@ -13,7 +13,11 @@ const federation = 'org.keycloak.storage.UserStorageProvider';
  */
 export function importedRealm(
   files: readonly { readonly name: string; readonly text: string }[],
-): Imported & { readonly tenant: string; readonly tenantName: string } {
+): Imported & {
+  readonly records: ImportedRecords;
+  readonly tenant: string;
+  readonly tenantName: string;
+} {
   const realm = readRealm(files);
   const lines = new Set<string>();
   const report = (line: string) => void lines.add(line);

@@ -1,0 +1,95 @@
+import { listedKinds } from '@tessera/directory';
+import type { Allowed } from '../operate/records/show-comparison.ts';
+import { CommandError } from '../terminal.ts';
+import type { Entry, Imported, ImportedRecords } from './files/imported.ts';
+import { leaveOut, leaveOutShared, type Mistake } from './leave-out.ts';
+import { leavingOutBuiltIn, leavingOutUnknownRoles } from './leave-out-names.ts';
+import type { Answer, PartCalls } from './part-calls.ts';
+import type { PresentTenant } from './present-tenant.ts';
+import type { Progress } from './progress.ts';
+
+/** An import whose tenant is known. */
+export interface Importing {
+  readonly imported: Imported;
+  readonly tenantId: string;
+  readonly present: PresentTenant;
+  readonly allowed: Allowed;
+  readonly dryRun: boolean;
+  readonly calls: PartCalls;
+  readonly progress: Progress;
+}
+
+/** Everything of an import but its people, without what is left out. */
+export type BaseRecords = Omit<ImportedRecords, 'users'>;
+
+/** What a part never deletes. */
+export const everyKind: readonly string[] = listedKinds;
+/** What an import has nothing to do with, or deletes one by one. */
+export const keptAtTheEnd = ['provider', 'user'];
+/** User names in one call. */
+export const mostGone = 1000;
+/** Each leaves something out, which may be what another refers to. */
+export const mostRounds = 12;
+
+/** Whether an import declares other records than people: then it has all of its owner. */
+export function hasBase({ imported }: Pick<Importing, 'imported'>): boolean {
+  return imported.tenantName !== undefined;
+}
+
+/** The entry of the document that declares everything but people. */
+export function baseEntry(importing: Importing, base: BaseRecords): Entry {
+  return { ...headOf(importing), ...base };
+}
+
+/** The entry of the document that declares some people, with the roles that they may have. */
+export function peopleEntry(head: Entry, { roles }: BaseRecords, users: readonly Entry[]): Entry {
+  return { ...head, ...(roles.length > 0 && { roles }), users };
+}
+
+/** The entry without any list: it declares the tenant if that is the import's. */
+export function headOf({ imported: { tenantName }, tenantId: id, present }: Importing): Entry {
+  return present.isOurs ? { id, name: tenantName } : { id };
+}
+
+/** The records of a part of the people. */
+export function recordsOf(users: Entry[], { roles }: BaseRecords): ImportedRecords {
+  return { resources: [], roles: [...roles], users, applications: [] };
+}
+
+/** What was answered. Throws CommandError if something is refused that cannot be left out. */
+export function accepted<T>({ answer, mistakes }: Answer<T>): T {
+  if (answer !== undefined) return answer;
+  throw new CommandError(mistakes.map(({ key, message }) => `${key}: ${message}`).join('\n'));
+}
+
+/** Leaves out what is refused, and returns the lines. Throws CommandError if something cannot be left out. */
+export function withoutMistakes(
+  records: ImportedRecords,
+  mistakes: readonly Mistake[],
+  before = 0,
+): readonly string[] {
+  return leaveOut(records, mistakes, before) ?? accepted<readonly string[]>({ mistakes });
+}
+
+/** What is left out of all people, in their order, without a call. Their parts have to come one after the other. */
+export function cleaning({ present, allowed, imported }: Importing, base: BaseRecords) {
+  const builtIn = leavingOutBuiltIn(base, allowed.allowAdministration);
+  const roles = [...present.roles.map(({ name }) => name), ...imported.records.roles];
+  const unknown = present.isOurs ? undefined : leavingOutUnknownRoles(roles);
+  const taken = new Set<string>();
+  const shared: string[] = [];
+  return {
+    of(users: Entry[]): void {
+      builtIn.of(users);
+      shared.push(...leaveOutShared({ users }, taken));
+      unknown?.of(users);
+    },
+    lines: () => [...builtIn.lines(), ...shared, ...(unknown?.lines() ?? [])],
+  };
+}
+
+/** A copy of everything but people. */
+export function baseOf({ imported: { records } }: Pick<Importing, 'imported'>): BaseRecords {
+  const { resources, roles, applications } = records;
+  return structuredClone({ resources, roles, applications });
+}
