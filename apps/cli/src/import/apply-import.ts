@@ -29,8 +29,8 @@ export interface ImportedCounts {
 }
 
 /**
- * Applies a checked import part by part. Each may be applied again, so that an import which was interrupted goes on when
- * it is repeated; nothing is deleted before all parts are there. Throws CommandError, with what stays.
+ * Applies a checked import part by part. Each may be applied again, so that an interrupted import goes on when it is
+ * repeated; nothing is deleted before all parts are there. Throws CommandError, with what stays.
  * @param leftOut called for what is left out because of what others did since the check
  */
 export async function applyImport(

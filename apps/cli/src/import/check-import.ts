@@ -28,7 +28,7 @@ import {
 import { leaveOut, type Mistake } from './leave-out.ts';
 import type { Answer } from './part-calls.ts';
 import { inLists, inParts, type PeoplePart } from './parts.ts';
-import { readGonePeople } from './present-tenant.ts';
+import { readGonePeople, type GonePeople } from './present-tenant.ts';
 
 /** Leaves something out of a part of the people. */
 type Step = (records: ImportedRecords) => void;
@@ -89,7 +89,7 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
   }
   for (const { username } of postponed) names.add(normalizeIdentifier(String(username)));
   const owned = { tenantId, owner: imported.owner };
-  const gone = present.exists
+  const gone: GonePeople = present.exists
     ? await readGonePeople(owned, names, progress.terminal)
     : { usernames: [], hasPeople: false };
   // Where nobody is changed or deleted, nobody gives up what somebody else needs.

@@ -23,9 +23,9 @@ export interface ImportOptions extends Allowed {
 
 /**
  * Applies what was read as a declared state of its own owner, part by part: a second import of the same files changes
- * nothing, and one of newer files what differs. Everything is checked before the first part is applied. Prints a line for
- * each thing that is left out, because of `imported` or because a rule refuses it. Throws CommandError as `tessera apply`
- * does.
+ * nothing, and one of newer files what differs. Everything is checked before the first part is applied. Prints a line
+ * for each thing that is left out, because of `imported` or because a rule refuses it. Throws CommandError as
+ * `tessera apply` does.
  */
 export async function importRecords(
   imported: Imported,

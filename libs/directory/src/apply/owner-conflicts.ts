@@ -20,8 +20,8 @@ interface Owned {
 }
 
 /**
- * Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are, or breaks those
- * that stay.
+ * Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are, or breaks
+ * those that stay.
  */
 export function refuseConflicts(
   plan: TenantPlan,

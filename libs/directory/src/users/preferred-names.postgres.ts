@@ -30,8 +30,7 @@ export async function namesSharedBy(
  * Selects the people of the tenant `$1` who have an identifier, or a preferred name, that is in an array.
  * @param identifiers in their stored forms
  * @param preferred normalized
- * @param earlier the preferred names in their stored forms, for those that earlier versions wrote, as far as SQL compares
- * them
+ * @param earlier the preferred names in their stored forms: earlier versions wrote them as far as SQL compares them
  */
 export function havingNames(identifiers: string, preferred: string, earlier: string): string {
   return `
