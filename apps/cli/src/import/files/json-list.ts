@@ -2,9 +2,9 @@ const isSpace = (character: string | undefined): boolean =>
   character !== undefined && ' \t\n\r'.includes(character);
 
 /**
- * The entries of a list in JSON, one after the other, so that nobody needs memory for all of them. The text is the list,
- * or an object that has it under `key`; undefined if it is neither. Throws SyntaxError for what is not JSON, without a
- * part of it, at once or with the entry that is none.
+ * The entries of a list in JSON, one after the other, so that nobody needs memory for all of them. The text is the
+ * list, or an object that has it under `key`; undefined if it is neither. Throws SyntaxError for what is not JSON,
+ * without a part of it, at once or with the entry that is none.
  */
 export function listInJson(text: string, key: string): Iterable<unknown> | undefined {
   const start = afterSpace(text, text.startsWith('\uFEFF') ? 1 : 0);
