@@ -20,6 +20,9 @@ const timeoutMs = 120_000;
 /** Of a document, so that the message with it has no more than 4 MiB, which services take. */
 const mostBytes = 4 * 1024 * 1024 - 4096;
 
+/** Of the document, of which nobody has the lines. It stands in each of many lines of an answer. */
+const fileName = 'import';
+
 /** What one call declares of a tenant. */
 export interface DeclaredPart {
   /** The entry of the tenant in the document. */
@@ -52,8 +55,6 @@ interface Of {
 
 /** Both calls throw CommandError: with exit code 3 for records of other owners, and for what has to be allowed. */
 export function createPartCalls(of: Of, terminal: Terminal): PartCalls {
-  // Nobody has its lines.
-  const fileName = `import of ${of.owner}`;
   const requestOf = ({ entry, keptKinds, deletedUsers = [] }: DeclaredPart) => {
     const document = documentOf(entry);
     refuseTooLarge(document, terminal);
