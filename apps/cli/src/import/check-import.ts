@@ -59,7 +59,7 @@ const clashes = new Set([isSharedIdentifier, isSomebodyElse, isSomebodysName]);
  * for records of other owners.
  */
 export async function checkImport(importing: Importing): Promise<CheckedImport> {
-  const { imported, tenantId, present, calls, dryRun, progress } = importing;
+  const { imported, tenantId, present, directory, calls, dryRun, progress } = importing;
   const base = baseOf(importing);
   const cleaned = cleaning(importing, base);
   const lines: string[] = [];
@@ -90,7 +90,7 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
   for (const { username } of postponed) names.add(normalizeIdentifier(String(username)));
   const owned = { tenantId, owner: imported.owner };
   const gone: GonePeople = present.exists
-    ? await readGonePeople(owned, names, progress.terminal)
+    ? await readGonePeople(owned, names, directory)
     : { usernames: [], hasPeople: false };
   // Where nobody is changed or deleted, nobody gives up what somebody else needs.
   if (dryRun || !gone.hasPeople)

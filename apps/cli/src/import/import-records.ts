@@ -14,6 +14,7 @@ import type { Importing } from './importing.ts';
 import { createPartCalls } from './part-calls.ts';
 import { readPresentTenant } from './present-tenant.ts';
 import { progressAt } from './progress.ts';
+import { reachDirectory } from './reached-directory.ts';
 
 export interface ImportOptions extends Allowed {
   readonly tenant: string;
@@ -33,11 +34,11 @@ export async function importRecords(
   terminal: Terminal,
 ): Promise<void> {
   const progress = progressAt(terminal);
+  const directory = reachDirectory(progress.terminal);
   try {
-    const present = await readPresentTenant(tenantId, imported, progress.terminal);
-    const of = { tenantId, owner: imported.owner, takeOver };
-    const calls = createPartCalls(of, progress.terminal);
-    const importing = { imported, tenantId, present, allowed, dryRun, calls, progress };
+    const present = await readPresentTenant(tenantId, imported, directory);
+    const calls = createPartCalls({ tenantId, owner: imported.owner, takeOver }, directory, terminal);
+    const importing = { imported, tenantId, present, allowed, dryRun, directory, calls, progress };
     const checked = await checkImport(importing);
     const leftOut = (line: string) => terminal.out(`left out: ${line}\n`);
     for (const line of checked.lines) leftOut(line);
@@ -48,6 +49,7 @@ export async function importRecords(
     terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
     for (const name of newPeople) terminal.say(`${tenantId}: user ${name} is ${aNewPerson}\n`);
   } finally {
+    await directory.end();
     progress.end();
   }
 }

@@ -7,6 +7,7 @@ import { leavingOutBuiltIn, leavingOutUnknownRoles } from './leave-out-names.ts'
 import type { Answer, PartCalls } from './part-calls.ts';
 import type { PresentTenant } from './present-tenant.ts';
 import type { Progress } from './progress.ts';
+import type { ReachedDirectory } from './reached-directory.ts';
 
 /** An import whose tenant is known. */
 export interface Importing {
@@ -15,6 +16,7 @@ export interface Importing {
   readonly present: PresentTenant;
   readonly allowed: Allowed;
   readonly dryRun: boolean;
+  readonly directory: ReachedDirectory;
   readonly calls: PartCalls;
   readonly progress: Progress;
 }

@@ -7,15 +7,12 @@ import {
 } from '@tessera/proto-gen/admin-declared_state';
 import { ConfigError, isGiven, isPeerGiven } from '@tessera/process/settings';
 import { Code, ConnectError } from '@tessera/rpc/caller';
-import { withService } from '../operate/records/with-service.ts';
 import type { Allowed } from '../operate/records/show-comparison.ts';
-import { withoutOwnNames } from '../settings.ts';
+import { withoutOwnNames, type Environment } from '../settings.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import type { Entry } from './files/imported.ts';
 import type { Mistake } from './leave-out.ts';
-
-/** Hashing passwords takes long. */
-const timeoutMs = 120_000;
+import type { ReachedDirectory } from './reached-directory.ts';
 
 /** Of a document, so that the message with it has no more than 4 MiB, which services take. */
 const mostBytes = 4 * 1024 * 1024 - 4096;
@@ -54,17 +51,21 @@ interface Of {
 }
 
 /** Both calls throw CommandError: with exit code 3 for records of other owners, and for what has to be allowed. */
-export function createPartCalls(of: Of, terminal: Terminal): PartCalls {
+export function createPartCalls(
+  of: Of,
+  directory: ReachedDirectory,
+  { environment }: Pick<Terminal, 'environment'>,
+): PartCalls {
   const requestOf = ({ entry, keptKinds, deletedUsers = [] }: DeclaredPart) => {
     const document = documentOf(entry);
-    refuseTooLarge(document, terminal);
+    refuseTooLarge(document, environment);
     return { ...of, fileName, document, keptKinds: [...keptKinds], deletedUsers: [...deletedUsers] };
   };
   return {
     async mistakesIn(entry) {
       try {
-        const environment = withoutOwnNames(terminal.environment);
-        await checkFile(fileName, { environment, read: async () => documentOf(entry) });
+        const read = async () => documentOf(entry);
+        await checkFile(fileName, { environment: withoutOwnNames(environment), read });
         return [];
       } catch (error) {
         if (error instanceof DeclaredStateError) return error.problems;
@@ -73,19 +74,13 @@ export function createPartCalls(of: Of, terminal: Terminal): PartCalls {
       }
     },
     diff: (part, deletionsOnly) =>
-      withService('directory', terminal, {
-        name: 'Comparing',
-        timeoutMs,
-        run: async (clientOf, call) =>
-          answered(clientOf(DeclaredStateService).diff({ ...requestOf(part), deletionsOnly }, call)),
-      }),
+      directory.call(async (clientOf, call) =>
+        answered(clientOf(DeclaredStateService).diff({ ...requestOf(part), deletionsOnly }, call)),
+      ),
     apply: (part, allowed) =>
-      withService('directory', terminal, {
-        name: 'Importing',
-        timeoutMs,
-        run: async (clientOf, call) =>
-          answered(clientOf(DeclaredStateService).apply({ ...requestOf(part), ...allowed }, call)),
-      }),
+      directory.call(async (clientOf, call) =>
+        answered(clientOf(DeclaredStateService).apply({ ...requestOf(part), ...allowed }, call)),
+      ),
   };
 }
 
@@ -94,7 +89,7 @@ function documentOf(entry: Entry): string {
 }
 
 /** A call that is too large looks like one to repeat. Throws CommandError. */
-function refuseTooLarge(document: string, { environment }: Terminal): void {
+function refuseTooLarge(document: string, environment: Environment): void {
   const isCalled = isPeerGiven(environment, 'directory') || !isGiven(environment, 'DATABASE_URL');
   if (isCalled && Buffer.byteLength(document) > mostBytes)
     throw new CommandError(

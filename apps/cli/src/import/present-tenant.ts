@@ -3,11 +3,10 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { Code, ConnectError, readPages } from '@tessera/rpc/caller';
-import { orNotFound, withService } from '../operate/records/with-service.ts';
-import type { Terminal } from '../terminal.ts';
+import { orNotFound } from '../operate/records/with-service.ts';
 import type { Imported } from './files/imported.ts';
+import type { ReachedDirectory } from './reached-directory.ts';
 
-const timeoutMs = 120_000;
 /** A page of people fits into a message, whatever they are called. */
 const pageSize = 250;
 
@@ -23,25 +22,21 @@ export interface PresentTenant {
 export async function readPresentTenant(
   tenantId: string,
   { tenantName, owner }: Pick<Imported, 'tenantName' | 'owner'>,
-  terminal: Terminal,
+  directory: ReachedDirectory,
 ): Promise<PresentTenant> {
-  return withService('directory', terminal, {
-    name: 'Importing',
-    timeoutMs,
-    async run(clientOf, call) {
-      const present = await clientOf(TenantsService)
-        .get({ tenantId }, call)
-        .catch((error: unknown) =>
-          tenantName === undefined ? orNotFound(`There is no tenant ${tenantId}.`)(error) : absent(error),
-        );
-      if (present === undefined) return { exists: false, isOurs: true, roles: [] };
-      const { found: roles } = await readPages(async (page) => {
-        const answer = await clientOf(RolesService).list({ tenantId, ...page }, call);
-        const found = answer.roles.map(({ name, owner: of }) => ({ name, owner: of }));
-        return { found, nextPageToken: answer.nextPageToken };
-      });
-      return { exists: true, isOurs: tenantName !== undefined && present.owner === owner, roles };
-    },
+  return directory.call(async (clientOf, call) => {
+    const present = await clientOf(TenantsService)
+      .get({ tenantId }, call)
+      .catch((error: unknown) =>
+        tenantName === undefined ? orNotFound(`There is no tenant ${tenantId}.`)(error) : absent(error),
+      );
+    if (present === undefined) return { exists: false, isOurs: true, roles: [] };
+    const { found: roles } = await readPages(async (page) => {
+      const answer = await clientOf(RolesService).list({ tenantId, ...page }, call);
+      const found = answer.roles.map(({ name, owner: of }) => ({ name, owner: of }));
+      return { found, nextPageToken: answer.nextPageToken };
+    });
+    return { exists: true, isOurs: tenantName !== undefined && present.owner === owner, roles };
   });
 }
 
@@ -64,17 +59,15 @@ export interface GonePeople {
 export async function readGonePeople(
   { tenantId, owner }: { readonly tenantId: string; readonly owner: string },
   declared: ReadonlySet<string>,
-  terminal: Terminal,
+  directory: ReachedDirectory,
 ): Promise<GonePeople> {
   const usernames: string[] = [];
   let [hasPeople, next] = [false, ''];
   do {
     const pageToken = next;
-    const page = await withService('directory', terminal, {
-      name: 'Reading people',
-      timeoutMs,
-      run: async (clientOf, call) => clientOf(UsersService).list({ tenantId, pageSize, pageToken }, call),
-    });
+    const page = await directory.call(async (clientOf, call) =>
+      clientOf(UsersService).list({ tenantId, pageSize, pageToken }, call),
+    );
     const own = page.users.filter((user) => user.owner === owner).map(({ username }) => username);
     hasPeople ||= own.length > 0;
     usernames.push(...own.filter((username) => !declared.has(normalizeIdentifier(username))));

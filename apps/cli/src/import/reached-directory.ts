@@ -1,0 +1,79 @@
+import { systemClock, systemRandom, ulid } from '@tessera/kit';
+import { rootCall, type CallOptions } from '@tessera/rpc/caller';
+import { withService, type ClientOf } from '../operate/records/with-service.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Hashing passwords takes long. */
+const timeoutMs = 120_000;
+/** Shorter than the time before its end at which a login is renewed. */
+const sessionMs = 20_000;
+
+type Ask<T> = (clientOf: ClientOf, call: CallOptions) => Promise<T>;
+
+/** The directory, for many calls one after the other: it is reached, and a login renewed, for some of them at a time. */
+export interface ReachedDirectory {
+  /** Asks once, or again if a store was unavailable. Throws as `withService`. */
+  call<T>(ask: Ask<T>): Promise<T>;
+  end(): Promise<void>;
+}
+
+export function reachDirectory(terminal: Terminal): ReachedDirectory {
+  let session: Session | undefined;
+  return {
+    async call<T>(ask: Ask<T>) {
+      if (session !== undefined && terminal.now() - session.begun >= sessionMs) {
+        await session.end();
+        session = undefined;
+      }
+      session ??= begin(terminal);
+      try {
+        return (await session.ask(ask)) as T;
+      } catch (error) {
+        session = undefined;
+        throw error;
+      }
+    },
+    async end() {
+      await session?.end();
+    },
+  };
+}
+
+interface Session {
+  readonly begun: number;
+  /** Whatever it throws has ended the session. */
+  ask(ask: Ask<unknown>): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+function begin(terminal: Terminal): Session {
+  let asked = Promise.withResolvers<Ask<unknown> | undefined>();
+  let answered = Promise.withResolvers<unknown>();
+  const work = withService('directory', terminal, {
+    name: 'Importing',
+    timeoutMs,
+    async run(clientOf) {
+      for (;;) {
+        // If a store was unavailable it runs again, with what was asked last.
+        const ask = await asked.promise;
+        if (ask === undefined) return;
+        const answer = await ask(clientOf, rootCall(ulid(systemClock, systemRandom), timeoutMs));
+        asked = Promise.withResolvers<Ask<unknown> | undefined>();
+        answered.resolve(answer);
+      }
+    },
+  });
+  work.catch((error: unknown) => answered.reject(error));
+  return {
+    begun: terminal.now(),
+    async ask(ask) {
+      answered = Promise.withResolvers<unknown>();
+      asked.resolve(ask);
+      return answered.promise;
+    },
+    async end() {
+      asked.resolve(undefined);
+      await work;
+    },
+  };
+}
