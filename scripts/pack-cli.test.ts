@@ -83,15 +83,18 @@ describe('the packed command line', () => {
 
   it('reads what its modules have beside themselves', async () => {
     const state = join(work, 'state.yaml');
-    writeFileSync(state, 'tenants: [{ id: acme, name: Acme, users: [{ username: ada, password: password1 }] }]\n');
+    writeFileSync(
+      state,
+      'tenants: [{ id: acme, name: Acme, users: [{ username: ada, password: password1 }] }]\n',
+    );
     const checked = await tessera(`check --file ${state}`);
     expect(checked.code).toBe(1);
     expect(checked.out + checked.said).toContain('common');
     writeFileSync(
       state,
-      'tenants: [{ id: acme, name: Acme, applications: [{ clientId: web, name: Web, type: public, grantTypes: [authorization_code], redirectUris: ["https://a.example/cb"], scopes: [openid] }] }]\n',
+      'tenants: [{ id: acme, name: Acme, applications: [{ clientId: web, name: Web, type: confidential, secrets: [{ value: a-secret-of-forty-three-characters-or-more-12345 }], grantTypes: [authorization_code], redirectUris: ["https://a.example/cb"], scopes: [openid] }] }]\n',
     );
-    const snippet = await tessera(`client-config web oidc-client-ts --file ${state}`, {
+    const snippet = await tessera(`client-config web go-oidc --file ${state}`, {
       TESSERA_ISSUER: 'https://id.example',
     });
     expect([snippet.code, snippet.out + snippet.said]).toEqual([0, expect.stringContaining('id.example')]);

@@ -1,6 +1,7 @@
 /**
- * `npm run pack:cli -- <folder> [version]`: writes `tessera` as a package that needs Node and nothing else: our code and that of
- * the libraries in a few files, with what they read. The folder runs as it is, and `npm pack` and `npm publish` take it.
+ * `npm run pack:cli -- <folder> [version]`: writes `tessera` as a package that needs Node and nothing else: our code
+ * and that of the libraries in a few files, with what they read. The folder runs as it is, and `npm pack` and `npm
+ * publish` take it.
  */
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { rolldown, type Plugin } from 'rolldown';
 
 const root = dirname(import.meta.dirname);
 
-/** Files and folders that our modules read beside themselves, by the module. The package has them at the same places. */
+/** What our modules read beside themselves, by the module. The package has it at the same places. */
 const read: Readonly<Record<string, readonly string[]>> = {
   'apps/cli/src/client-config/client-config.ts': ['apps/cli/src/client-config/snippets'],
   // The manifest, which is written anew.
@@ -45,10 +46,11 @@ function keepPlaces(found: Set<string>): Plugin {
     name: 'keep-places',
     transform(code, id) {
       const path = relative(root, id);
-      if (path.startsWith('..') || path.includes('node_modules/') || !code.includes('import.meta.url'))
-        return undefined;
+      const isOurs = id.startsWith(`${root}/`) && !path.includes('node_modules/');
+      if (!isOurs || !code.includes('import.meta.url')) return undefined;
       const files = read[path];
-      if (files === undefined) throw new Error(`${path} reads something beside itself: say what, in this script.`);
+      if (files === undefined)
+        throw new Error(`${path} reads something beside itself: say what, in this script.`);
       for (const file of files) found.add(file);
       // Chunks lie in one folder, whatever module their code is from.
       return code

@@ -93,7 +93,9 @@ export function completeValues(program: Command, root: RootCommand, terminal: Te
 function placeOf(root: RootCommand, words: readonly string[], typed: string) {
   const before = words.at(-1) ?? '';
   const plain = words.filter((word, index) => !word.startsWith('-') && !words[index - 1]?.startsWith('--'));
-  const key = [3, 2, 1].map((length) => plain.slice(0, length).join(' ')).find((name) => root.commands.has(name));
+  const key = [3, 2, 1]
+    .map((length) => plain.slice(0, length).join(' '))
+    .find((name) => root.commands.has(name));
   const command = root.commands.get(key ?? '');
   if (command === undefined) return undefined;
   const option = before.startsWith('--') ? command.options.get(before.slice(2)) : undefined;

@@ -17,7 +17,9 @@ const attempts = metrics.counter({
   labels: ['mode', 'outcome'],
 });
 
-/** What becomes of a delivery after an attempt; `reason`: why it failed. `giveBack`: as `retry`, but it does not count. */
+/**
+ * What becomes of a delivery after an attempt; `reason`: why it failed. `giveBack`: as `retry`, but it does not count.
+ */
 export type Attempted =
   | { readonly next: 'delivered' }
   | { readonly next: 'failed'; readonly reason: string }

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { postgresUrl } from '@tessera/test-kit';
 import { createLogger } from '@tessera/telemetry';
 import { openDatabase } from './postgres/postgres.ts';
+import { remedyFor } from './store-errors.ts';
 import { whenAvailable } from './when-available.ts';
 
 function options(signal = new AbortController().signal) {
@@ -18,6 +19,17 @@ function withPart(part: 'pathname' | 'password' | 'username', value: string): st
   const url = new URL(postgresUrl());
   url[part] = value;
   return url.href;
+}
+
+/** Asks again where a busy machine has no time to connect, of which nobody is told what to change. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (remedyFor(error instanceof Error ? error.cause : undefined) !== undefined) throw error;
+    }
+  }
 }
 
 describe('whenAvailable', () => {
@@ -46,13 +58,13 @@ describe('whenAvailable', () => {
       let attempts = 0;
       const work = async () => {
         attempts += 1;
-        if (attempts < 6) await database.query({ name: 'test.one', text: 'SELECT 1' });
+        if (attempts < 6) await answered(() => database.query({ name: 'test.one', text: 'SELECT 1' }));
         return attempts;
       };
-      expect(await whenAvailable(work, { ...given, remindAfterMs: 250 })).toBe(6);
+      const now = () => attempts * 100;
+      expect(await whenAvailable(work, { ...given, remindAfterMs: 250, now })).toBe(6);
       const lines = given.text().trim().split('\n');
-      expect(lines.length).toBeGreaterThanOrEqual(2);
-      expect(lines.length).toBeLessThan(5);
+      expect(lines).toHaveLength(2);
       for (const line of lines) {
         expect(line).toMatch(/"level":"error".*the start is waiting; needs operator action/);
         expect(line).toMatch(said);

@@ -10,6 +10,8 @@ export interface WaitOptions {
   readonly what: string;
   /** Milliseconds until the log repeats what an operator must do; a minute by default. */
   readonly remindAfterMs?: number;
+  /** In milliseconds, for what the log repeats. */
+  readonly now?: () => number;
 }
 
 /**
@@ -31,11 +33,16 @@ export async function whenAvailable<T>(work: () => Promise<T>, options: WaitOpti
   }
 }
 
-function createReporter({ log, what, remindAfterMs = 60_000 }: WaitOptions): (error: OAuthError) => void {
+function createReporter({
+  log,
+  what,
+  remindAfterMs = 60_000,
+  now: timeNow = () => performance.now(),
+}: WaitOptions): (error: OAuthError) => void {
   let reported: { readonly remedy: string | undefined; readonly at: number } | undefined;
   return (error) => {
     const remedy = remedyFor(error.cause);
-    const now = performance.now();
+    const now = timeNow();
     const isNews = reported === undefined || remedy !== reported.remedy;
     const isDue = reported !== undefined && remedy !== undefined && now - reported.at >= remindAfterMs;
     if (!isNews && !isDue) return;

@@ -113,7 +113,7 @@ async function take(browser: Browser, { name, on, way }: Picture, baseUrl: strin
   await context.close();
   const { size } = await stat(path);
   if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}.`);
-  console.log(`${path}: ${Math.ceil(size / 1024)} KiB`);
+  process.stdout.write(`${path}: ${Math.ceil(size / 1024)} KiB\n`);
 }
 
 const directory = await mkdtemp(join(tmpdir(), 'tessera-pictures-'));

@@ -89,7 +89,10 @@ export async function applyImport(
   } catch (error) {
     if (!(error instanceof CommandError) || !hasBegun) throw error;
     const said = `${people} of ${total} people were imported, and stay; the same import goes on behind them.`;
-    const why = error.message.replace(/^Nothing (of \S+ )?was applied/, 'Nothing of the next part was applied');
+    const why = error.message.replace(
+      /^Nothing (of \S+ )?was applied/,
+      'Nothing of the next part was applied',
+    );
     throw new CommandError(`${said} ${why}`, error.exitCode);
   }
 }

@@ -10,7 +10,9 @@ const sessionMs = 20_000;
 
 type Ask<T> = (clientOf: ClientOf, call: CallOptions) => Promise<T>;
 
-/** The directory, for many calls one after the other: it is reached, and a login renewed, for some of them at a time. */
+/**
+ * The directory, for many calls one after the other: it is reached, and a login renewed, for some of them at a time.
+ */
 export interface ReachedDirectory {
   /** Asks once, or again if a store was unavailable. Throws as `withService`. */
   call<T>(ask: Ask<T>): Promise<T>;

@@ -34,7 +34,11 @@ beforeAll(async () => {
     {
       service: ConsentsService,
       handlers: {
-        list: async ({ userId, clientId, pageToken }: Record<'userId' | 'clientId' | 'pageToken', string>) => {
+        list: async ({
+          userId,
+          clientId,
+          pageToken,
+        }: Record<'userId' | 'clientId' | 'pageToken', string>) => {
           asked.push({ userId, clientId });
           const { found, ...rest } = page(consents, pageToken);
           return { consents: found, ...rest };

@@ -87,7 +87,16 @@ export function fieldWith(message: DescMessage, record: DescMessage): DescField 
   return field;
 }
 
-const setByServer = new Set(['etag', 'owner', 'createTime', 'updateTime', 'deleteTime', 'impact', 'lastSignInTime', 'lockExpireTime']);
+const setByServer = new Set([
+  'etag',
+  'owner',
+  'createTime',
+  'updateTime',
+  'deleteTime',
+  'impact',
+  'lastSignInTime',
+  'lockExpireTime',
+]);
 
 /** The fields of a record that people set. */
 export function settable(noun: Noun): readonly DescField[] {

@@ -22,8 +22,7 @@ export type ListedConsent = ConsentKey & Consent;
 
 /** Whose consents: of these people, else of everybody in the tenant; or those for one application. */
 export type ConsentScope = { readonly tenantId: string } & (
-  | { readonly userIds?: readonly string[] | undefined }
-  | { readonly clientId: string }
+  { readonly userIds?: readonly string[] | undefined } | { readonly clientId: string }
 );
 
 /** Where a list goes on. */

@@ -165,7 +165,9 @@ describe('a document that is a part', () => {
     const bob = { roles: ['boss', 'spare'], users: [{ username: 'bob', roles: ['boss'] }] };
     await apply(bob);
     const refused = await refusal(apply({}, { keptKinds: ['user'], allowDelete: true }));
-    expect(refused.rawMessage).toMatch(/records that stay it breaks rules of\nuser bob, .*: roles\[0\] is not/);
+    expect(refused.rawMessage).toMatch(
+      /records that stay it breaks rules of\nuser bob, .*: roles\[0\] is not/,
+    );
     expect(await apply({ roles: ['boss'] }, { keptKinds: ['user'], allowDelete: true })).toMatchObject({
       deleted: 1,
     });

@@ -1,23 +1,21 @@
-import { normalizeStart } from '@tessera/kit';
-import { invalidFields, pageRequest, Code, ConnectError, timestampMs, type Handlers, type MessageShape } from '@tessera/rpc';
-import type { ListUsersRequestSchema, UsersService } from '@tessera/proto-gen/admin-users';
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { passwordProblem } from '../ground/password-policy.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { deletedNames } from '../deleted/deleted-records.postgres.ts';
 import { deletedUserCalls } from './deleted-user-calls.ts';
 import { notFound } from '../ground/refusals.ts';
-import { listed, type RecordCallsDeps } from '../records/record-calls.ts';
+import { listPeople } from './list-people.ts';
+import type { RecordCallsDeps } from '../records/record-calls.ts';
 import { updatedEntry, type Entry } from '../records/record-form.ts';
 import { statusAlone } from '../records/status-alone.ts';
 import { digested, refuseOtherOwner, writerOf } from '../records/writers.ts';
-import { findRecord, listRecords } from '../store/read-records.postgres.ts';
-import { searchPeople } from '../store/search-people.postgres.ts';
+import { findRecord } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { lastSignIns } from '../users/last-sign-ins.postgres.ts';
-import type { PeopleFilter } from '../users/people-orders.ts';
 import { checkAmongOthers, messageOfUser, updatedUser, userForm } from './user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps {
@@ -71,20 +69,7 @@ export function userCalls({
       return messageOfUser(found, lastSignIn?.at);
     },
 
-    async list({ tenantId, pageSize, pageToken, ...asked }) {
-      const filter = filterIn(asked);
-      const isAsked = Object.keys(filter).length > 0;
-      const request = pageRequest({ pageSize, pageToken, search: isAsked ? JSON.stringify(filter) : '' });
-      const { found, nextPageToken } = await listed(database, 'user', tenantId, request, async () =>
-        isAsked
-          ? searchPeople(database, tenantId, filter, request)
-          : listRecords(database, 'user', tenantId, request),
-      );
-      const ids = found.map(({ record }) => record.userId);
-      const seen = await lastSignIns(database, tenantId, ids);
-      const times = new Map(seen.map(({ userId, at }) => [userId, at]));
-      return { users: found.map((each) => messageOfUser(each, times.get(each.record.userId))), nextPageToken };
-    },
+    list: (request) => listPeople(database, request),
 
     async create({ user: given, newPerson, mailable, owner: named, ...request }, context) {
       const entry = userForm.entryOf(given);
@@ -147,39 +132,6 @@ export function userCalls({
     },
 
     ...deletedUserCalls({ database, records }),
-  };
-}
-
-/** In UTF-16 code units, of a text that is searched for. */
-const longestSearch = 256;
-
-/** In milliseconds since the Unix epoch. Throws InvalidArgument for a time of another age. */
-function timeIn(field: string, time: Parameters<typeof timestampMs>[0]): number {
-  const at = timestampMs(time);
-  const [first, last] = [Date.UTC(1970, 0, 1), Date.UTC(9999, 11, 31)];
-  if (at >= first && at <= last) return at;
-  throw invalidFields([{ field, description: 'must be between the years 1970 and 9999' }]);
-}
-
-/** What a list request asks of people; empty for all. */
-function filterIn({
-  search,
-  role,
-  status,
-  provider,
-  notSignedInSince,
-  neverSignedIn,
-  invited,
-}: Omit<MessageShape<typeof ListUsersRequestSchema>, 'tenantId' | 'pageSize' | 'pageToken'>): PeopleFilter {
-  const text = search.trim().startsWith('+') ? normalizeIdentifier(search) : search.trim();
-  return {
-    ...(text !== '' && { text: normalizeStart(text, 'NFC', longestSearch) }),
-    ...(role !== '' && { role }),
-    ...(status !== '' && { status }),
-    ...(provider !== '' && { provider }),
-    ...(notSignedInSince !== undefined && { notSignedInSince: timeIn('notSignedInSince', notSignedInSince) }),
-    ...(neverSignedIn && { neverSignedIn }),
-    ...(invited && { invited }),
   };
 }
 

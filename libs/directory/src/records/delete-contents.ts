@@ -29,14 +29,7 @@ export async function nextDeletions(
 }
 
 /** What is kept of people and applications that were deleted: as many rows as there were records. */
-const kept = [
-  'deleted_record',
-  'person_seen',
-  'passkey',
-  'totp',
-  'recovery_code',
-  'provider_identity',
-] as const;
+const kept = ['deleted_record', 'person_seen'] as const;
 
 /** Of each table. */
 const forgottenAtOnce = 2000;

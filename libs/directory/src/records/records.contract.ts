@@ -1110,7 +1110,14 @@ tenants:
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
         schema.fields.map(({ jsonName }) => jsonName).toSorted();
       expect(namesOf(UserSchema)).toEqual(
-        [...Object.keys(user.shape), 'userId', 'deleteTime', 'lockExpireTime', 'lastSignInTime', ...server].toSorted(),
+        [
+          ...Object.keys(user.shape),
+          'userId',
+          'deleteTime',
+          'lockExpireTime',
+          'lastSignInTime',
+          ...server,
+        ].toSorted(),
       );
       expect(namesOf(ResourceSchema)).toEqual(
         [...Object.keys(resourceFields), 'etag', 'owner', 'impact'].toSorted(),

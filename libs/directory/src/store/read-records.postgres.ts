@@ -77,8 +77,7 @@ export async function listRecords<K extends RecordKind>(
 ): Promise<RecordPage<RecordOf[K]>> {
   const table = tables[kind];
   const selected = selectedOf(table);
-  const end =
-    search === '' ? undefined : await searchEnd(queryable, kind, tenantId, after);
+  const end = search === '' ? undefined : await searchEnd(queryable, kind, tenantId, after);
   const values = [tenantId, after, search, size + 1];
   const { rows } = await queryable.query<Row & { readonly position: string }>(
     end === undefined

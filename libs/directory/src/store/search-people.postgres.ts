@@ -1,4 +1,3 @@
-import { isStorable } from '@tessera/kit';
 import { invalidFields, pageOf, type PageRequest } from '@tessera/rpc';
 import type { Queryable } from '@tessera/stores';
 import {
@@ -176,12 +175,13 @@ function toldKey(by: OrderName): string {
 
 const toldTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
+/** Neither words nor identifiers have line ends. */
 const textOf = ({ by, value, key, userId }: Place): string =>
-  JSON.stringify([by, by === 'text' ? value : '', key, userId]);
+  [by, by === 'text' ? value : '', key, userId].join('\n');
 
 /** Throws InvalidArgument for what is no place of such a search: a token of a page may come from anywhere. */
 function placeIn(text: string, filter: PeopleFilter): Place {
-  const [by, word, key, userId] = partsOf(text);
+  const [by, word, key, userId] = text.split('\n');
   if (by !== undefined && Object.hasOwn(orders, by) && key !== undefined && userId !== undefined) {
     const order = by as OrderName;
     const { start, type }: Order = orders[order];
@@ -190,14 +190,4 @@ function placeIn(text: string, filter: PeopleFilter): Place {
     if (value !== undefined && (type !== 'timestamptz' || isTime)) return { by: order, value, key, userId };
   }
   throw invalidFields([{ field: 'pageToken', description: 'is not a token of a page' }]);
-}
-
-function partsOf(text: string): readonly (string | undefined)[] {
-  try {
-    const parts: unknown = JSON.parse(text);
-    const isPart = (part: unknown): part is string => typeof part === 'string' && isStorable(part);
-    return Array.isArray(parts) && parts.every(isPart) ? parts : [];
-  } catch {
-    return [];
-  }
 }

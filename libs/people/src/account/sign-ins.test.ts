@@ -60,7 +60,9 @@ function signInsContract(engine: string, open: () => Promise<Database>): void {
         call(),
       );
       const { lastSignInTime, ...after } = await of.api.users.get({ tenantId, userId }, call());
-      expect(Math.abs(Number(lastSignInTime && timestampMs(lastSignInTime)) - Date.now())).toBeLessThan(60_000);
+      expect(Math.abs(Number(lastSignInTime && timestampMs(lastSignInTime)) - Date.now())).toBeLessThan(
+        60_000,
+      );
       expect(after).toEqual(before);
     });
 
@@ -80,7 +82,8 @@ function signInsContract(engine: string, open: () => Promise<Database>): void {
       await of.note(1_700_000_000_000);
       await of.api.users.delete({ tenantId, userId }, call());
       const kept = async () =>
-        (await of.query('kept_sign_ins', 'SELECT FROM directory.person_seen WHERE user_id = $1', userId)).length;
+        (await of.query('kept_sign_ins', 'SELECT FROM directory.person_seen WHERE user_id = $1', userId))
+          .length;
       expect(await kept()).toBe(1);
       await forgetPeople(database, [{ tenantId, userId }]);
       expect(await kept()).toBe(0);

@@ -163,7 +163,8 @@ const withoutCrossing: Readonly<Record<string, string>> = {
   'DirectoryAdminService.Apply': 'the document names its tenants, and the operator tenant alone may call it',
   'DirectoryAdminService.Diff': 'as Apply',
   'DirectoryAdminService.GetDeclaredState': 'as Apply',
-  'MailService.List': 'no mail waits where a server takes it; outbox-calls.test.ts tries that of another tenant',
+  'MailService.List':
+    'no mail waits where a server takes it; outbox-calls.test.ts tries that of another tenant',
   'MailService.Delete': 'as List',
   'TenantsService.List': 'it names no tenant, and the operator tenant alone may call it',
 };

@@ -99,7 +99,8 @@ it(
     expect(before.filter(({ username, userId }) => known.get(username) !== userId)).toEqual([]);
 
     expect((await done(importing('globex'))).said).toContain(`globex: ${count} created, 0 updated`);
-    const content = (all: readonly Listed[]) => all.map(({ username, email, name }) => [username, email, name]);
+    const content = (all: readonly Listed[]) =>
+      all.map(({ username, email, name }) => [username, email, name]);
     expect(content(after)).toEqual(content(await listed('globex')));
     expect((await done(importing('acme', second))).said).toContain(
       `acme: 0 created, ${count} updated, 0 deleted`,
