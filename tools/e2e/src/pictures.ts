@@ -47,7 +47,7 @@ async function deviceLink(device: Page, baseUrl: string): Promise<string> {
 /** As a call center that asks a person (OpenID CIBA Core section 7.1). */
 async function askForApproval(baseUrl: string): Promise<void> {
   const client = Buffer.from('demo-ciba:demo-secret-not-for-production-0002').toString('base64');
-  const answer = await fetch(`${baseUrl}/bc-authorize`, {
+  const answer = await fetch(`${baseUrl}/backchannel_authentication`, {
     method: 'POST',
     headers: { authorization: `Basic ${client}` },
     body: new URLSearchParams({
@@ -62,15 +62,7 @@ async function askForApproval(baseUrl: string): Promise<void> {
 const all: readonly Picture[] = [
   { name: 'sign-in', on: desk, way: toSignIn },
   { name: 'sign-in-dark', on: { ...phone, colorScheme: 'dark', locale: 'de-DE' }, way: toSignIn },
-  {
-    name: 'demo',
-    on: desk,
-    async way(page, baseUrl) {
-      await toSignIn(page, baseUrl);
-      await signIn(page);
-      await heading(page, /Signed in/);
-    },
-  },
+  { name: 'sign-in-arabic', on: { ...phone, locale: 'ar' }, way: toSignIn },
   {
     name: 'device',
     on: phone,
