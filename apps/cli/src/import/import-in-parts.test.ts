@@ -125,7 +125,7 @@ it('people come in parts, of which each is far from the largest message; again, 
 
 it('more than a message may carry is imported', async () => {
   const { run, calls } = await deployment();
-  const notes = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(1300)]));
+  const notes = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, 'x'.repeat(1000)]));
   const people = numbered(1100).map((person) => ({ ...person, attributes: notes }));
   expect(Buffer.byteLength(JSON.stringify(people))).toBeGreaterThan(4 * 1024 * 1024);
   expect((await run(people)).said).toBe('acme: 1100 created, 0 updated, 0 deleted\n');
@@ -145,7 +145,8 @@ it('an import that ends at a third and at two thirds goes on, and ends as one th
   expect(await run(everybody)).toEqual({ code: 0, said: 'acme: 100 created, 0 updated, 0 deleted\n' });
   expect((await run(everybody)).said).toBe('acme: 0 created, 0 updated, 0 deleted\n');
   const present = await people();
-  expect(present).toEqual(expect.arrayContaining(first));
+  const imported = new Set(first.map(({ id }) => id));
+  expect(present.filter(({ id }) => imported.has(id))).toEqual(first);
   const content = ({ username, owner, email }: (typeof present)[number]) => [username, owner, email];
   expect(present.map(content)).toEqual((await whole.people()).map(content));
 });
