@@ -89,7 +89,8 @@ async function firstPlace(
   const by = found?.by ?? 'everybody';
   const value = found?.word ?? (by === 'everybody' ? true : filter[by]);
   const { start = '' }: Order = orders[by];
-  return { by, value, key: start, userId: '' };
+  // From the word itself on: Postgres begins where the place is, whatever else bounds the words.
+  return { by, value, key: found?.word ?? start, userId: '' };
 }
 
 /** SQL: how many each thing finds that is asked, of a text each of its words; the fewest first. */
