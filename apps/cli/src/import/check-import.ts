@@ -204,7 +204,7 @@ async function checkPostponed(
   }
 }
 
-/** What the owner has besides people, and the import does not have any more. */
+/** Records of the owner, other than people, that the import no longer has. */
 async function readGoneRecords(importing: Importing, base: BaseRecords): Promise<FileDifference[]> {
   const { present, calls, imported } = importing;
   if (!present.exists || !hasBase(importing)) return [];

@@ -224,7 +224,7 @@ it('addresses move between people of different parts, and from people who are go
   expect((await run(moved)).said).toBe('acme: 0 created, 0 updated, 0 deleted\n');
 });
 
-it('whoever clashes with people of others is left out with a line, the first time and later', async () => {
+it('people who clash with those of others are left out with a line, the first time and later', async () => {
   const { run, people } = await deployment();
   const clashing = changed({ p0001: { email: 'EVE@acme.example' } });
   const line = 'left out: user p0001: shares a user name, e-mail address or phone number with another user';

@@ -9,7 +9,7 @@ export interface ImportedRecords {
   readonly applications: Entry[];
 }
 
-/** As they were read: whoever changes some of them does so in a copy. */
+/** As read: a caller that changes some of them copies them first. */
 interface ReadRecords extends Omit<ImportedRecords, 'users'> {
   /** In their order, as often as somebody reads them: they may be too many to have at once. */
   readonly users: Iterable<Entry>;
