@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { least, render, valueSets, type Values } from './chart.ts';
 import type { Manifest } from './manifest.ts';
 import { renderInCluster } from './cluster.ts';
-import { closedPaths, publicPaths } from './public-paths.ts';
+import { closedPaths, publicKeycloakPaths, publicPaths } from './public-paths.ts';
 
 /** A path that is published, as `https://host/path`. */
 type Published = ReadonlyMap<string, 'Exact' | 'Prefix' | 'PathPrefix'>;
@@ -72,6 +72,21 @@ describe('The public reaches every path of the gateway but introspection, revoca
     const expected = addressesOf(Object.values(at));
     const extraHosts = ['login.gamma.example', 'id.example.com/t/beta', 'id.example.com'];
     expect(addresses({ extraHosts })).toEqual([expected, expected]);
+  });
+
+  test('at the paths of Keycloak, below the issuers of tenants that have them and of such a path, and no other', () => {
+    const harbour = 'https://id.example.com/realms/harbour';
+    const likeKeycloak = (issuer: string) => publicKeycloakPaths().map((path) => issuer + path);
+    const declared = [
+      ...tenants,
+      { id: 'harbour', name: 'Harbour', issuer: harbour, endpoints: 'keycloak' },
+      { id: 'delta', name: 'Delta', issuer: 'https://delta.example', endpoints: 'standard' },
+    ];
+    const issuers = [...Object.values(at), harbour, 'https://delta.example'];
+    const expected = [...addressesOf(issuers), ...likeKeycloak(harbour)].toSorted();
+    expect(addresses({ state: { tenants: declared } })).toEqual([expected, expected]);
+    const undeclared = [...addressesOf([at.shared, harbour]), ...likeKeycloak(harbour)].toSorted();
+    expect(addresses({ extraHosts: ['id.example.com/realms/harbour'] })).toEqual([undeclared, undeclared]);
   });
 
   test('at the issuers that the ConfigMap of the declared state names, as far as Helm may read it', async () => {

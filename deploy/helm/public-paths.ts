@@ -1,3 +1,4 @@
+import { endpointPaths, keycloakPaths, type Endpoint } from '../../libs/oauth/src/index.ts';
 import { routes } from '../../libs/gateway/src/routes.ts';
 
 /** For callers inside the cluster, at the Service. */
@@ -7,4 +8,12 @@ export const closedPaths = ['/introspect', '/revoke', '/auth/verify'];
 export function publicPaths(): string[] {
   const open = routes.filter(({ path }) => !closedPaths.includes(path));
   return [...new Set(['/assets/', ...open.map(({ path }) => path.replace(/:.*$/, ''))])].toSorted();
+}
+
+/** What the public reaches besides below an issuer with the paths of Keycloak: those of open endpoints. */
+export function publicKeycloakPaths(): string[] {
+  const open = Object.entries(keycloakPaths).filter(
+    ([endpoint]) => !closedPaths.includes(endpointPaths[endpoint as Endpoint]),
+  );
+  return open.map(([, path]) => path).toSorted();
 }

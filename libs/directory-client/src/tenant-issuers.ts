@@ -3,7 +3,7 @@ import type { Clock } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { ChangeKind } from '@tessera/proto-gen/directory';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { temporarilyUnavailable, type EndpointStyle } from '@tessera/oauth';
 import { ChangeWatch } from './change-watch.ts';
 
 /** Tenants by their own issuers. */
@@ -18,6 +18,8 @@ export type DeclaredAlgorithms = ReadonlyMap<string, readonly string[]>;
 interface Listed {
   readonly issuers: TenantIssuers;
   readonly declared: DeclaredAlgorithms;
+  /** The tenants whose endpoints are found by the paths of Keycloak, too. */
+  readonly likeKeycloak: ReadonlySet<string>;
 }
 
 const loadTimeoutMs = 2_000;
@@ -78,6 +80,11 @@ export class IssuerList {
     return this.#current?.declared.get(tenantId) ?? [];
   }
 
+  /** By what paths the endpoints of a tenant's own issuer are found, as the last list has it, without a call. */
+  endpointsOf(tenantId: string): EndpointStyle {
+    return this.#current?.likeKeycloak.has(tenantId) === true ? 'keycloak' : 'standard';
+  }
+
   /** Reads the list as it is now. Resolves also if the directory is unavailable. */
   reload(): Promise<void> {
     this.#version += 1;
@@ -133,6 +140,9 @@ async function readIssuers(directory: Client<typeof DirectoryService>): Promise<
   return {
     issuers: new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId])),
     declared: new Map([...own, ['', sharedSigningAlgorithms]]),
+    likeKeycloak: new Set(
+      issuers.filter(({ endpoints }) => endpoints === 'keycloak').map(({ tenantId }) => tenantId),
+    ),
   };
 }
 
@@ -146,7 +156,10 @@ function declaringMore(before: DeclaredAlgorithms, now: DeclaredAlgorithms): str
  * The list with a watch of its own, for a service that needs nothing else of the directory's records. It is read as
  * soon as the directory is reached.
  */
-export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current' | 'reload' | 'declaredBy'> {
+export interface WatchedIssuers extends Pick<
+  IssuerList,
+  'get' | 'current' | 'reload' | 'declaredBy' | 'endpointsOf'
+> {
   close(): Promise<void>;
 }
 
@@ -178,6 +191,7 @@ export function watchTenantIssuers(deps: {
     get: () => list.get(),
     current: () => list.current(),
     declaredBy: (tenantId) => list.declaredBy(tenantId),
+    endpointsOf: (tenantId) => list.endpointsOf(tenantId),
     reload: () => list.reload(),
     close: () => watch.close(),
   };

@@ -83,6 +83,7 @@ export function buildGateway(
     issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),
     tenants: createIssuerRouter({
       current: () => issuers.current(),
+      endpointsOf: (tenantId) => issuers.endpointsOf(tenantId),
       sharedIssuer: config.TESSERA_ISSUER,
       isOtherName: hostFilter(config.TESSERA_ALLOWED_HOSTS),
       isSharedPath: (path) => collidesWithServedPath(path),

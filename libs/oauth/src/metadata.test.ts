@@ -117,6 +117,28 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
   });
 });
 
+describe('authorizationServerMetadata by the paths of Keycloak', () => {
+  it('names these where Keycloak has an endpoint, and differs in nothing else.', () => {
+    const issuer = 'https://id.example/realms/harbour';
+    const standard = Object.entries(authorizationServerMetadata(issuer, served));
+    const keycloak = Object.entries(
+      authorizationServerMetadata(issuer, { ...served, endpoints: 'keycloak' }),
+    );
+    const differing = keycloak.filter(([, value], at) => value !== standard[at]?.[1]);
+    expect(Object.fromEntries(differing)).toEqual({
+      authorization_endpoint: `${issuer}/protocol/openid-connect/auth`,
+      token_endpoint: `${issuer}/protocol/openid-connect/token`,
+      jwks_uri: `${issuer}/protocol/openid-connect/certs`,
+      userinfo_endpoint: `${issuer}/protocol/openid-connect/userinfo`,
+      introspection_endpoint: `${issuer}/protocol/openid-connect/token/introspect`,
+      revocation_endpoint: `${issuer}/protocol/openid-connect/revoke`,
+      device_authorization_endpoint: `${issuer}/protocol/openid-connect/auth/device`,
+      backchannel_authentication_endpoint: `${issuer}/protocol/openid-connect/ext/ciba/auth`,
+      end_session_endpoint: `${issuer}/protocol/openid-connect/logout`,
+    });
+  });
+});
+
 describe('names of endpoints and grant types', () => {
   it('do not double the slash of an issuer that ends with one.', () => {
     expect(endpointUri('https://id.example/t/', 'token')).toBe('https://id.example/t/token');

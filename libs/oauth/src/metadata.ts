@@ -21,6 +21,28 @@ export const endpointPaths = {
   authorizationServerMetadata: '/.well-known/oauth-authorization-server',
 } as const;
 
+/** Where applications that were made for Keycloak look for endpoints, below an issuer. */
+export const keycloakPaths = {
+  authorization: '/protocol/openid-connect/auth',
+  token: '/protocol/openid-connect/token',
+  introspection: '/protocol/openid-connect/token/introspect',
+  revocation: '/protocol/openid-connect/revoke',
+  userinfo: '/protocol/openid-connect/userinfo',
+  deviceAuthorization: '/protocol/openid-connect/auth/device',
+  backchannelAuthentication: '/protocol/openid-connect/ext/ciba/auth',
+  endSession: '/protocol/openid-connect/logout',
+  jwks: '/protocol/openid-connect/certs',
+} as const satisfies Partial<Record<Endpoint, string>>;
+
+/** By what paths the endpoints of a tenant's own issuer are found: by ours alone, or also by those of Keycloak. */
+export const endpointStyles = ['standard', 'keycloak'] as const;
+export type EndpointStyle = (typeof endpointStyles)[number];
+
+const pathsOfStyle: Readonly<Record<EndpointStyle, Readonly<Record<Endpoint, string>>>> = {
+  standard: endpointPaths,
+  keycloak: { ...endpointPaths, ...keycloakPaths },
+};
+
 /** Paths that the gateway serves besides the endpoints, and above those files. */
 export const otherPaths = {
   backchannelDecision: '/backchannel_decision',
@@ -63,8 +85,8 @@ export function collidesWithServedPath(path: string): boolean {
 export type Endpoint = keyof typeof endpointPaths;
 
 /** Absolute URL of an endpoint, without a double slash for an issuer that ends with one. */
-export function endpointUri(issuer: string, endpoint: Endpoint): string {
-  return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + endpointPaths[endpoint];
+export function endpointUri(issuer: string, endpoint: Endpoint, style: EndpointStyle = 'standard'): string {
+  return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + pathsOfStyle[style][endpoint];
 }
 
 /**
@@ -114,6 +136,8 @@ export interface ServedFacts {
   readonly deliveryModes: readonly string[];
   /** BCP 47 tags of the languages of the pages. */
   readonly uiLocales: readonly string[];
+  /** Whose paths the endpoints have; default: ours. */
+  readonly endpoints?: EndpointStyle;
 }
 
 /**
@@ -134,18 +158,22 @@ export function contractMetadata(issuer: string, served: ServedFacts): Readonly<
  * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1,
  * Back-Channel Logout §2.1.
  */
-export function authorizationServerMetadata(issuer: string, { deliveryModes, uiLocales }: ServedFacts) {
+export function authorizationServerMetadata(
+  issuer: string,
+  { deliveryModes, uiLocales, endpoints = 'standard' }: ServedFacts,
+) {
+  const uri = (endpoint: Endpoint) => endpointUri(issuer, endpoint, endpoints);
   return {
     issuer,
-    authorization_endpoint: endpointUri(issuer, 'authorization'),
-    token_endpoint: endpointUri(issuer, 'token'),
-    jwks_uri: endpointUri(issuer, 'jwks'),
-    userinfo_endpoint: endpointUri(issuer, 'userinfo'),
-    introspection_endpoint: endpointUri(issuer, 'introspection'),
-    revocation_endpoint: endpointUri(issuer, 'revocation'),
-    device_authorization_endpoint: endpointUri(issuer, 'deviceAuthorization'),
-    backchannel_authentication_endpoint: endpointUri(issuer, 'backchannelAuthentication'),
-    end_session_endpoint: endpointUri(issuer, 'endSession'),
+    authorization_endpoint: uri('authorization'),
+    token_endpoint: uri('token'),
+    jwks_uri: uri('jwks'),
+    userinfo_endpoint: uri('userinfo'),
+    introspection_endpoint: uri('introspection'),
+    revocation_endpoint: uri('revocation'),
+    device_authorization_endpoint: uri('deviceAuthorization'),
+    backchannel_authentication_endpoint: uri('backchannelAuthentication'),
+    end_session_endpoint: uri('endSession'),
     scopes_supported: [...builtInScopes],
     response_types_supported: ['code'],
     response_modes_supported: ['query', 'form_post'],

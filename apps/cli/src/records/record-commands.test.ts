@@ -367,6 +367,7 @@ describe('the commands for records', () => {
         'registrationDomains',
         'accountClosing',
         'signInMethods',
+        'endpoints',
       ],
       role: [],
       resource: [

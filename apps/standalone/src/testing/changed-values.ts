@@ -13,6 +13,7 @@ export const changedValues: {
     name: [{ name: 'One' }, { name: 'Two' }],
     status: [{ status: 'active' }, { status: 'disabled' }],
     issuer: [{}, { issuer: 'https://ID.own.example' }],
+    endpoints: [{}, { endpoints: 'keycloak' }],
     authenticationPolicy: [{}, { authenticationPolicy: 'second-factor' }],
     passkeyDomain: [{}, { passkeyDomain: 'shared' }],
     registration: [{ registration: 'open' }, { registration: 'closed' }],

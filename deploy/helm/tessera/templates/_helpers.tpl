@@ -108,7 +108,8 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end -}}
 
 {{- /*
-  Every issuer that the public may reach, as a list of {host, path}: the shared one, those that tenants declare, and `extraHosts`.
+  Every issuer that the public may reach, as a list of {host, path, keycloak}: the shared one, those that tenants declare, and `extraHosts`;
+  `keycloak`: by the paths of Keycloak, too, which of an issuer that is not declared only its path tells.
   The ConfigMap of the declared state is read as far as Helm may ask.
 */ -}}
 {{- define "tessera.issuers" -}}
@@ -118,26 +119,34 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- $data := (lookup "v1" "ConfigMap" .Release.Namespace $state.existingConfigMap).data | default dict -}}
 {{- $tenants = (get $data $state.key | fromYaml).tenants -}}
 {{- end -}}
-{{- $urls := list .Values.issuer -}}
-{{- range $tenants }}{{ with .issuer }}{{ $urls = append $urls . }}{{ end }}{{ end -}}
-{{- range .Values.extraHosts }}{{ $urls = append $urls (printf "https://%s" .) }}{{ end -}}
-{{- $issuers := list -}}
-{{- range $urls -}}
-{{- $url := urlParse . -}}
-{{- $issuers = append $issuers (dict "host" ($url.host | splitList ":" | first | lower) "path" $url.path) -}}
+{{- $named := list (dict "url" .Values.issuer "keycloak" false) -}}
+{{- range $tenants }}{{ if .issuer }}{{ $named = append $named (dict "url" .issuer "keycloak" (eq (toString .endpoints) "keycloak")) }}{{ end }}{{ end -}}
+{{- range .Values.extraHosts }}{{ $named = append $named (dict "url" (printf "https://%s" .) "keycloak" (contains "/realms/" .)) }}{{ end -}}
+{{- $found := dict -}}
+{{- $order := list -}}
+{{- range $named -}}
+{{- $url := urlParse .url -}}
+{{- $host := $url.host | splitList ":" | first | lower -}}
+{{- $key := printf "%s %s" $host $url.path -}}
+{{- $before := get $found $key | default (dict "keycloak" false) -}}
+{{- if not (hasKey $found $key) }}{{ $order = append $order $key }}{{ end -}}
+{{- $_ := set $found $key (dict "host" $host "path" $url.path "keycloak" (or .keycloak $before.keycloak)) -}}
 {{- end -}}
-{{- toYaml (uniq $issuers) -}}
+{{- $issuers := list -}}
+{{- range $order }}{{ $issuers = append $issuers (get $found .) }}{{ end -}}
+{{- toYaml $issuers -}}
 {{- end -}}
 
-{{- /* The public paths of an issuer as {exact, prefix}: {root, path}. Metadata of an issuer with a path is also above it (RFC 8414 §3.1). */ -}}
+{{- /* The public paths of an issuer as {exact, prefix}: {root, issuer}. Metadata of an issuer with a path is also above it (RFC 8414 §3.1). */ -}}
 {{- define "tessera.publicPaths" -}}
-{{- $path := .path -}}
+{{- $path := .issuer.path -}}
 {{- $exact := list -}}
 {{- $prefix := list -}}
 {{- range .root.Values.publicPaths.exact -}}
 {{- $exact = append $exact (print $path .) -}}
 {{- if and $path (has . (list "/.well-known/openid-configuration" "/.well-known/oauth-authorization-server")) }}{{ $exact = append $exact (print . $path) }}{{ end -}}
 {{- end -}}
+{{- if .issuer.keycloak }}{{ range .root.Values.publicPaths.keycloak }}{{ $exact = append $exact (print $path .) }}{{ end }}{{ end -}}
 {{- range .root.Values.publicPaths.prefix }}{{ $prefix = append $prefix (print $path .) }}{{ end -}}
 {{- toYaml (dict "exact" $exact "prefix" $prefix) -}}
 {{- end -}}

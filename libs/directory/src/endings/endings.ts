@@ -31,6 +31,7 @@ export const endings: Endings = {
     name: 'nothing',
     status: 'all',
     issuer: 'all',
+    endpoints: 'nothing',
     authenticationPolicy: 'refused',
     passkeyDomain: 'nothing',
     registration: 'links',

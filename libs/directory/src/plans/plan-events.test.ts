@@ -79,6 +79,7 @@ const state: TenantState = {
     name: 'Acme',
     status: 'active',
     issuer: '',
+    endpoints: 'standard',
     authenticationPolicy: 'any',
     passkeyDomain: 'own',
     registration: 'closed',

@@ -110,6 +110,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
       name: tenantId,
       status: 'active',
       issuer: '',
+      endpoints: 'standard',
       authenticationPolicy: 'any',
       passkeyDomain: 'own',
       registration: 'closed',
@@ -240,6 +241,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           name: tenantId,
           status: 'active',
           issuer: '',
+          endpoints: 'standard',
           authenticationPolicy: 'any',
           passkeyDomain: 'own',
           registration: 'closed',
@@ -452,6 +454,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
               name: tenantId,
               status: 'active',
               issuer,
+              endpoints: 'standard',
               authenticationPolicy: 'any',
               passkeyDomain: 'own',
               registration: 'closed',
@@ -469,7 +472,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       });
       await withIssuer(other, `https://localhost/${other}`);
       const { issuers } = await stores.store.tenantIssuers();
-      const facts = { passkeyDomain: 'own', signingAlgorithms: ['ES256'] };
+      const facts = { passkeyDomain: 'own', endpoints: 'standard', signingAlgorithms: ['ES256'] };
       expect(issuers).toEqual(
         expect.arrayContaining([
           { tenantId: one, issuer: `http://localhost/${one}`, ...facts },
@@ -543,6 +546,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           name: 'renamed',
           status: 'active',
           issuer: '',
+          endpoints: 'standard',
           authenticationPolicy: 'any',
           passkeyDomain: 'own',
           registration: 'closed',

@@ -1,4 +1,4 @@
-import { authenticationPolicies, optionalMethods, weakestPolicy } from '@tessera/oauth';
+import { authenticationPolicies, endpointStyles, optionalMethods, weakestPolicy } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf } from '../fields/columns.ts';
 import { field, type RecordOf } from '../fields/field.ts';
@@ -32,6 +32,15 @@ export const tenantFields = {
     reference:
       'its own issuer, `https://login.acme.example` or `https://id.example/t/acme` ([tenant issuers](../../docs/integrating.md#tenant-issuers)); ' +
       'without it the tenant is served at the shared one',
+  }),
+  endpoints: field({
+    schema: z.enum(endpointStyles).default('standard'),
+    stored: 'text',
+    // The list of issuers has it.
+    sent: () => ({}),
+    reference:
+      'by what paths the endpoints of its own issuer are found: `standard` (default), or `keycloak`: also by those of Keycloak, `/protocol/openid-connect/token` ' +
+      'and the others, which its metadata then name ([moving](../../docs/migrating-from-keycloak.md))',
   }),
   authenticationPolicy: field({
     schema: z.enum(authenticationPolicies).default(weakestPolicy),

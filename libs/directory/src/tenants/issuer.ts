@@ -7,6 +7,8 @@ export interface TenantOwnIssuer {
   readonly tenantId: string;
   readonly issuer: string;
   readonly passkeyDomain: string;
+  /** `standard` or `keycloak`. */
+  readonly endpoints: string;
   /** The algorithms besides the default that resources of the tenant declare. */
   readonly signingAlgorithms: readonly string[];
 }

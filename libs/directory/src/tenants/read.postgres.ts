@@ -17,6 +17,7 @@ interface IssuerRow {
   readonly tenant_id: string;
   readonly issuer: string;
   readonly passkey_domain: string;
+  readonly endpoints: string;
   readonly algorithms: readonly string[];
 }
 
@@ -24,12 +25,12 @@ interface IssuerRow {
 export async function tenantIssuers(queryable: Queryable): Promise<ListedIssuers> {
   const { rows } = await queryable.query<IssuerRow>({
     name: 'directory.tenant_issuers',
-    text: `SELECT t.tenant_id, t.issuer, t.passkey_domain, ARRAY(
+    text: `SELECT t.tenant_id, t.issuer, t.passkey_domain, t.endpoints, ARRAY(
              SELECT DISTINCT r.signing_algorithm FROM directory.api_resource r
              WHERE r.tenant_id = t.tenant_id AND r.signing_algorithm <> 'RS256' ORDER BY 1) AS algorithms
            FROM directory.tenant t WHERE t.issuer <> ''
            UNION ALL
-           SELECT '', '', '', ARRAY(
+           SELECT '', '', '', '', ARRAY(
              SELECT DISTINCT r.signing_algorithm FROM directory.api_resource r JOIN directory.tenant t USING (tenant_id)
              WHERE t.issuer = '' AND r.signing_algorithm <> 'RS256' ORDER BY 1)
            ORDER BY tenant_id`,
@@ -41,6 +42,7 @@ export async function tenantIssuers(queryable: Queryable): Promise<ListedIssuers
       tenantId: row.tenant_id,
       issuer: row.issuer,
       passkeyDomain: row.passkey_domain,
+      endpoints: row.endpoints,
       signingAlgorithms: row.algorithms,
     })),
   };

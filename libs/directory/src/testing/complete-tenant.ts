@@ -6,6 +6,7 @@ export const completeTenant = {
   name: 'Acme',
   status: 'active',
   issuer: 'https://login.acme.example',
+  endpoints: 'keycloak',
   authenticationPolicy: 'second-factor',
   passkeyDomain: 'shared',
   registration: 'domain',

@@ -11,7 +11,8 @@ function encodedOnce(
 ): (issuer: string, served: ServedFacts) => string {
   const documents = new Map<string, string>();
   return (issuer, served) => {
-    const key = [issuer, ...served.deliveryModes, '', ...served.uiLocales].join(' ');
+    const { endpoints = 'standard', deliveryModes, uiLocales } = served;
+    const key = [issuer, endpoints, ...deliveryModes, '', ...uiLocales].join(' ');
     let document = documents.get(key);
     if (document === undefined) {
       if (documents.size >= maxDocuments) documents.clear();
@@ -25,8 +26,15 @@ function encodedOnce(
 const contractDocument = encodedOnce(contractMetadata);
 const serverDocument = encodedOnce(authorizationServerMetadata);
 
-async function served({ deliveryModes, languages }: Gateway): Promise<ServedFacts> {
-  return { deliveryModes: await deliveryModes.current(), uiLocales: languages.tags };
+async function served(
+  { incoming: { tenant } }: FastifyRequest,
+  { deliveryModes, languages, tenants }: Gateway,
+): Promise<ServedFacts> {
+  return {
+    deliveryModes: await deliveryModes.current(),
+    uiLocales: languages.tags,
+    ...(tenant && { endpoints: tenants.endpointsOf(tenant.tenantId) }),
+  };
 }
 
 function cacheFor(gateway: Gateway): string {
@@ -60,7 +68,7 @@ export async function openidConfiguration(
     // The contract describes the shared issuer; a tenant's own announces everything.
     const complete = tenant !== undefined || isComplete(gateway.config);
     const document = complete
-      ? serverDocument(issuer, await served(gateway))
+      ? serverDocument(issuer, await served(request, gateway))
       : contractDocument(issuer, { deliveryModes: [], uiLocales: gateway.languages.tags });
     reply.header('cache-control', cacheHeader(request, gateway));
     return document;
@@ -75,7 +83,7 @@ export async function oauthAuthorizationServer(
   reply: FastifyReply,
   gateway: Gateway,
 ): Promise<string> {
-  const document = serverDocument(request.incoming.issuer(), await served(gateway));
+  const document = serverDocument(request.incoming.issuer(), await served(request, gateway));
   reply.header('cache-control', cacheHeader(request, gateway));
   return document;
 }

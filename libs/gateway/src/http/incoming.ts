@@ -7,7 +7,7 @@ import type { Refusal } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './caller-address.ts';
 import { lastValue, unknownHost, type IssuerRule } from '../issuer/issuer-rule.ts';
-import type { IssuerRouter, TenantIssuer } from '../issuer/issuer-router.ts';
+import type { IssuerRouter, Routed, TenantIssuer } from '../issuer/issuer-router.ts';
 
 /** Who a request comes from and which issuer it was sent to: the only place where forwarded headers are read. */
 export interface Incoming {
@@ -18,6 +18,8 @@ export interface Incoming {
   readonly isRouted: boolean;
   /** The tenant whose own issuer the request was sent to; undefined at the shared issuer. */
   readonly tenant: TenantIssuer | undefined;
+  /** Whether it was sent to a path of Keycloak, where nobody expects the dialect of the contract. */
+  readonly isKeycloakPath: boolean;
   /** Throws `invalid_request` for a host that is not allowed. */
   issuer(): string;
   /** The caller in the messages to services. Throws like `issuer`. */
@@ -55,7 +57,7 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
   const ipAddress = trusted
     ? callerAddress(address, single(headers['x-forwarded-for']), rules.proxies)
     : address;
-  const tenant = routed.get(request);
+  const { tenant, isKeycloakPath = false } = routed.get(request) ?? {};
   const issuer = () => {
     if (tenant !== undefined) return tenant.issuer;
     const shared = rules.issuer.resolve({
@@ -68,10 +70,10 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
     return shared;
   };
   const caller = () => ({ ipAddress, issuer: issuer(), tenantId: tenant?.tenantId ?? '' });
-  return { requestId, ipAddress, isRouted: !unrouted.has(request), tenant, issuer, caller };
+  return { requestId, ipAddress, isRouted: !unrouted.has(request), tenant, isKeycloakPath, issuer, caller };
 }
 
-const routed = new WeakMap<IncomingMessage, TenantIssuer>();
+const routed = new WeakMap<IncomingMessage, Routed>();
 const unrouted = new WeakSet<IncomingMessage>();
 
 /**
@@ -88,7 +90,7 @@ export function urlBelowIssuer(request: IncomingMessage, rules: IncomingRules): 
   const forwarded = trusted ? lastValue(single(headers['x-forwarded-host'])) : undefined;
   const found = rules.tenants.route(forwarded ?? headers.host ?? '', url);
   if (found === undefined) return url;
-  routed.set(request, found.tenant);
+  routed.set(request, found);
   return found.url;
 }
 

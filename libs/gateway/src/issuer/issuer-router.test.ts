@@ -15,6 +15,7 @@ const shared = ['/token', '/.well-known/openid-configuration', '/auth/verify'];
 function routerFor(current = list as ReadonlyMap<string, string> | undefined, sharedIssuer?: string) {
   return createIssuerRouter({
     current: () => current,
+    endpointsOf: (tenantId) => (tenantId === 'other' ? 'keycloak' : 'standard'),
     sharedIssuer: sharedIssuer ?? 'https://id.example',
     isOtherName: (host) => ['gateway.internal:8080', 'login.globex.example'].includes(host),
     isSharedPath: (path) => shared.includes(path),
@@ -38,6 +39,10 @@ describe('the issuer of a request', () => {
     ['login.globex.example', '/sub/device', 'sub /device'],
     ['login.globex.example', '/t/acme/device', 'globex /t/acme/device'],
     ['other.example:8443', '/x/device', 'other /device'],
+    ['other.example:8443', '/x/protocol/openid-connect/auth?a=1', 'other /authorize?a=1'],
+    ['other.example:8443', '/x/protocol/openid-connect/token/introspect', 'other /introspect'],
+    ['other.example:8443', '/x/protocol/openid-connect/auth/', 'other /protocol/openid-connect/auth/'],
+    ['plain.example', '/x/protocol/openid-connect/auth', 'plain /protocol/openid-connect/auth'],
     ['plain.example', '/x/device', 'plain /device'],
     ['plain.example:80', '/x/device', 'plain /device'],
     ['id.example', '/auth/token', 'hidden /token'],
@@ -87,6 +92,7 @@ describe('the issuer of a request', () => {
     expect(router.issuerOf('acme')).toBeUndefined();
     const unknown = createIssuerRouter({
       current: () => undefined,
+      endpointsOf: () => 'standard',
       sharedIssuer: undefined,
       isOtherName: () => false,
       isSharedPath: () => false,
@@ -100,6 +106,7 @@ describe('the issuer of a request', () => {
     let current: ReadonlyMap<string, string> = new Map();
     const router = createIssuerRouter({
       current: () => current,
+      endpointsOf: () => 'standard',
       sharedIssuer: undefined,
       isOtherName: () => false,
       isSharedPath: () => false,

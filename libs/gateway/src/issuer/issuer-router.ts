@@ -1,5 +1,5 @@
 import type { TenantIssuers } from '@tessera/directory-client';
-import { mostIssuerSegments } from '@tessera/oauth';
+import { endpointPaths, keycloakPaths, mostIssuerSegments, type EndpointStyle } from '@tessera/oauth';
 
 /** The issuer of its own that a tenant has, and that a request was sent to. */
 export interface TenantIssuer {
@@ -13,6 +13,8 @@ export interface TenantIssuer {
 export interface Routed {
   readonly tenant: TenantIssuer;
   readonly url: string;
+  /** Whether it was sent to a path of Keycloak, in place of ours. */
+  readonly isKeycloakPath: boolean;
 }
 
 /** Finds the tenant whose issuer a request was sent to. */
@@ -25,6 +27,8 @@ export interface IssuerRouter {
    * @param url path and query
    */
   route(host: string, url: string): Routed | undefined;
+  /** By what paths the endpoints of a tenant's own issuer are found. */
+  endpointsOf(tenantId: string): EndpointStyle;
   /** The issuer of its own that a tenant has; undefined for a tenant at the shared issuer. */
   issuerOf(tenantId: string): string | undefined;
   /** Whether it is a tenant's own issuer. */
@@ -34,6 +38,13 @@ export interface IssuerRouter {
 /** RFC 8414 §3.1: the well-known path comes before the path of the issuer; clients of OIDC Discovery append it. */
 const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid-configuration))(\/.+)$/;
 
+const ourPaths: ReadonlyMap<string, string> = new Map(
+  Object.entries(keycloakPaths).map(([endpoint, path]) => [
+    path,
+    endpointPaths[endpoint as keyof typeof keycloakPaths],
+  ]),
+);
+
 /**
  * @param current the list, or undefined until it is known
  * @param isOtherName whether a host is another name of the shared issuer's, as inside a network: issuers below the
@@ -42,17 +53,23 @@ const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid
  */
 export function createIssuerRouter(deps: {
   readonly current: () => TenantIssuers | undefined;
+  readonly endpointsOf: (tenantId: string) => EndpointStyle;
   readonly sharedIssuer: string | undefined;
   readonly isOtherName: (host: string) => boolean;
   readonly isSharedPath: (path: string) => boolean;
 }): IssuerRouter {
-  const { current, sharedIssuer, isOtherName, isSharedPath } = deps;
+  const { current, endpointsOf, sharedIssuer, isOtherName, isSharedPath } = deps;
   let indexed = indexOf(new Map(), sharedIssuer);
 
   function index(): IssuerIndex {
     const list = current();
     if (list !== undefined && list !== indexed.list) indexed = indexOf(list, sharedIssuer);
     return indexed;
+  }
+
+  function below(tenant: TenantIssuer, path: string, suffix: string): Routed {
+    const ours = endpointsOf(tenant.tenantId) === 'keycloak' ? ourPaths.get(path) : undefined;
+    return { tenant, url: (ours ?? path) + suffix, isKeycloakPath: ours !== undefined };
   }
 
   return {
@@ -68,13 +85,14 @@ export function createIssuerRouter(deps: {
         places.get(placeOf(name, prefix)) ?? (isShared ? places.get(placeOf('', prefix)) : undefined);
       const [, wellKnown, inserted = ''] = insertedMetadata.exec(path) ?? [];
       const named = wellKnown === undefined ? undefined : find(inserted);
-      if (named !== undefined) return { tenant: named, url: wellKnown + suffix };
+      if (named !== undefined) return below(named, wellKnown ?? '', suffix);
       for (const prefix of isSharedPath(path) ? [''] : prefixesOf(path)) {
         const tenant = find(prefix);
-        if (tenant !== undefined) return { tenant, url: path.slice(prefix.length) + suffix };
+        if (tenant !== undefined) return below(tenant, path.slice(prefix.length), suffix);
       }
       return undefined;
     },
+    endpointsOf,
     issuerOf: (tenantId) => index().issuers.get(tenantId),
     isOfTenant: (issuer) => index().list.has(issuer),
   };

@@ -19,10 +19,12 @@ export async function answerBody(
   reply: FastifyReply,
   gateway: Gateway,
 ): Promise<void> {
+  const { isKeycloakPath } = request.incoming;
+  const dialects = route.dialects.filter((name) => name === 'standard' || !isKeycloakPath);
   requireMethod(route, request, reply);
   const { type, parameters, names } = readBody(
     request,
-    route.dialects.map((name) => mediaTypeOf[name]),
+    dialects.map((name) => mediaTypeOf[name]),
   );
   const { authorization } = request.headers;
   if (count(request.raw, 'authorization') > 1) {
@@ -48,9 +50,12 @@ export async function answerBody(
 /** Throws `method_not_allowed` if the path takes the dialect of the request with another method only. */
 function requireMethod(route: BodyRoute, request: FastifyRequest, reply: FastifyReply): void {
   const type = mediaType(request.headers['content-type']);
-  if (type === undefined) return;
-  const methods = methodsFor(route.path, dialectOf[type].name);
+  const { isKeycloakPath } = request.incoming;
+  if (type === undefined && !isKeycloakPath) return;
+  const dialect = type === undefined || isKeycloakPath ? 'standard' : dialectOf[type].name;
+  const methods = methodsFor(route.path, dialect);
   if (methods.length === 0 || methods.includes(route.method)) return;
   reply.header('allow', methods.join(', '));
-  throw new OAuthError('method_not_allowed', `With this content type the method is ${methods.join(' or ')}.`);
+  const where = isKeycloakPath ? 'At this path' : 'With this content type';
+  throw new OAuthError('method_not_allowed', `${where} the method is ${methods.join(' or ')}.`);
 }

@@ -115,6 +115,7 @@ async function newTenant(records: RecordTransaction, context: CallContext): Prom
     name: 'Operators',
     status: 'active',
     issuer: '',
+    endpoints: 'standard',
     authenticationPolicy: weakestPolicy,
     passkeyDomain: 'own',
     registration: 'closed',

@@ -141,7 +141,7 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 /** Fields that name nothing of a tenant: what records say, and how a call works. */
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute authenticatedStart authenticationPolicy
-  backchannelLogoutUri birthdate country delivery description event familyName fileName formatted gender
+  backchannelLogoutUri birthdate country delivery description endpoints event familyName fileName formatted gender
   givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUris loopbackPorts middleName
   name nickname notificationEndpoint outcome owner owners passkeyDomain password passwordHash picture pkce policyUri
   postalCode preferredUsername profile purpose reason redirectUris region registration registrationDomains

@@ -1,0 +1,94 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { keycloakPaths } from '@tessera/oauth';
+import { testRuntime } from '@tessera/test-kit';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
+
+const shared = 'https://id.example';
+const harbour = `${shared}/realms/harbour`;
+const below = '/protocol/openid-connect';
+const json = { 'content-type': 'application/json' };
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+async function open(endpoints: string, behaviours: Behaviours = {}) {
+  const issuers = [
+    { tenantId: 'harbour', issuer: harbour, endpoints },
+    { tenantId: 'acme', issuer: `${shared}/t/acme` },
+  ];
+  const gateway = openGateway(
+    testRuntime(),
+    { listTenantIssuers: () => ({ issuers }), ...behaviours },
+    { TESSERA_ISSUER: shared },
+  );
+  onTestFinished(() => gateway.close());
+  await gateway.app.ready();
+  const ask = async (
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+    payload = '',
+  ) => gateway.app.inject({ method, url: path, headers: { host: 'id.example', ...headers }, payload });
+  return { gateway, ask };
+}
+
+describe('below an issuer with the endpoints of Keycloak', () => {
+  it('metadata name its paths, each of which answers, as ours do', async () => {
+    const { ask } = await open('keycloak');
+    const metadata = (await ask('GET', '/realms/harbour/.well-known/openid-configuration')).json<
+      Readonly<Record<string, unknown>>
+    >();
+    expect(metadata['issuer']).toBe(harbour);
+    const named = Object.values(metadata).filter(
+      (value): value is string => typeof value === 'string' && value.startsWith(`${harbour}/`),
+    );
+    expect(named.toSorted()).toEqual(
+      Object.values(keycloakPaths)
+        .map((path) => harbour + path)
+        .toSorted(),
+    );
+    for (const path of Object.values(keycloakPaths)) {
+      const answer = await ask('GET', `/realms/harbour${path}`);
+      expect([path, answer.statusCode]).not.toEqual([path, 404]);
+    }
+    const sets = ['/protocol/openid-connect/certs', '/.well-known/jwks.json'];
+    const [theirs, ours] = await Promise.all(sets.map(async (path) => ask('GET', `/realms/harbour${path}`)));
+    expect([theirs?.statusCode, theirs?.body]).toEqual([200, ours?.body]);
+  });
+
+  it('forms get the answers of the standard (RFC 6749 §5.1)', async () => {
+    const { gateway, ask } = await open('keycloak', {
+      exchange: () => ({ accessToken: 'at', tokenType: 'Bearer', expiresIn: 600 }),
+    });
+    const asked = 'grant_type=client_credentials&client_id=shop&client_secret=s';
+    const answer = await ask('POST', `/realms/harbour${below}/token`, form, asked);
+    expect([answer.statusCode, answer.json()]).toMatchObject([200, { access_token: 'at' }]);
+    expect(gateway.requests('exchange')[0]?.caller).toMatchObject({ issuer: harbour, tenantId: 'harbour' });
+  });
+
+  it('nobody gets the dialect of the contract there, and finds it at our paths', async () => {
+    const { ask } = await open('keycloak', { exchange: () => ({ accessToken: 'at', tokenType: 'Bearer' }) });
+    const asked = '{"grantType":"client_credentials","clientId":"shop","clientSecret":"s"}';
+    expect((await ask('POST', `/realms/harbour${below}/token`, json, asked)).statusCode).toBe(415);
+    expect((await ask('POST', '/realms/harbour/token', json, asked)).statusCode).toBe(200);
+    for (const headers of [json, form]) {
+      const removed = await ask('DELETE', `/realms/harbour${below}/revoke`, headers, '{"token":"tr_x"}');
+      expect([removed.statusCode, removed.headers['allow']]).toEqual([405, 'POST']);
+    }
+  });
+});
+
+describe('the paths of Keycloak are unknown', () => {
+  it.each([
+    ['below an issuer without them', 'standard', '/realms/harbour'],
+    ['below an issuer whose directory does not say', '', '/realms/harbour'],
+    ['below another issuer', 'keycloak', '/t/acme'],
+    ['at the shared issuer', 'keycloak', ''],
+  ])('%s', async (_where, endpoints, base) => {
+    const { ask } = await open(endpoints);
+    for (const path of Object.values(keycloakPaths))
+      for (const method of ['GET', 'POST'] as const)
+        expect([path, (await ask(method, base + path, method === 'POST' ? form : {})).statusCode]).toEqual([
+          path,
+          404,
+        ]);
+  });
+});
