@@ -2,6 +2,7 @@ import { acrValues } from './token/authentication-class.ts';
 import { grantTypes } from './grant-types.ts';
 import { clientAuthenticationMethods } from './request/client-authentication.ts';
 import { supportedPrompts } from './request/authorization-request.ts';
+import { responseModes } from './request/redirect-response.ts';
 import { builtInScopes } from './request/scopes.ts';
 import { defaultSigningAlgorithm } from './signing-algorithms.ts';
 import { userInfoClaimNames } from './token/user-claims.ts';
@@ -176,7 +177,7 @@ export function authorizationServerMetadata(
     end_session_endpoint: uri('endSession'),
     scopes_supported: [...builtInScopes],
     response_types_supported: ['code'],
-    response_modes_supported: ['query', 'form_post'],
+    response_modes_supported: responseModes,
     grant_types_supported: grantTypes.map((grantType) => grantType.standard),
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [defaultSigningAlgorithm],

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts';
 import { isCodeChallenge } from './pkce.ts';
-import type { ResponseMode } from './redirect-response.ts';
+import { responseModes, type ResponseMode } from './redirect-response.ts';
 
 /** Request parameters by name, each at most once. */
 export type RequestParameters = ReadonlyMap<string, string> | Readonly<Record<string, string>>;
@@ -145,8 +145,12 @@ function checkChallenge(challenge: string | undefined, method: string | undefine
 }
 
 function parseResponseMode(mode = 'query'): ResponseMode {
-  if (mode === 'query' || mode === 'form_post') return mode;
-  throw new OAuthError('invalid_request', 'Only the response modes query and form_post are supported.');
+  const known = responseModes.find((each) => each === mode);
+  if (known !== undefined) return known;
+  throw new OAuthError(
+    'invalid_request',
+    'Only the response modes query, fragment and form_post are supported.',
+  );
 }
 
 /**

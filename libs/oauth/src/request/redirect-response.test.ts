@@ -62,6 +62,17 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
     });
   });
 
+  it('is in the fragment in the response mode fragment (OAuth 2.0 Multiple Response Types §2.1).', () => {
+    const { location, formPost } = authorizationResponse('https://app.example/cb?a=1', {
+      outcome: { code: 'c' },
+      responseMode: 'fragment',
+      state: 's s&',
+      issuer,
+    });
+    expect(location).toBe('https://app.example/cb?a=1#code=c&state=s+s%26&iss=https%3A%2F%2Fid.example');
+    expect(formPost).toBeUndefined();
+  });
+
   it('has no state if none was sent.', () => {
     for (const state of [undefined, '']) {
       const { location } = authorizationResponse('https://app.example/cb', {

@@ -22,10 +22,18 @@ function separatorFor(base: string): string {
   return base.endsWith('?') || base.endsWith('&') ? '' : '&';
 }
 
+/** Puts parameters into the fragment of a URI, in place of the one that it has. */
+function withFragment(uri: string, parameters: Readonly<Record<string, string>>): string {
+  const [base = ''] = uri.split('#');
+  return `${base}#${new URLSearchParams(parameters).toString()}`;
+}
+
 /**
- * How an authorization response reaches the client: in the query of a redirect, or in a form that the browser posts.
+ * How an authorization response reaches the client: in the query or the fragment of a redirect (OAuth 2.0 Multiple
+ * Response Types §2.1), or in a form that the browser posts.
  */
-export type ResponseMode = 'query' | 'form_post';
+export const responseModes = ['query', 'fragment', 'form_post'] as const;
+export type ResponseMode = (typeof responseModes)[number];
 
 /** The response of the authorization endpoint to the client. */
 export interface AuthorizationResponse {
@@ -40,7 +48,7 @@ export interface AuthorizationResponse {
 
 /** Where an authorization response takes the browser. */
 export interface ClientRedirect {
-  /** The response in the query of the redirect URI. */
+  /** The redirect URI with the response. */
   readonly location: string;
   /** In place of the redirect, a form that the browser posts (OAuth 2.0 Form Post Response Mode §2). */
   readonly formPost: FormPost | undefined;
@@ -64,7 +72,7 @@ export function authorizationResponse(redirectUri: string, response: Authorizati
     iss: response.issuer,
   };
   return {
-    location: withQuery(redirectUri, parameters),
+    location: (responseMode === 'fragment' ? withFragment : withQuery)(redirectUri, parameters),
     formPost: responseMode === 'form_post' ? { uri: redirectUri, parameters } : undefined,
   };
 }
