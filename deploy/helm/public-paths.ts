@@ -1,4 +1,9 @@
-import { endpointPaths, keycloakPaths, type Endpoint } from '../../libs/oauth/src/index.ts';
+import {
+  endpointPaths,
+  keycloakCookieCheck,
+  keycloakPaths,
+  type Endpoint,
+} from '../../libs/oauth/src/index.ts';
 import { routes } from '../../libs/gateway/src/routes.ts';
 
 /** For callers inside the cluster, at the Service. */
@@ -15,5 +20,5 @@ export function publicKeycloakPaths(): string[] {
   const open = Object.entries(keycloakPaths).filter(
     ([endpoint]) => !closedPaths.includes(endpointPaths[endpoint as Endpoint]),
   );
-  return open.map(([, path]) => path).toSorted();
+  return [keycloakCookieCheck, ...open.map(([, path]) => path)].toSorted();
 }

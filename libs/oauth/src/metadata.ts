@@ -35,6 +35,9 @@ export const keycloakPaths = {
   jwks: '/protocol/openid-connect/certs',
 } as const satisfies Partial<Record<Endpoint, string>>;
 
+/** What `keycloak-js` asks in a frame before it begins: whether a frame of the server gets its cookies. */
+export const keycloakCookieCheck = '/protocol/openid-connect/3p-cookies/step1.html';
+
 /** By what paths the endpoints of a tenant's own issuer are found: by ours alone, or also by those of Keycloak. */
 export const endpointStyles = ['standard', 'keycloak'] as const;
 export type EndpointStyle = (typeof endpointStyles)[number];

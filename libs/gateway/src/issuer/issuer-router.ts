@@ -1,5 +1,11 @@
 import type { TenantIssuers } from '@tessera/directory-client';
-import { endpointPaths, keycloakPaths, mostIssuerSegments, type EndpointStyle } from '@tessera/oauth';
+import {
+  endpointPaths,
+  keycloakCookieCheck,
+  keycloakPaths,
+  mostIssuerSegments,
+  type EndpointStyle,
+} from '@tessera/oauth';
 
 /** The issuer of its own that a tenant has, and that a request was sent to. */
 export interface TenantIssuer {
@@ -38,12 +44,13 @@ export interface IssuerRouter {
 /** RFC 8414 §3.1: the well-known path comes before the path of the issuer; clients of OIDC Discovery append it. */
 const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid-configuration))(\/.+)$/;
 
-const ourPaths: ReadonlyMap<string, string> = new Map(
-  Object.entries(keycloakPaths).map(([endpoint, path]) => [
-    path,
-    endpointPaths[endpoint as keyof typeof keycloakPaths],
-  ]),
-);
+/** By the paths of Keycloak. */
+const ourPaths: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(keycloakPaths).map(
+    ([endpoint, path]) => [path, endpointPaths[endpoint as keyof typeof keycloakPaths]] as const,
+  ),
+  [keycloakCookieCheck, keycloakCookieCheck],
+]);
 
 /**
  * @param current the list, or undefined until it is known

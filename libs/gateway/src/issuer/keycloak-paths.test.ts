@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { keycloakPaths } from '@tessera/oauth';
+import { keycloakCookieCheck, keycloakPaths } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
@@ -76,6 +77,34 @@ describe('below an issuer with the endpoints of Keycloak', () => {
   });
 });
 
+describe('keycloak-js in a browser', () => {
+  const origin = 'https://shop.example';
+
+  it('may read answers with cookies, which other scripts may without (Fetch §3.2.3)', async () => {
+    const { ask } = await open('keycloak');
+    const allowed = async (path: string) => {
+      const { headers } = await ask('GET', path, { origin });
+      return [headers['access-control-allow-origin'], headers['access-control-allow-credentials']];
+    };
+    expect(await allowed(`/realms/harbour${below}/certs`)).toEqual([origin, 'true']);
+    expect(await allowed('/realms/harbour/.well-known/jwks.json')).toEqual(['*', undefined]);
+    expect(await allowed('/.well-known/jwks.json')).toEqual(['*', undefined]);
+    const preflight = await ask('GET', `/realms/harbour${below}/auth`, { origin });
+    expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  it('learns in a frame that frames get no cookies, from a page that runs that one script', async () => {
+    const { ask } = await open('keycloak');
+    const { statusCode, headers, body } = await ask('GET', `/realms/harbour${keycloakCookieCheck}`);
+    const [, script = ''] = /<script>(.*)<\/script>/.exec(body) ?? [];
+    const digest = createHash('sha256').update(script).digest('base64');
+    expect([statusCode, script]).toEqual([200, "parent.postMessage('unsupported', '*')"]);
+    expect(headers['content-security-policy']).toContain(`script-src 'sha256-${digest}'`);
+    expect(headers).not.toHaveProperty('x-frame-options');
+    expect(headers).not.toHaveProperty('set-cookie');
+  });
+});
+
 describe('the paths of Keycloak are unknown', () => {
   it.each([
     ['below an issuer without them', 'standard', '/realms/harbour'],
@@ -84,7 +113,7 @@ describe('the paths of Keycloak are unknown', () => {
     ['at the shared issuer', 'keycloak', ''],
   ])('%s', async (_where, endpoints, base) => {
     const { ask } = await open(endpoints);
-    for (const path of Object.values(keycloakPaths))
+    for (const path of [...Object.values(keycloakPaths), keycloakCookieCheck])
       for (const method of ['GET', 'POST'] as const)
         expect([path, (await ask(method, base + path, method === 'POST' ? form : {})).statusCode]).toEqual([
           path,

@@ -57,7 +57,8 @@ export function prepareRequests(
     request.incoming = readIncoming(request.raw, request.id, rules);
     if (!open.add(request, reply)) return void request.raw.socket.destroy();
     commonHeaders(reply, request.id);
-    if (crossOriginMethods.get(request.route ?? '')?.has(request.method) === true) crossOriginHeaders(reply);
+    if (crossOriginMethods.get(request.route ?? '')?.has(request.method) === true)
+      crossOriginHeaders(request, reply);
     if (https || request.incoming.tenant?.issuer.startsWith('https:') === true)
       reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));

@@ -3,11 +3,12 @@ import fastifyAccepts from '@fastify/accepts';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { withoutSchemas } from '@tessera/kit';
-import { OAuthError } from '@tessera/oauth';
+import { keycloakCookieCheck, OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import { longestHead } from '../http/longest-head.ts';
 import { bodyLimit } from '../http/body.ts';
 import { sendError, sendJson } from '../http/answers.ts';
+import { cookieCheckPage } from '../http/headers.ts';
 import { answerBody } from './body-route.ts';
 import { contract } from '../dialects/contract.ts';
 import { asOAuthError, type FailureLog } from '../http/error-answers.ts';
@@ -206,6 +207,10 @@ function addFiles(app: FastifyInstance, gateway: Gateway, readiness: ServerOptio
         .send(asset.body),
     );
   }
+  app.get(keycloakCookieCheck, async ({ incoming }, reply) => {
+    if (!incoming.isKeycloakPath) throw new OAuthError('not_found', 'Not found.');
+    return reply.headers(cookieCheckPage.headers).type('text/html; charset=utf-8').send(cookieCheckPage.text);
+  });
   addLooksFiles(app, gateway);
   if (readiness === undefined) return;
   app.get('/readyz', async (_request, reply) => {

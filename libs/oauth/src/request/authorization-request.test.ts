@@ -124,7 +124,7 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     },
   );
 
-  it.each(['fragment', 'form_post.jwt', '"><script>'])('refuses response_mode %j.', (value) => {
+  it.each(['query.jwt', 'form_post.jwt', '"><script>'])('refuses response_mode %j.', (value) => {
     expect(failure(() => checkAuthorizationParameters({ ...complete, response_mode: value }))).toEqual(
       invalidRequest('Only the response modes query, fragment and form_post are supported.'),
     );
