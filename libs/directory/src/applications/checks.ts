@@ -1,4 +1,10 @@
-import { adminScopes, introspectionScope, isLoopbackRedirect, weakestPolicy } from '@tessera/oauth';
+import {
+  adminScopes,
+  introspectionScope,
+  isLoopbackRedirect,
+  weakestPolicy,
+  claimPathsProblem,
+} from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/field-checks.ts';
 import { checkRoles } from '../resources/checks.ts';
 import type { DeclaredApplication } from './fields.ts';
@@ -100,6 +106,12 @@ function checkIdTokenClaims({ idTokenClaims, scopes }: Checked, report: Report):
     report(['idTokenClaims'], 'needs the scope openid');
 }
 
+const ofTheOtherSource = {
+  rolePrefix: 'is for roles',
+  type: 'is for attributes',
+  list: 'is for attributes: roles are a list',
+};
+
 /** Each source once, so that the attributes of a user bound the size of its tokens. */
 function checkClaims({ claims }: Checked, report: Report): void {
   const entries = Object.entries(claims);
@@ -108,11 +120,19 @@ function checkClaims({ claims }: Checked, report: Report): void {
       report(['claims', name], 'needs one source: attribute or roles');
     }
     refuseRepeated(mapping.targets, (index) => report(['claims', name, 'targets', index], 'is listed twice'));
+    for (const key of mapping.roles === undefined ? (['rolePrefix'] as const) : (['type', 'list'] as const))
+      if (mapping[key] !== undefined) report(['claims', name, key], ofTheOtherSource[key]);
   }
   refuseRepeated(
-    entries.map(([, { attribute = '' }]) => attribute),
+    entries.map(([, { attribute = '', rolePrefix = '' }]) => JSON.stringify([attribute, rolePrefix])),
     (index) => report(['claims', entries[index]?.[0] ?? ''], 'has the source of another claim'),
   );
+  const paths = entries.map(([name, { path = [name] }]) => path);
+  for (const [at, path] of paths.entries()) {
+    const problems = paths.slice(0, at).flatMap((other) => claimPathsProblem(path, other) ?? []);
+    const [name = ''] = entries[at] ?? [];
+    if (problems[0] !== undefined) report(['claims', name], problems[0]);
+  }
 }
 
 function checkReferences(application: Checked, { resources, roles }: Surroundings, report: Report): void {

@@ -376,6 +376,17 @@ describe('attributes and mapped claims', () => {
     ['{ groups: { roles: true, targets: [header] } }', /groups\.targets\[0\]: must be one of idToken, /],
     ['{ groups: { targets: [idToken] } }', /claims\.groups: needs one source: attribute or roles/],
     ['{ groups: { roles: true, attribute: a, targets: [idToken] } }', /groups: needs one source/],
+    ['{ a: { attribute: a, rolePrefix: x, targets: [idToken] } }', /claims\.a\.rolePrefix: is for roles/],
+    ['{ a: { roles: true, type: number, targets: [idToken] } }', /claims\.a\.type: is for attributes/],
+    ['{ a: { roles: true, path: [a], targets: [idToken] } }', /claims\.a\.path: /],
+    [
+      '{ a: { roles: true, path: [sub, a], targets: [idToken] } }',
+      /claims\.a\.path\S*: is a claim of the protocol/,
+    ],
+    [
+      '{ a: { attribute: a, targets: [idToken] }, b: { roles: true, path: [a, b], targets: [idToken] } }',
+      /claims\.b: has the path of another claim, or one above or below it/,
+    ],
     [
       '{ groups: { roles: true, targets: [idToken] }, roles: { roles: true, targets: [idToken] } }',
       /claims\.roles: has the source of another claim/,

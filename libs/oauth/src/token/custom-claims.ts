@@ -52,11 +52,32 @@ export function claimNameProblem(name: string): string | undefined {
   return standardClaims.has(name) ? 'is a standard claim, which users declare themselves' : undefined;
 }
 
+/** What the values of a mapped claim are. */
+export const claimTypes = ['text', 'number', 'boolean', 'json'] as const;
+/** Whether a mapped claim is a list although it has one value, or one value although there are several. */
+export const claimLists = ['always', 'first'] as const;
+
+/** Why two mapped claims, by their paths, cannot stand in one token; undefined if they can. */
+export function claimPathsProblem(one: readonly string[], other: readonly string[]): string | undefined {
+  const shorter = one.length < other.length ? one : other;
+  return shorter.every((name, at) => name === one[at] && name === other[at])
+    ? 'has the path of another claim, or one above or below it'
+    : undefined;
+}
+
 /** A claim that an application maps from its users. */
 export interface ClaimMapping {
   readonly name: string;
   /** Name of the user's attribute; empty for the user's roles. */
   readonly attribute: string;
+  /** The names of the objects down to the claim; empty: the name of the claim. */
+  readonly path: readonly string[];
+  /** One of `claimTypes`; anything else is text. */
+  readonly type: string;
+  /** One of `claimLists`; empty: as the attribute is. */
+  readonly list: string;
+  /** Of roles those that begin so, without this beginning; empty: all. */
+  readonly rolePrefix: string;
   readonly idToken: boolean;
   readonly accessToken: boolean;
   readonly userinfo: boolean;
@@ -79,13 +100,65 @@ export function mappedClaims(
   if (mappings.length === 0) return undefined;
   const claims: ClaimObject = {};
   for (const mapping of mappings) {
-    const value = mapping[target] ? valueOf(mapping.attribute, user) : undefined;
-    if (value !== undefined) claims[mapping.name] = value;
+    const value = mapping[target] ? valueOf(mapping, user) : undefined;
+    if (value !== undefined) put(claims, mapping.path.length === 0 ? [mapping.name] : mapping.path, value);
   }
   return claims;
 }
 
-function valueOf(attribute: string, { roles, attributes = {} }: ClaimSource): ClaimValue | undefined {
-  if (attribute === '') return roles.length === 0 ? undefined : [...roles];
-  return Object.hasOwn(attributes, attribute) ? attributes[attribute] : undefined;
+/** Objects without a prototype: a name such as `__proto__` is a name. */
+function put(claims: ClaimObject, path: readonly string[], value: ClaimValue): void {
+  const [name = '', ...below] = path;
+  if (below.length === 0) {
+    claims[name] = value;
+    return;
+  }
+  const present = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  const inner: ClaimObject = isObject(present) ? present : (Object.create(null) as ClaimObject);
+  claims[name] = inner;
+  put(inner, below, value);
+}
+
+function isObject(value: ClaimValue | undefined): value is ClaimObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function valueOf(mapping: ClaimMapping, { roles, attributes = {} }: ClaimSource): ClaimValue | undefined {
+  const { attribute, rolePrefix } = mapping;
+  if (attribute !== '')
+    return Object.hasOwn(attributes, attribute) ? typed(attributes[attribute], mapping) : undefined;
+  const named = roles.filter((role) => role.startsWith(rolePrefix));
+  return named.length === 0 ? undefined : named.map((role) => role.slice(rolePrefix.length));
+}
+
+/** Undefined if no value is of the type. */
+function typed(
+  given: ClaimValue | undefined,
+  { type, list }: Pick<ClaimMapping, 'type' | 'list'>,
+): ClaimValue | undefined {
+  const all = Array.isArray(given) ? given : given === undefined ? [] : [given];
+  const values = all.flatMap((value) => valuesOfType(String(value), type));
+  if (values.length === 0) return undefined;
+  const isList = list === 'always' || (list === '' && Array.isArray(given));
+  return isList ? values : values[0];
+}
+
+/** The value that a text says, or none. */
+function valuesOfType(text: string, type: string): ClaimValue[] {
+  switch (type) {
+    case 'number': {
+      const number = text.trim() === '' ? Number.NaN : Number(text);
+      return Number.isFinite(number) ? [number] : [];
+    }
+    case 'boolean':
+      return text === 'true' || text === 'false' ? [text === 'true'] : [];
+    case 'json':
+      try {
+        return [JSON.parse(text) as ClaimValue];
+      } catch {
+        return [];
+      }
+    default:
+      return [text];
+  }
 }
