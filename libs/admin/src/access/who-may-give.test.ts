@@ -59,7 +59,8 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
         ['role packer', []],
       ]);
       return (kind, name) => {
-        const assignableBy = tenantId === 'acme' && given.has(kind) ? ofStock.get(`${kind} ${name}`) : undefined;
+        const assignableBy =
+          tenantId === 'acme' && given.has(kind) ? ofStock.get(`${kind} ${name}`) : undefined;
         return assignableBy && { owner: 'stock', assignableBy };
       };
     },
@@ -433,18 +434,26 @@ describe('who or what administers', () => {
     expect(sent.at(-1)).toEqual({ userId: 'usr_1', etag: 'as judged' });
   });
 
-  it('gets a link at the version that was judged', async () => {
-    const { ask, sent } = carriedOut(UsersService.method.createPasswordLink, person([]), 1);
+  it.each([
+    UsersService.method.createPasswordLink,
+    UsersService.method.resetSecondFactors,
+    UsersService.method.deleteCredential,
+    UsersService.method.lockDown,
+    UsersService.method.unlock,
+  ])('is helped by $name at the version that was judged', async (method) => {
+    const { ask, sent } = carriedOut(method, person([]), 1);
     await ask({ userId: 'usr_1' }, helper);
     expect(sent.map(({ etag }) => etag)).toEqual(['v1', 'v2']);
   });
 
-  it('is changed without a version where the request has no field for one', async () => {
-    const { resetSecondFactors } = UsersService.method;
-    expect(resetSecondFactors.input.fields.map(({ localName }) => localName)).not.toContain('etag');
-    const { ask, sent } = carriedOut(resetSecondFactors, person([]));
-    await ask({ userId: 'usr_1' }, helper);
-    expect(sent).toEqual([{ userId: 'usr_1' }]);
+  it('is not changed by a method that names no version', () => {
+    const input = {
+      ...deleteUser.input,
+      fields: deleteUser.input.fields.filter(({ name }) => name !== 'etag'),
+    };
+    expect(() => carriedOut({ ...deleteUser, input })).toThrow(
+      'UsersService/Delete names no version of what it changes',
+    );
   });
 
   it('is not changed at another version than the caller names', async () => {
@@ -938,7 +947,10 @@ describe('a role of an owner', () => {
   it('stays, and is taken away, as it was without a rule', async () => {
     const { ask, sent } = carriedOut(updateUser, { ...person(['packer']), owner: 'orders' });
     await ask({ ...packing, user: { ...packing.user, name: 'Ada' } }, bound(['orders'], people));
-    await ask({ tenantId: 'acme', user: person([]), updateMask: { paths: ['roles'] } }, bound(['orders'], people));
+    await ask(
+      { tenantId: 'acme', user: person([]), updateMask: { paths: ['roles'] } },
+      bound(['orders'], people),
+    );
     expect(sent).toHaveLength(2);
   });
 

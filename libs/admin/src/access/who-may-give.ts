@@ -44,7 +44,7 @@ const attempts = 5;
  * Nobody gives what they do not hold, and nobody changes someone or something that holds more of the administration
  * than they do. What is compared is what the request adds to the record as it is; the change then names that version,
  * so that nothing slips in between.
- * @throws Error for a method with side effects that the table does not have
+ * @throws Error for a method with side effects that the table does not have, or that changes a record at any version
  */
 export function carrying(method: DescMethod, { send, read, describePlan, ...looks }: Guarded): Carry {
   const { rule, effect } = ruleOf(method);
@@ -114,7 +114,8 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
   }
   if (read === undefined)
     throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
-  const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
+  if (!method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName)))
+    throw new Error(`${method.parent.typeName}/${method.name} names no version of what it changes`);
   return judgedAgain(rule, async (asked, principal, call) => {
     const request = asWriter(asked, principal);
     if (rule.changesAll?.(request) === true) refuseLessThanAll('changes all', principal);
@@ -132,7 +133,7 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
     ];
     const given = givenBy(rule.gifts(present as never, said), has, isTaken);
     await refuseOf(given, request, principal, call);
-    return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
+    return send(atVersion(rule, request, String(present['etag'])), call());
   });
 }
 

@@ -16,8 +16,8 @@ import { waysLeft } from './ways-left.ts';
 const removable: readonly string[] = ['password', 'passkey'] satisfies WayIn[];
 
 /**
- * The call of an administrator that shuts everybody out of an account. Throws NotFound, and FailedPrecondition for the
- * caller themselves, whom nobody else may be left to let in again.
+ * The call of an administrator that shuts everybody out of an account. Throws NotFound, Aborted for another version, and
+ * FailedPrecondition for the caller themselves, whom nobody else may be left to let in again.
  */
 export function createLockDown({
   database,
@@ -31,14 +31,15 @@ export function createLockDown({
   /** Called after each commit. */
   readonly onChange: () => void;
 }): Handlers<typeof UsersService>['lockDown'] {
-  return async ({ tenantId, userId, validateOnly, impact }, context) => {
+  return async ({ tenantId, userId, etag, validateOnly, impact }, context) => {
     const person = { tenantId, userId };
     const origin = eventBase(context);
     refuseSelf(origin, userId, {
       deed: 'lock yourself down',
       remedy: 'Change your password and end your sessions',
     });
-    const answer = await ofAnybody(database, person, async (tx, { passwordHash, username, email }) => {
+    const answer = await ofAnybody(database, { ...person, etag }, async (tx, record) => {
+      const { passwordHash, username, email } = record;
       const factors = await factorsOfUser(tx, person);
       const removed = [...(passwordHash === undefined ? [] : ['password']), ...factors].filter((way) =>
         removable.includes(way),
