@@ -2,7 +2,7 @@ import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import { type PersonId, type WayIn, waysInOf } from '@tessera/directory/ground';
+import { type PersonId, personValidFrom, type WayIn, waysInOf } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
 import { ofAnybody } from '../change/of-anybody.postgres.ts';
@@ -68,7 +68,9 @@ async function shutOut(tx: Queryable, person: PersonId): Promise<void> {
   const { tenantId, userId } = person;
   await tx.query({
     name: 'directory.remove_password',
-    text: `UPDATE directory.user_account u SET ${newPassword('NULL')} WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    // What counts by the time of the lockdown counts no sign-in of before.
+    text: `UPDATE directory.user_account u SET ${newPassword('NULL')}, locked_down_at = ${personValidFrom('u')}
+            WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
   });
   await forgetFactors(tx, [person], ['passkey']);

@@ -1350,8 +1350,8 @@ export const UsersService: GenService<{
   },
   /**
    * LockDown shuts everybody out of a person's account, as after a theft: it removes their password and passkeys, and ends what was issued
-   * before and their consents, pending links and a proposed address too. App, recovery codes and linked providers stay. The person comes back
-   * by a new link, which CreatePasswordLink makes. It also works for a person who is not active, and can be repeated. FAILED_PRECONDITION for the caller themselves.
+   * before and their consents, pending links and a proposed address too; no browser is known for them any more. App, recovery codes and linked
+   * providers stay. The person comes back by a new link, which CreatePasswordLink makes. It also works for a person who is not active, and can be repeated. FAILED_PRECONDITION for the caller themselves.
    *
    * @generated from rpc tessera.admin.v1.UsersService.LockDown
    */
