@@ -107,7 +107,7 @@ export type User = Message<"tessera.admin.v1.User"> & {
   attributes?: JsonObject | undefined;
 
   /**
-   * In the order of the token.
+   * In the order of the token. To give one needs "admin.roles.write", and that the caller may write records of its owner.
    *
    * @generated from field: repeated string roles = 15;
    */
