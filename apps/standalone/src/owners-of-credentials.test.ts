@@ -1,6 +1,8 @@
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
+import { RolesService } from '@tessera/proto-gen/admin-roles';
+import { UsersService } from '@tessera/proto-gen/admin-users';
 import { local } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -158,5 +160,76 @@ describe('a scope of an API', () => {
       const asked = { tenantId, document: JSON.stringify(file), allowDelete: true };
       expect(await on.post(`${DeclaredStateService.typeName}/Apply`, asked, token)).toMatchObject({ status });
     }
+  });
+});
+
+describe('a role of a team', () => {
+  const people = async (team: Team, verb: string, fields: object) =>
+    ask(team, verb, fields, UsersService.typeName);
+  const declaring = (roles: readonly string[], given: readonly string[]) => ({
+    document: JSON.stringify({
+      owner: 'orders/people',
+      tenants: [{ id: tenantId, roles, users: [{ username: 'orders-declared', roles: given }] }],
+    }),
+  });
+  const refusal = {
+    status: 403,
+    body: {
+      code: 'permission_denied',
+      message: expect.stringContaining(
+        'roles: invoice-approver needs an application whose `owners` have billing',
+      ) as string,
+    },
+  };
+
+  it('is given to people by that team alone, by call and by file', async () => {
+    const made = await ask(
+      'billing',
+      'Create',
+      { role: { name: 'invoice-approver' }, owner: 'billing' },
+      RolesService.typeName,
+    );
+    expect(made).toMatchObject({ status: 200, body: { owner: 'billing' } });
+    const approver = (username: string) => ({ username, roles: ['invoice-approver'] });
+    const own = await people('orders', 'Create', { user: { username: 'orders-ada' }, owner: 'orders' });
+    expect(own).toMatchObject({ status: 200 });
+    const { userId } = own.body;
+
+    const before = await on.everything();
+    expect(await people('orders', 'Create', { user: approver('orders-eve'), owner: 'orders' })).toMatchObject(
+      refusal,
+    );
+    const promoted = { user: { userId, roles: ['invoice-approver'] }, owner: 'orders' };
+    expect(await people('orders', 'Update', promoted)).toMatchObject(refusal);
+    for (const verb of ['Apply', 'Diff'])
+      expect(
+        await ask('orders', verb, declaring([], ['invoice-approver']), DeclaredStateService.typeName),
+      ).toMatchObject(refusal);
+    expect(await on.everything()).toBe(before);
+
+    expect(
+      await people('billing', 'Create', { user: approver('billing-ada'), owner: 'billing' }),
+    ).toMatchObject({ status: 200 });
+    expect(await apply('orders', declaring(['picker'], ['picker']))).toMatchObject({ status: 200 });
+  });
+
+  it('that an administrator gave stays, and comes back by that team alone', async () => {
+    const everybodys = await on.tokenOfClient(tenantId, undefined, { clientId: 'globex-robot' });
+    const user = { username: 'orders-bob', roles: ['invoice-approver'] };
+    const made = await on.post(
+      `${UsersService.typeName}/Create`,
+      { tenantId, user, owner: 'orders' },
+      everybodys,
+    );
+    expect(made).toMatchObject({ status: 200, body: { owner: 'orders' } });
+    const { userId } = made.body;
+    const renamed = { user: { userId, name: 'Bob', roles: ['invoice-approver'] }, owner: 'orders' };
+    expect(await people('orders', 'Update', renamed)).toMatchObject({ status: 200 });
+    expect(await people('orders', 'Delete', { userId, owner: 'orders' })).toMatchObject({ status: 200 });
+    expect(await people('orders', 'Undelete', { userId })).toMatchObject(refusal);
+    const undelete = { tenantId, userId };
+    expect(await on.post(`${UsersService.typeName}/Undelete`, undelete, everybodys)).toMatchObject({
+      status: 200,
+    });
   });
 });

@@ -18,7 +18,7 @@ async function answers(failure: OAuthError): Promise<string[]> {
   const { handlers } = forwarding(UsersService, owner as unknown as Client<typeof UsersService>, {
     bearer: fail,
     attributesInClaims: fail,
-    apisOf: fail,
+    assignablesOf: fail,
     issuerOf: fail,
   });
   const ask = async (name: string): Promise<string> => {
@@ -54,7 +54,7 @@ it('what is for no single tenant is refused to the administrator of one, by what
   const { handlers } = forwarding(TenantsService, owner as unknown as Client<typeof TenantsService>, {
     bearer: unused,
     attributesInClaims: unused,
-    apisOf: unused,
+    assignablesOf: unused,
     issuerOf: unused,
   });
   const principal = { kind: 'user', id: 'usr_gus', tenantId: 'globex' };

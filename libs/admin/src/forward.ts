@@ -24,7 +24,7 @@ type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
 interface Forwarding<S extends DescService> extends Pick<
   Guarded,
-  'attributesInClaims' | 'apisOf' | 'issuerOf' | 'describePlan'
+  'attributesInClaims' | 'assignablesOf' | 'issuerOf' | 'describePlan'
 > {
   readonly bearer: AuthenticateBearer;
   /** Reads a record before a change, for the rules about who may change it; the owner of the records if absent. */

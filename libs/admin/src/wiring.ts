@@ -16,7 +16,7 @@ import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/dire
 import { PlanService } from '@tessera/proto-gen/plan';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rpc';
-import { apisOf } from './access/assignable-scopes.ts';
+import { assignablesOf, type Assigned } from './access/assignable-records.ts';
 import { attributesInClaims } from './access/attributes-in-claims.ts';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
@@ -61,13 +61,14 @@ export function buildAdmin(config: AdminConfig, peers: AdminPeers): BuiltService
     config,
   });
   const applications = peers.directory(ApplicationsService);
+  const records = { resources: peers.directory(ResourcesService), roles: peers.directory(RolesService) };
   const plans = peers.directory(PlanService);
   const access = {
     bearer,
     attributesInClaims: async (tenantId: string, call: CallOptions) =>
       attributesInClaims(applications, tenantId, call),
-    apisOf: async (tenantId: string, call: CallOptions) =>
-      apisOf(peers.directory(ResourcesService), tenantId, call),
+    assignablesOf: async (tenantId: string, given: ReadonlySet<Assigned>, call: CallOptions) =>
+      assignablesOf(records, tenantId, given, call),
     issuerOf: async (tenantId: string, call: CallOptions) =>
       (await peers.directory(TenantsService).get({ tenantId }, call)).issuer,
     describePlan: (request: object, call: CallOptions) => plans.describePlan(request, call),

@@ -58,7 +58,8 @@ function scopeMessage(scope: FoundScope) {
 }
 
 /** Never with the password hash. */
-export function userMessage({ user, updatedAt, tenant, validFrom, secondFactors, unlockedAt }: FoundUser) {
+export function userMessage(found: FoundUser) {
+  const { user, updatedAt, tenant, validFrom, secondFactors, unlockedAt, lockedDownAt } = found;
   const isExtended = Object.keys(user.standardClaims).length > 0;
   return {
     ...messageOf(userFields, user),
@@ -67,6 +68,7 @@ export function userMessage({ user, updatedAt, tenant, validFrom, secondFactors,
     validFrom: BigInt(validFrom),
     secondFactors: [...secondFactors],
     unlockedAtMs: BigInt(unlockedAt),
+    lockedDownAt: BigInt(lockedDownAt),
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
     ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
   };

@@ -35,7 +35,12 @@ export const declaredKinds: ReadonlyMap<string, DeclaredKind> = new Map([
     {
       rule: {
         gifts: ({ roles, attributes }: PlannedProvider) => [
-          ...roles.map((what) => ({ field: 'roleMappings', what, scopes: ['admin.roles.write'] })),
+          ...roles.map((what) => ({
+            field: 'roleMappings',
+            what,
+            scopes: ['admin.roles.write'],
+            assigns: 'role' as const,
+          })),
           ...Object.entries(attributes).map(([what, attribute]) => ({
             field: 'attributeMappings',
             what,

@@ -1,6 +1,7 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { RoleSchema } from '@tessera/proto-gen/admin-roles';
 import { TenantSchema } from '@tessera/proto-gen/admin-tenants';
 import { UserSchema } from '@tessera/proto-gen/admin-users';
 import {
@@ -73,10 +74,10 @@ function carriedOut(
     read: undefined,
     attributesInClaims: async () => new Set(['pay']),
     issuerOf: async () => '',
-    apisOf: async () => ({
-      withScope: (name) => (name === 'stock.read' ? { owner: 'stock', assignableBy: ['orders'] } : undefined),
-      withAudience: () => undefined,
-    }),
+    assignablesOf: async () => (kind, name) => {
+      if (kind === 'scope' && name === 'stock.read') return { owner: 'stock', assignableBy: ['orders'] };
+      return kind === 'role' && name === 'packer' ? { owner: 'stock', assignableBy: [] } : undefined;
+    },
     async *describePlan(request) {
       asked.push(request);
       yield* parts;
@@ -359,6 +360,40 @@ describe('who is bound to owners', () => {
     await expect(
       carriedOut(apply, [reading('billing')]).ask(bound(['billing'], applications)),
     ).rejects.toMatchObject(refused);
+  });
+
+  it.each([
+    ['user ada: roles', person({ owner: 'orders', roles: ['packer'] })],
+    ['provider corp: roleMappings', { provider: { name: 'corp', owner: 'orders', roles: ['packer'] } }],
+  ])('gives no role of another one by a document: %s', async (of, after) => {
+    const [, name = ''] = of.split(/[ :]/);
+    for (const method of [apply, diff]) {
+      const { ask, sent } = carriedOut(method, [part({ changes: [{ name, after }] })]);
+      await expect(ask(bound(['orders']))).rejects.toMatchObject({
+        ...refused,
+        rawMessage: expect.stringContaining(
+          `${of}: packer needs an application whose \`owners\` have stock`,
+        ) as string,
+      });
+      expect(sent).toEqual([]);
+      await ask(bound(['orders', 'stock']));
+      expect(sent).toHaveLength(1);
+    }
+  });
+
+  it('gives a role that the same document declares, and what people have already', async () => {
+    const role = { role: create(RoleSchema, { name: 'picker', owner: 'orders' }) };
+    const had = person({ owner: 'orders', roles: ['packer'] });
+    const has = person({ owner: 'orders', roles: ['packer', 'picker'] });
+    const plan = part({
+      changes: [
+        { name: 'picker', after: role },
+        { name: 'ada', before: had, after: has },
+      ],
+    });
+    const { ask, sent } = carriedOut(apply, [plan]);
+    await ask(bound(['orders']));
+    expect(sent).toHaveLength(1);
   });
 
   it('gives nobody powers by another way in', async () => {

@@ -11,8 +11,8 @@ export interface Gift {
   readonly atSharedIssuer?: boolean;
   /** and write records of this owner; `*`: of everybody. */
   readonly owner?: string;
-  /** A scope of an API, or the introspection of its tokens: its owner gives it, and a scope also whom the API says. */
-  readonly assigns?: 'scope' | 'audience';
+  /** A role, a scope of an API, or the introspection of its tokens: its owner gives it, a scope also whom the API says. */
+  readonly assigns?: 'role' | 'scope' | 'audience';
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;
   /** Only a record that was there gives it: a new one has nobody to give it to. */

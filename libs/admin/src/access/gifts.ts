@@ -72,7 +72,7 @@ export function refuseUnheld(unheld: readonly NamedGift[], principal: Principal)
   if (unheld.length === 0) return;
   const { scopes = [], everyTenant = false } = principal;
   const reasons = unheld.map(({ of, gift, owner }) => {
-    if (gift.assigns !== undefined) {
+    if (gift.assigns === 'scope' || gift.assigns === 'audience') {
       const assigned =
         gift.assigns === 'scope' ? `, or that its API lets the owner ${JSON.stringify(owner)} assign it` : '';
       return `${of}${gift.field}: ${gift.what} needs an access token with ${gift.scopes.join(', ')} for the owner of its API${assigned}`;

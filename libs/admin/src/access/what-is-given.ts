@@ -166,7 +166,8 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       gifts: ({ roles, attributes = {} }: User) => [
         ...roles.map((what) => {
           const scopes = adminRoles.get(what);
-          if (scopes === undefined) return { field: 'roles', what, scopes: ['admin.roles.write'] };
+          if (scopes === undefined)
+            return { field: 'roles', what, scopes: ['admin.roles.write'], assigns: 'role' as const };
           // People are bound to nobody.
           const writes = [...scopes].some((scope) => scope.endsWith('.write'));
           return {

@@ -51,13 +51,17 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
       return new Set(tenantId === 'acme' ? ['pay'] : []);
     },
     issuerOf: async (tenantId) => (tenantId === 'acme' ? '' : 'https://login.globex.example'),
-    async apisOf(tenantId) {
-      assigned.push(tenantId);
-      const stock = { owner: 'stock', assignableBy: ['orders'] };
-      const isOf = (name: string, one: string) => (tenantId === 'acme' && name === one ? stock : undefined);
-      return {
-        withScope: (name) => isOf(name, 'stock.read'),
-        withAudience: (audience) => isOf(audience, 'https://stock.example'),
+    async assignablesOf(tenantId, given) {
+      assigned.push([tenantId, ...given].join(' '));
+      const ofStock = new Map([
+        ['scope stock.read', ['orders']],
+        ['audience https://stock.example', []],
+        ['role packer', []],
+      ]);
+      return (kind, name) => {
+        const assignableBy =
+          tenantId === 'acme' && given.has(kind) ? ofStock.get(`${kind} ${name}`) : undefined;
+        return assignableBy && { owner: 'stock', assignableBy };
       };
     },
   });
@@ -430,18 +434,26 @@ describe('who or what administers', () => {
     expect(sent.at(-1)).toEqual({ userId: 'usr_1', etag: 'as judged' });
   });
 
-  it('gets a link at the version that was judged', async () => {
-    const { ask, sent } = carriedOut(UsersService.method.createPasswordLink, person([]), 1);
+  it.each([
+    UsersService.method.createPasswordLink,
+    UsersService.method.resetSecondFactors,
+    UsersService.method.deleteCredential,
+    UsersService.method.lockDown,
+    UsersService.method.unlock,
+  ])('is helped by $name at the version that was judged', async (method) => {
+    const { ask, sent } = carriedOut(method, person([]), 1);
     await ask({ userId: 'usr_1' }, helper);
     expect(sent.map(({ etag }) => etag)).toEqual(['v1', 'v2']);
   });
 
-  it('is changed without a version where the request has no field for one', async () => {
-    const { resetSecondFactors } = UsersService.method;
-    expect(resetSecondFactors.input.fields.map(({ localName }) => localName)).not.toContain('etag');
-    const { ask, sent } = carriedOut(resetSecondFactors, person([]));
-    await ask({ userId: 'usr_1' }, helper);
-    expect(sent).toEqual([{ userId: 'usr_1' }]);
+  it('is not changed by a method that names no version', () => {
+    const input = {
+      ...deleteUser.input,
+      fields: deleteUser.input.fields.filter(({ name }) => name !== 'etag'),
+    };
+    expect(() => carriedOut({ ...deleteUser, input })).toThrow(
+      'UsersService/Delete names no version of what it changes',
+    );
   });
 
   it('is not changed at another version than the caller names', async () => {
@@ -533,7 +545,7 @@ describe('a request', () => {
         send: () => Promise.reject(failure),
         read: async () => ({ ...person([]), etag: `v${(asked += 1)}` }),
         attributesInClaims: async () => new Set(),
-        apisOf: async () => ({ withScope: () => undefined, withAudience: () => undefined }),
+        assignablesOf: async () => () => undefined,
         issuerOf: async () => '',
       });
       await expect(carry({ userId: 'usr_1' }, everything, () => ({}))).rejects.toBe(failure);
@@ -544,9 +556,9 @@ describe('a request', () => {
   it('changes nothing of a service that cannot read what it changes', () => {
     const send = async () => ({});
     const attributesInClaims = async () => new Set<string>();
-    const apisOf = async () => ({ withScope: () => undefined, withAudience: () => undefined });
+    const assignablesOf = async () => () => undefined;
     const issuerOf = async () => '';
-    const guarded = { send, read: undefined, attributesInClaims, apisOf, issuerOf };
+    const guarded = { send, read: undefined, attributesInClaims, assignablesOf, issuerOf };
     expect(() => carrying(deleteUser, guarded)).toThrow(
       'UsersService has no method that reads what Delete changes',
     );
@@ -894,5 +906,78 @@ describe('a scope of an API that says who assigns it', () => {
     await ask({ tenantId: 'acme', application: application({}) }, bound(['orders'], applications));
     await ask({ tenantId: 'acme', application: reading }, everything);
     expect(assigned).toEqual([]);
+  });
+});
+
+describe('a role of an owner', () => {
+  const people = ['admin.users.write', 'admin.roles.write'];
+  const { undelete } = UsersService.method;
+  const packing = { tenantId: 'acme', user: create(UserSchema, { userId: 'usr_1', roles: ['packer'] }) };
+  const refusal = {
+    ...refused,
+    rawMessage:
+      'Nobody gives what they do not hold, or changes who holds more. ' +
+      'user.roles: packer needs an application whose `owners` have stock.',
+  };
+
+  it.each([createUser, updateUser])(
+    'is given by $name only by those who write its records, whatever scopes others hold',
+    async (method) => {
+      for (const scopes of [people, [...adminScopes.keys()]]) {
+        const { ask, sent } = carriedOut(method, { ...person([]), owner: 'orders' });
+        await expect(ask(packing, bound(['orders'], scopes))).rejects.toMatchObject(refusal);
+        expect(sent).toEqual([]);
+        await ask({ ...packing, owner: 'orders' }, bound(['orders', 'stock'], scopes));
+        await ask(packing, bound(['*'], scopes));
+        expect(sent).toHaveLength(2);
+      }
+    },
+  );
+
+  it('comes back with a person only by those who write its records', async () => {
+    const deleted = { ...person(['packer']), owner: 'orders' };
+    const { ask, sent } = carriedOut(undelete, deleted);
+    const request = { tenantId: 'acme', userId: 'usr_1' };
+    await expect(ask(request, bound(['orders'], people))).rejects.toMatchObject(refusal);
+    expect(sent).toEqual([{ ...request, validateOnly: true }]);
+    await ask(request, bound(['orders', 'stock'], people));
+    expect(sent.filter(({ validateOnly }) => validateOnly !== true)).toHaveLength(1);
+  });
+
+  it('stays, and is taken away, as it was without a rule', async () => {
+    const { ask, sent } = carriedOut(updateUser, { ...person(['packer']), owner: 'orders' });
+    await ask({ ...packing, user: { ...packing.user, name: 'Ada' } }, bound(['orders'], people));
+    await ask(
+      { tenantId: 'acme', user: person([]), updateMask: { paths: ['roles'] } },
+      bound(['orders'], people),
+    );
+    expect(sent).toHaveLength(2);
+  });
+
+  it('still needs the right to give roles', async () => {
+    const { ask, sent } = carriedOut(createUser);
+    await expect(ask(packing, bound(['orders'], ['admin.users.write']))).rejects.toMatchObject({
+      ...refused,
+      rawMessage: expect.stringContaining(
+        'packer needs an access token with admin.roles.write and an application whose `owners` have stock',
+      ) as string,
+    });
+    await expect(ask(packing, bound(['stock'], ['admin.users.write']))).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+  });
+
+  it('is looked up alone, and not for those who write records of everybody', async () => {
+    const { ask, assigned } = carriedOut(createUser);
+    await ask(packing, bound(['*'], people));
+    await ask({ tenantId: 'acme', user: person(['tessera.auditor']) }, bound(['orders']));
+    expect(assigned).toEqual([]);
+    await ask(packing, bound(['stock'], people));
+    expect(assigned).toEqual(['acme role']);
+  });
+
+  it('that no record has is left to the directory, which refuses it', async () => {
+    const { ask, sent } = carriedOut(createUser);
+    await ask({ tenantId: 'acme', user: person(['unknown']) }, bound(['orders'], people));
+    expect(sent).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { adminScopes } from '@tessera/oauth';
 import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
 import { carryingDocument } from './declared-plans.ts';
 import { askedKinds, refuseKinds } from './declared-kinds.ts';
-import { isAssignable, type Apis } from './assignable-scopes.ts';
+import { isAssignable, type Assignables, type Assigned } from './assignable-records.ts';
 import type { Carry, DescribePlan, Fields, RefuseUnheld, Send } from './carry.ts';
 import {
   givenBy,
@@ -15,7 +15,7 @@ import {
   type NamedGift,
 } from './gifts.ts';
 import type { Gift } from './gift.ts';
-import { mayWriteAs, requireOwners, writerFor, writesAsAnybody } from './owners.ts';
+import { requireOwners, writerFor, writesAsAnybody } from './owners.ts';
 import { serviceRules, type Effect, type ServiceRule } from './what-is-given.ts';
 
 /** A method whose requests may give something. */
@@ -26,8 +26,12 @@ export interface Guarded {
   readonly read: Send | undefined;
   /** Reads which attributes of people the applications of a tenant are told of as claims. Throws ConnectError. */
   readonly attributesInClaims: (tenantId: string, call: CallOptions) => Promise<ReadonlySet<string>>;
-  /** Reads the APIs of a tenant. Throws ConnectError. */
-  readonly apisOf: (tenantId: string, call: CallOptions) => Promise<Apis>;
+  /** Reads which records of a tenant have what is given. Throws ConnectError. */
+  readonly assignablesOf: (
+    tenantId: string,
+    given: ReadonlySet<Assigned>,
+    call: CallOptions,
+  ) => Promise<Assignables>;
   /** Reads the issuer that a tenant has of its own; empty without one. Throws ConnectError. */
   readonly issuerOf: (tenantId: string, call: CallOptions) => Promise<string>;
   /** Tells what a document would do; absent for a service that takes none. */
@@ -40,7 +44,7 @@ const attempts = 5;
  * Nobody gives what they do not hold, and nobody changes someone or something that holds more of the administration
  * than they do. What is compared is what the request adds to the record as it is; the change then names that version,
  * so that nothing slips in between.
- * @throws Error for a method with side effects that the table does not have
+ * @throws Error for a method with side effects that the table does not have, or that changes a record at any version
  */
 export function carrying(method: DescMethod, { send, read, describePlan, ...looks }: Guarded): Carry {
   const { rule, effect } = ruleOf(method);
@@ -110,7 +114,8 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
   }
   if (read === undefined)
     throw new Error(`${method.parent.typeName} has no method that reads what ${method.name} changes`);
-  const namesVersion = method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName));
+  if (!method.input.fields.some(({ localName }) => [rule.record, 'etag'].includes(localName)))
+    throw new Error(`${method.parent.typeName}/${method.name} names no version of what it changes`);
   return judgedAgain(rule, async (asked, principal, call) => {
     const request = asWriter(asked, principal);
     if (rule.changesAll?.(request) === true) refuseLessThanAll('changes all', principal);
@@ -128,20 +133,21 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
     ];
     const given = givenBy(rule.gifts(present as never, said), has, isTaken);
     await refuseOf(given, request, principal, call);
-    return send(namesVersion ? atVersion(rule, request, String(present['etag'])) : request, call());
+    return send(atVersion(rule, request, String(present['etag'])), call());
   });
 }
 
 /**
- * Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and what APIs let them assign.
+ * Refuses gifts that somebody does not hold, but for attributes that nobody is told of, and what the records of others
+ * let them assign.
  */
 function refusing({
   attributesInClaims,
-  apisOf,
+  assignablesOf,
   issuerOf,
-}: Pick<Guarded, 'attributesInClaims' | 'apisOf' | 'issuerOf'>): RefuseUnheld {
+}: Pick<Guarded, 'attributesInClaims' | 'assignablesOf' | 'issuerOf'>): RefuseUnheld {
   return async (gifts, tenantId, principal, call) => {
-    // Who is bound to owners gives nothing of the APIs of others, whatever scopes they hold.
+    // Who is bound to owners gives nothing of the records of others, whatever scopes they hold.
     const isDoubtful = ({ gift }: NamedGift) =>
       !holds(principal, gift) || (gift.assigns !== undefined && !writesAsAnybody(principal));
     const doubtful = gifts.filter(isDoubtful);
@@ -149,20 +155,20 @@ function refusing({
     const inClaims = doubtful.some(({ gift }) => isAttribute(gift))
       ? await attributesInClaims(String(tenantId), call())
       : new Set<string>();
-    const apis = doubtful.some(({ gift }) => gift.assigns !== undefined)
-      ? await apisOf(String(tenantId), call())
-      : undefined;
+    const assigned = new Set(doubtful.flatMap(({ gift }) => gift.assigns ?? []));
+    const recordOf = assigned.size > 0 ? await assignablesOf(String(tenantId), assigned, call()) : undefined;
     const isShared =
       doubtful.some(({ gift }) => gift.atSharedIssuer) && (await issuerOf(String(tenantId), call())) === '';
-    const unheld = doubtful.filter(({ gift, owner }) => {
-      if (isAttribute(gift)) return inClaims.has(gift.what);
-      if (gift.atSharedIssuer) return isShared;
-      if (gift.assigns === undefined) return true;
-      const api = gift.assigns === 'scope' ? apis?.withScope(gift.what) : apis?.withAudience(gift.what);
-      // The directory refuses what no API has.
-      if (api === undefined) return !holds(principal, gift);
-      const isLet = gift.assigns === 'scope' && isAssignable(api, owner);
-      return !isLet && !(holds(principal, gift) && mayWriteAs(principal, api.owner));
+    const unheld = doubtful.flatMap((named) => {
+      const { gift, owner } = named;
+      if (isAttribute(gift)) return inClaims.has(gift.what) ? [named] : [];
+      if (gift.atSharedIssuer) return isShared ? [named] : [];
+      if (gift.assigns === undefined) return [named];
+      const record = recordOf?.(gift.assigns, gift.what);
+      // The directory refuses what no record has, but for what the same document declares.
+      if (record === undefined) return holds(principal, gift) ? [] : [named];
+      const owned = { ...gift, owner: record.owner };
+      return isAssignable(record, owner) || holds(principal, owned) ? [] : [{ ...named, gift: owned }];
     });
     refuseUnheld(unheld, principal);
   };

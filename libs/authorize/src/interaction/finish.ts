@@ -131,8 +131,7 @@ export function createFinish(deps: FinishDeps): Finish {
         return { opened: undefined, redirect: await complete(from, finished, present) };
       }
       const { tenantId } = policy;
-      if (before === undefined && policy.sendsMail)
-        await tellOfSignIn(from, { tenantId, userId: person.userId });
+      if (before === undefined && policy.sendsMail) await tellOfSignIn(from, finished.user);
       const opened = await sessions.open(from, signInOf(visit, person, policy), policy.clientId, present);
       if (before !== undefined && before.sessionId !== present?.sessionId)
         await sessions.abandon(from, { tenantId: visit.tenantId, ...before });

@@ -43,6 +43,15 @@ describe('a sign-in', () => {
     expect(told()).toHaveLength(1);
   });
 
+  it('is told of in a browser of before a lockdown, be the account as new as it may', async () => {
+    const person = newPerson(world);
+    await person.signIn({}, { identifier: username });
+    await world.directory.changeUser(userId, { lockedDownAt: BigInt(Math.floor(Date.now() / 1000) + 1) });
+    person.sessionToken = '';
+    await person.signIn({}, { identifier: username });
+    expect(told()).toMatchObject([{ first: true }, { first: false }]);
+  });
+
   it('is told of in the browser of somebody else', async () => {
     const person = newPerson(world);
     await person.signIn({}, { identifier: 'bob' });
@@ -72,7 +81,7 @@ describe('a sign-in', () => {
       createTellOfSignIn({
         knownBrowsers: { signedInBefore: async () => ({ here: false, anywhere: true }) },
         personService: { announceSignIn: () => Promise.reject(failure) },
-      })(from as never, { tenantId: 'acme', userId });
+      })(from as never, { tenantId: 'acme', userId, lockedDownAt: 0n });
     await expect(attempt(notOffered('PersonService/AnnounceSignIn'))).resolves.toBeUndefined();
     await expect(attempt(temporarilyUnavailable())).rejects.toMatchObject({
       code: 'temporarily_unavailable',

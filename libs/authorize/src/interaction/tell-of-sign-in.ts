@@ -1,12 +1,13 @@
+import type { User } from '@tessera/proto-gen/directory';
 import type { PersonService } from '@tessera/proto-gen/person';
 import { whereOffered, type Client } from '@tessera/rpc';
 import { knownBrowserHash, type BrowserCall } from '../browser-call.ts';
 import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
 
-/** Has a person told of a sign-in with a browser in which they have not signed in before. */
+/** Has a person told of a sign-in with a browser in which they have not signed in before, or not since a lockdown. */
 export type TellOfSignIn = (
   from: BrowserCall,
-  person: { readonly tenantId: string; readonly userId: string },
+  person: Pick<User, 'tenantId' | 'userId' | 'lockedDownAt'>,
 ) => Promise<void>;
 
 /**
@@ -20,9 +21,11 @@ export function createTellOfSignIn({
   readonly knownBrowsers: Pick<KnownBrowserStore, 'signedInBefore'>;
   readonly personService: Pick<Client<typeof PersonService>, 'announceSignIn'>;
 }): TellOfSignIn {
-  return async ({ browser: { knownBrowserToken, ipAddress, userAgent }, call }, { tenantId, userId }) => {
+  return async ({ browser: { knownBrowserToken, ipAddress, userAgent }, call }, person) => {
+    const { tenantId, userId } = person;
     const tokenHash = knownBrowserHash(knownBrowserToken);
-    const { here, anywhere } = await knownBrowsers.signedInBefore(tokenHash, { tenantId, userId });
+    const whose = { tenantId, userId, lockedDownAt: Number(person.lockedDownAt) };
+    const { here, anywhere } = await knownBrowsers.signedInBefore(tokenHash, whose);
     if (here) return;
     const signIn = { tenantId, userId, ipAddress, userAgent, first: !anywhere };
     // Compatibility until 0.3: a `directory` of version 0.1 writes no letters.

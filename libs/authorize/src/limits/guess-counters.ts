@@ -21,8 +21,14 @@ export function accountName(identifier: string): string {
  * When guesses at the password of a person begin to count. A new password and an administrator's unlock end a lock at
  * once in every process, as the counters then have other names.
  */
-export function passwordSince({ validFrom, unlockedAtMs }: Pick<User, 'validFrom' | 'unlockedAtMs'>): string {
+function passwordSince({ validFrom, unlockedAtMs }: Pick<User, 'validFrom' | 'unlockedAtMs'>): string {
   return `${validFrom} ${unlockedAtMs}`;
+}
+
+/** Whom a guess at a password is about. */
+export function guessedPassword(user: User) {
+  const { userId, lockedDownAt } = user;
+  return { userId, since: passwordSince(user), lockedDownAt };
 }
 
 /** When guesses at a second factor begin to count within less than a day: a new password does not end its lock. */

@@ -54,7 +54,7 @@ function guessing(
     async guess(code: string, since = '0') {
       const guess = { tenantId: 'acme', clientId: '', identifier: userId, factor: 'totp' };
       return limit(from((addresses += 1)), guess, {
-        whose: async () => ({ userId, since }),
+        whose: async () => ({ userId, since, lockedDownAt: 0n }),
         check: async () => {
           checks += 1;
           return code === 'right' ? code : undefined;
@@ -194,7 +194,7 @@ describe('codes of an app and recovery codes', () => {
         from(1),
         { tenantId: 'acme', clientId: '', identifier: 'usr_1', ...guess },
         {
-          whose: async () => ({ userId: 'usr_1', since: '' }),
+          whose: async () => ({ userId: 'usr_1', since: '', lockedDownAt: 0n }),
           check: async () => right || undefined,
         },
       );

@@ -83,6 +83,8 @@ export interface Guessed {
    * administrator ended the lock.
    */
   readonly since: string;
+  /** As in the directory: browsers of sign-ins before it are not known for the person. */
+  readonly lockedDownAt: bigint;
 }
 
 /** How a guess is judged. */
@@ -147,7 +149,7 @@ export function createGuessLimits(deps: {
     await count(from, attempt, [failures(limits.address, address)], failed);
     const { person, own } = await unlessUnchecked(from, attempt, async () => {
       const found = await whose();
-      return { person: found, own: await ownCounter(from, tenantId, found?.userId) };
+      return { person: found, own: await ownCounter(from, tenantId, found) };
     });
     if (person !== undefined) failed = { ...failed, who: { ...who, userId: person.userId } };
     const keyed = (key: string) => countedSince(key, person?.since, factor ?? method);

@@ -216,6 +216,24 @@ describe('a known browser', () => {
     expect(await atLogin(known, owner, 'another one')).toBe('signedIn');
   });
 
+  it('is held by the lock of an account that was locked down since, until the person signs in there again', async () => {
+    const owner = newAccount('lena');
+    const known = await knownBrowser(owner);
+    // The time of a lockdown is the next second, before which nobody signs in.
+    const lockedDownAt = BigInt(Math.floor(Date.now() / 1000) + 1);
+    await world.directory.changeUser('acme-lena', { lockedDownAt });
+    await lockOut(owner);
+    await expect(atLogin(known, owner, password)).rejects.toMatchObject(limited);
+    await world.directory.changeUser('acme-lena', { unlockedAtMs: 1n });
+    await expect
+      .poll(() => BigInt(Math.floor(Date.now() / 1000)), { timeout: 3_000 })
+      .toBeGreaterThanOrEqual(lockedDownAt);
+    expect(await atLogin(known, owner, password)).toBe('signedIn');
+    known.sessionToken = '';
+    await lockOut(owner);
+    expect(await atLogin(known, owner, password)).toBe('signedIn');
+  });
+
   it('keeps its value for every person who signs in there; only its SHA-256 is stored', async () => {
     const [first, second] = [newAccount('kate'), newAccount('karl')];
     const shared = await knownBrowser(first);

@@ -32,6 +32,8 @@ const audit = () =>
     { clock: systemClock, random: systemRandom },
   );
 
+const of = (tenantId: string, userId: string, lockedDownAt = 0) => ({ tenantId, userId, lockedDownAt });
+
 async function countOf(database: Database, userId: string): Promise<number> {
   const { rows } = await database.query<{ count: number }>({
     name: 'test.count_known_browsers',
@@ -66,12 +68,12 @@ function knowledgeContract(open: () => Promise<Database>): void {
     const [sessions, browsers] = [createSessionStore(database), createKnownBrowserStore(database)];
     const session = newSession();
     const { knownBrowserHash, tenantId, userId } = session;
-    expect(await browsers.isKnown(knownBrowserHash, tenantId, userId)).toBe(false);
+    expect(await browsers.isKnown(knownBrowserHash, of(tenantId, userId))).toBe(false);
     await sessions.open(session, [], undefined);
-    expect(await browsers.isKnown(knownBrowserHash, tenantId, userId)).toBe(true);
-    expect(await browsers.isKnown(knownBrowserHash, 'umbra', userId)).toBe(false);
-    expect(await browsers.isKnown(knownBrowserHash, tenantId, 'u0')).toBe(false);
-    expect(await browsers.isKnown(systemRandom.bytes(32), tenantId, userId)).toBe(false);
+    expect(await browsers.isKnown(knownBrowserHash, of(tenantId, userId))).toBe(true);
+    expect(await browsers.isKnown(knownBrowserHash, of('umbra', userId))).toBe(false);
+    expect(await browsers.isKnown(knownBrowserHash, of(tenantId, 'u0'))).toBe(false);
+    expect(await browsers.isKnown(systemRandom.bytes(32), of(tenantId, userId))).toBe(false);
   });
 
   it('tell whether a person has signed in here, or anywhere', async () => {
@@ -79,20 +81,35 @@ function knowledgeContract(open: () => Promise<Database>): void {
     const [sessions, browsers] = [createSessionStore(database), createKnownBrowserStore(database)];
     const session = newSession();
     const { knownBrowserHash, tenantId, userId } = session;
-    const before = async (tokenHash: Buffer | undefined, person = { tenantId, userId }) =>
+    const before = async (tokenHash: Buffer | undefined, person = of(tenantId, userId)) =>
       browsers.signedInBefore(tokenHash, person);
     expect(await before(knownBrowserHash)).toEqual({ here: false, anywhere: false });
     await sessions.open(session, [], undefined);
     expect(await before(knownBrowserHash)).toEqual({ here: true, anywhere: true });
     for (const other of [systemRandom.bytes(32), undefined])
       expect(await before(other)).toEqual({ here: false, anywhere: true });
-    for (const person of [
-      { tenantId: 'umbra', userId },
-      { tenantId, userId: 'u0' },
-    ])
+    for (const person of [of('umbra', userId), of(tenantId, 'u0')])
       expect(await before(knownBrowserHash, person)).toEqual({ here: false, anywhere: false });
     await age(database, userId, 180);
     expect(await before(knownBrowserHash)).toEqual({ here: false, anywhere: false });
+  });
+
+  it('are not known after a lockdown, until the person signs in there again, and were used all the same', async () => {
+    const database = await open();
+    const [sessions, browsers] = [createSessionStore(database), createKnownBrowserStore(database)];
+    const session = newSession();
+    const { knownBrowserHash, tenantId, userId } = session;
+    await sessions.open(session, [], undefined);
+    await age(database, userId, 1);
+    const hourAgo = Math.floor(Date.now() / 1000) - 3600;
+    const [locked, earlier] = [of(tenantId, userId, hourAgo), of(tenantId, userId, hourAgo - 2 * 86_400)];
+    expect(await browsers.isKnown(knownBrowserHash, locked)).toBe(false);
+    expect(await browsers.isKnown(knownBrowserHash, earlier)).toBe(true);
+    expect(await browsers.signedInBefore(knownBrowserHash, locked)).toEqual({ here: false, anywhere: true });
+    expect(await browsers.signedInBefore(knownBrowserHash, earlier)).toEqual({ here: true, anywhere: true });
+    await sessions.open(newSession({ userId, knownBrowserHash }), [], undefined);
+    expect(await browsers.isKnown(knownBrowserHash, locked)).toBe(true);
+    expect(await browsers.signedInBefore(knownBrowserHash, locked)).toEqual({ here: true, anywhere: true });
   });
 
   it('are remembered in the commit of the session, or neither is', async () => {
@@ -102,7 +119,7 @@ function knowledgeContract(open: () => Promise<Database>): void {
     await sessions.open(newSession(), [row], undefined);
     const failed = newSession();
     await expect(sessions.open(failed, [row], undefined)).rejects.toThrow(/duplicate|unique/i);
-    expect(await browsers.isKnown(failed.knownBrowserHash, failed.tenantId, failed.userId)).toBe(false);
+    expect(await browsers.isKnown(failed.knownBrowserHash, of(failed.tenantId, failed.userId))).toBe(false);
   });
 
   it('stay known after the end of the session, until 180 days after the last sign-in', async () => {
@@ -113,13 +130,13 @@ function knowledgeContract(open: () => Promise<Database>): void {
     await sessions.open(session, [], undefined);
     await sessions.end({ sessionId, reason: 'logout', requestId: '', audit: audit() });
     await age(database, userId, 179);
-    expect(await browsers.isKnown(knownBrowserHash, tenantId, userId)).toBe(true);
+    expect(await browsers.isKnown(knownBrowserHash, of(tenantId, userId))).toBe(true);
     await sessions.open(newSession({ userId, knownBrowserHash }), [], undefined);
     await age(database, userId, 179);
-    expect(await browsers.isKnown(knownBrowserHash, tenantId, userId)).toBe(true);
+    expect(await browsers.isKnown(knownBrowserHash, of(tenantId, userId))).toBe(true);
     expect(await countOf(database, userId)).toBe(1);
     await age(database, userId, 1);
-    expect(await browsers.isKnown(knownBrowserHash, tenantId, userId)).toBe(false);
+    expect(await browsers.isKnown(knownBrowserHash, of(tenantId, userId))).toBe(false);
   });
 }
 
@@ -137,7 +154,7 @@ function boundContract(open: () => Promise<Database>): void {
     await sessions.open(newSession({ userId }), [], undefined);
     expect(await countOf(database, userId)).toBe(10);
     const known = await Promise.all(
-      all.map((session) => browsers.isKnown(session.knownBrowserHash, 'acme', userId)),
+      all.map((session) => browsers.isKnown(session.knownBrowserHash, of('acme', userId))),
     );
     expect(known).toEqual([true, false, ...Array.from({ length: 8 }, () => true)]);
   });
@@ -172,7 +189,7 @@ function raceContract(open: () => Promise<Database>): void {
     const last = newSession({ userId });
     await sessions.open(last, [], undefined);
     expect(await countOf(database, userId)).toBe(10);
-    expect(await browsers.isKnown(last.knownBrowserHash, 'acme', userId)).toBe(true);
+    expect(await browsers.isKnown(last.knownBrowserHash, of('acme', userId))).toBe(true);
   });
 
   it('do not block one another when tabs of one browser sign in again at once', async () => {

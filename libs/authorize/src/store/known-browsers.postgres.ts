@@ -6,13 +6,24 @@ export const knownBrowserLifetimeDays = 180;
 /** More would not help a person; the one that was not used for longest goes. */
 const browsersPerPerson = 10;
 
+/** Whose browsers. */
+interface PersonOfBrowsers {
+  readonly tenantId: string;
+  readonly userId: string;
+  /**
+   * Browsers of earlier sign-ins are not known: whoever took the account over may have one. Seconds since the Unix
+   * epoch; 0 if it was never locked down.
+   */
+  readonly lockedDownAt: number;
+}
+
 /** Browsers in which a person has signed in, by the SHA-256 of the cookie's value. All times are the database's. */
 export interface KnownBrowserStore {
-  isKnown(tokenHash: Buffer, tenantId: string, userId: string): Promise<boolean>;
-  /** Whether a person has signed in in this browser, and whether in any. */
+  isKnown(tokenHash: Buffer, person: PersonOfBrowsers): Promise<boolean>;
+  /** Whether this browser is known for a person, and whether they have signed in in any, also before a lockdown. */
   signedInBefore(
     tokenHash: Buffer | undefined,
-    person: { readonly tenantId: string; readonly userId: string },
+    person: PersonOfBrowsers,
   ): Promise<{ readonly here: boolean; readonly anywhere: boolean }>;
   /** Removes up to `limit` forgotten browsers. Returns how many it removed. */
   purge(limit: number): Promise<number>;
@@ -45,12 +56,14 @@ export const rememberBrowser = (tokenHash: string, tenantId: string, userId: str
 
 const living = `last_used_at > statement_timestamp() - interval '${knownBrowserLifetimeDays} days'`;
 
+const sinceLockdown = 'last_used_at >= to_timestamp($4::float8)';
+
 const find = `
   SELECT 1 FROM authorize.known_browser
-  WHERE tenant_id = $1 AND user_id = $2 AND token_hash = $3 AND ${living}`;
+  WHERE tenant_id = $1 AND user_id = $2 AND token_hash = $3 AND ${living} AND ${sinceLockdown}`;
 
 const findAll = `
-  SELECT coalesce(bool_or(token_hash = $3), false) AS here, count(*) > 0 AS anywhere
+  SELECT coalesce(bool_or(token_hash = $3 AND ${sinceLockdown}), false) AS here, count(*) > 0 AS anywhere
   FROM authorize.known_browser WHERE tenant_id = $1 AND user_id = $2 AND ${living}`;
 
 const purge = `
@@ -63,20 +76,20 @@ const purge = `
 /** Known browsers in Postgres or PGlite; the store of the sessions adds them together with the session. */
 export function createKnownBrowserStore(database: Database): KnownBrowserStore {
   return {
-    async isKnown(tokenHash, tenantId, userId) {
+    async isKnown(tokenHash, { tenantId, userId, lockedDownAt }) {
       const { rows } = await database.query({
         name: 'authorize.find_known_browser',
         text: find,
-        values: [tenantId, userId, tokenHash],
+        values: [tenantId, userId, tokenHash, lockedDownAt],
       });
       return rows.length === 1;
     },
 
-    async signedInBefore(tokenHash, { tenantId, userId }) {
+    async signedInBefore(tokenHash, { tenantId, userId, lockedDownAt }) {
       const { rows } = await database.query<{ here: boolean; anywhere: boolean }>({
         name: 'authorize.find_known_browsers_of_person',
         text: findAll,
-        values: [tenantId, userId, tokenHash ?? null],
+        values: [tenantId, userId, tokenHash ?? null, lockedDownAt],
       });
       return { here: rows[0]?.here === true, anywhere: rows[0]?.anywhere === true };
     },

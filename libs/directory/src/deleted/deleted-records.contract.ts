@@ -92,7 +92,7 @@ export function deletedRecordsContract(engine: string, open: () => Promise<Datab
       const renewal = { tenantId, userId: 'usr_ada', from: 'weak', to: 'strong' };
       expect(await admin.replacePasswordHash(renewal)).toBe(true);
       await query(
-        `UPDATE directory.user_account SET created_at = '2020-01-01', valid_from = 4102444800 WHERE tenant_id = $1`,
+        `UPDATE directory.user_account SET created_at = '2020-01-01', valid_from = 4102444800, locked_down_at = 7 WHERE tenant_id = $1`,
         tenantId,
       );
       const before = await userRow(tenantId);

@@ -130,7 +130,7 @@ export function deleteUsers(users: readonly UserRecord[]): Command {
       `WITH deleted AS (
        DELETE FROM directory.user_account u WHERE tenant_id = $1 AND user_id = ANY($2::text[])
        RETURNING user_id AS id, jsonb_build_object('created_at', created_at, 'valid_from', valid_from,
-                                                   'imported_hash', imported_hash,
+                                                   'locked_down_at', locked_down_at, 'imported_hash', imported_hash,
                                                    'identifiers', ${keptIdentifiers('u')},
                                                    'email_proof', ${keptEmailProof('u')}) AS facts
      )
@@ -153,6 +153,7 @@ export function restoreUsers(users: readonly UserRecord[]): Command {
       `WITH restored AS (${takeDeleted('user', '$2')}), proven AS (${restoreEmailProofs('restored')})
      UPDATE directory.user_account u
         SET created_at = (r.facts ->> 'created_at')::timestamptz, imported_hash = (r.facts ->> 'imported_hash')::bytea,
+            locked_down_at = coalesce((r.facts ->> 'locked_down_at')::bigint, 0),
             valid_from = ${personValidFrom('u', `(r.facts ->> 'valid_from')::bigint`)}
        FROM restored r WHERE u.tenant_id = $1 AND u.user_id = r.id`,
       ids,

@@ -12,6 +12,8 @@ export interface FoundUser {
   readonly secondFactors: readonly string[];
   /** When an administrator last ended the lock after too many guesses, in milliseconds; 0 for never. */
   readonly unlockedAt: number;
+  /** From when sign-ins counted after the last lockdown; seconds since the Unix epoch, 0 for never. */
+  readonly lockedDownAt: number;
 }
 
 /** What a sign-in by password is checked against. */

@@ -12,9 +12,11 @@ type FoundRow = Readonly<Record<string, unknown>> & {
   readonly updated_at: number;
   readonly second_factors: string[];
   readonly unlocked_at: number;
+  readonly locked_down_at: number;
 };
 
 const userFacts = `${secondFactorsOfUser}, u.unlocked_at::float8 AS unlocked_at,
+  u.locked_down_at::float8 AS locked_down_at,
   greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
   floor(extract(epoch FROM u.updated_at))::float8 AS updated_at`;
 
@@ -156,6 +158,7 @@ function foundUserOf(row: FoundRow): FoundUser {
     validFrom: row.valid_from,
     secondFactors: row.second_factors,
     unlockedAt: row.unlocked_at,
+    lockedDownAt: row.locked_down_at,
   };
 }
 

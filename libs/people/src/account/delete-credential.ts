@@ -19,8 +19,8 @@ const names = {
 
 /**
  * The call of an administrator that removes one of the things that a person signs in with, the last one too, and ends
- * what was issued before. Throws NotFound, InvalidArgument if it names nothing, and FailedPrecondition for the caller
- * themselves.
+ * what was issued before. Throws NotFound, Aborted for another version, InvalidArgument if it names nothing, and
+ * FailedPrecondition for the caller themselves.
  */
 export function createDeleteCredential({
   database,
@@ -34,13 +34,13 @@ export function createDeleteCredential({
   /** Called after each commit. */
   readonly onChange: () => void;
 }): DeleteCredential {
-  return async ({ tenantId, userId, credential: named, validateOnly, impact }, context) => {
+  return async ({ tenantId, userId, etag, credential: named, validateOnly, impact }, context) => {
     const person = { tenantId, userId };
     const by = eventBase(context);
     refuseSelf(by, userId, { deed: 'remove a way in of yours', remedy: 'Remove it' });
     const credential = credentialOf(named);
     const { kind, id } = credential;
-    const answer = await ofAnybody(database, person, async (tx, { username, email }) => {
+    const answer = await ofAnybody(database, { ...person, etag }, async (tx, { username, email }) => {
       if (!(await hasCredential(tx, person, credential))) throw notFound(names[kind]);
       const left = await waysInOf(tx, person, kind === 'totp' ? {} : { [kind]: id });
       if (!validateOnly) await removeCredential(tx, runtime, person, { credential, by });

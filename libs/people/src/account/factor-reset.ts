@@ -24,14 +24,14 @@ export function factorResetCalls({
   readonly onChange: () => void;
 }): Pick<Handlers<typeof UsersService>, 'resetSecondFactors'> {
   return {
-    async resetSecondFactors({ tenantId, userId, validateOnly, impact }, context) {
+    async resetSecondFactors({ tenantId, userId, etag, validateOnly, impact }, context) {
       const person = { tenantId, userId };
       const origin = eventBase(context);
       refuseSelf(origin, userId, {
         deed: 'reset your own second factors',
         remedy: 'Remove them',
       });
-      const answer = await ofAnybody(database, person, async (tx, record) => {
+      const answer = await ofAnybody(database, { ...person, etag }, async (tx, record) => {
         if (!validateOnly) return { removed: await removeFactors(tx, runtime, person, origin) };
         const removed = await factorsOfUser(tx, person);
         return { removed, ...(impact && { impact: impactOfReset(record, tenantId, removed) }) };

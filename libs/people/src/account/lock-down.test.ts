@@ -89,6 +89,25 @@ describe('a lockdown', () => {
     expect(await signIn('eve', first)).toBeUndefined();
   });
 
+  it('says to other services from when sign-ins make a browser known, and no other end does', async () => {
+    const { eve, as, api } = await world();
+    const found = async () => (await as('authorize').getUser(eve, call())).user;
+    const before = Math.floor(Date.now() / 1000);
+    const replaced = { ...eve, presentPassword: first, newPassword: second };
+    await as('authorize').replacePassword(replaced, call());
+    await api.users.resetSecondFactors(eve, call());
+    expect((await found())?.lockedDownAt).toBe(0n);
+    await api.users.lockDown({ ...eve, validateOnly: true }, call());
+    expect((await found())?.lockedDownAt).toBe(0n);
+    await api.users.lockDown(eve, call());
+    const locked = await found();
+    expect(locked?.lockedDownAt).toBeGreaterThan(before);
+    expect(locked?.lockedDownAt).toBeLessThanOrEqual(locked?.validFrom ?? 0n);
+    const user = { userId: eve.userId, password: first };
+    await api.users.update({ tenantId: eve.tenantId, user }, call());
+    expect((await found())?.lockedDownAt).toBe(locked?.lockedDownAt);
+  });
+
   it('can be repeated, and works for who is disabled, of whom it says with what they sign in once they are active', async () => {
     const { eve, api, audited } = await world();
     const user = { userId: eve.userId, status: 'disabled' };

@@ -2,7 +2,7 @@ import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import { type PersonId, type WayIn, waysInOf } from '@tessera/directory/ground';
+import { type PersonId, personValidFrom, type WayIn, waysInOf } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
 import { ofAnybody } from '../change/of-anybody.postgres.ts';
@@ -16,8 +16,8 @@ import { waysLeft } from './ways-left.ts';
 const removable: readonly string[] = ['password', 'passkey'] satisfies WayIn[];
 
 /**
- * The call of an administrator that shuts everybody out of an account. Throws NotFound, and FailedPrecondition for the
- * caller themselves, whom nobody else may be left to let in again.
+ * The call of an administrator that shuts everybody out of an account. Throws NotFound, Aborted for another version, and
+ * FailedPrecondition for the caller themselves, whom nobody else may be left to let in again.
  */
 export function createLockDown({
   database,
@@ -31,14 +31,15 @@ export function createLockDown({
   /** Called after each commit. */
   readonly onChange: () => void;
 }): Handlers<typeof UsersService>['lockDown'] {
-  return async ({ tenantId, userId, validateOnly, impact }, context) => {
+  return async ({ tenantId, userId, etag, validateOnly, impact }, context) => {
     const person = { tenantId, userId };
     const origin = eventBase(context);
     refuseSelf(origin, userId, {
       deed: 'lock yourself down',
       remedy: 'Change your password and end your sessions',
     });
-    const answer = await ofAnybody(database, person, async (tx, { passwordHash, username, email }) => {
+    const answer = await ofAnybody(database, { ...person, etag }, async (tx, record) => {
+      const { passwordHash, username, email } = record;
       const factors = await factorsOfUser(tx, person);
       const removed = [...(passwordHash === undefined ? [] : ['password']), ...factors].filter((way) =>
         removable.includes(way),
@@ -67,7 +68,9 @@ async function shutOut(tx: Queryable, person: PersonId): Promise<void> {
   const { tenantId, userId } = person;
   await tx.query({
     name: 'directory.remove_password',
-    text: `UPDATE directory.user_account u SET ${newPassword('NULL')} WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    // What counts by the time of the lockdown counts no sign-in of before.
+    text: `UPDATE directory.user_account u SET ${newPassword('NULL')}, locked_down_at = ${personValidFrom('u')}
+            WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
   });
   await forgetFactors(tx, [person], ['passkey']);

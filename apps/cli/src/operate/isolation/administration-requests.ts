@@ -109,7 +109,8 @@ async function person(of: Party, method: string): Promise<JsonObject> {
 /** Of the person who made a passkey. Nobody can be linked to the provider, and an app has no name to try. */
 async function credentials(of: Party): Promise<JsonObject> {
   const { userId, passkey } = await of.withPasskey();
-  return { userId, passkeyId: passkey.id, provider: of.provider, totp: true };
+  const { etag } = await of.call('UsersService.Get', { tenantId: of.id, userId });
+  return { userId, etag: etag ?? '', passkeyId: passkey.id, provider: of.provider, totp: true };
 }
 
 async function application(of: Party, method: string): Promise<JsonObject> {

@@ -66,8 +66,9 @@ export function createMailCodeStep({ directoryService, directory, limitGuesses }
           const user = begins
             ? await findPerson(directoryService, from, { tenantId, identifier })
             : await directory.user(tenantId, userId, from.call.onward());
-          if (user === undefined) return begins ? undefined : { userId, since: factorSince(undefined) };
-          return { userId: user.userId, since: factorSince(user) };
+          if (user === undefined && begins) return undefined;
+          const lockedDownAt = user?.lockedDownAt ?? 0n;
+          return { userId: user?.userId ?? userId, since: factorSince(user), lockedDownAt };
         },
         check,
       },

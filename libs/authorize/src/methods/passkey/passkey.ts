@@ -75,7 +75,7 @@ export function createPasskeyStep(deps: {
       const whom =
         userId === '' ? { identifier: credentialId } : { identifier: userId, factor: passkeyMethod };
       const guess = { tenantId, clientId, method: passkeyMethod, ...whom } as const;
-      const whose = async () => (userId === '' ? undefined : { userId, since: '' });
+      const whose = async () => (userId === '' ? undefined : { userId, since: '', lockedDownAt: 0n });
       const verified = await limitGuesses(from, guess, { whose, check });
       return verified ?? { outcome: 'refused', problem: 'wrong_passkey' };
     },

@@ -5,7 +5,7 @@ import type { BrowserCall } from '../../browser-call.ts';
 import { askingBySession } from '../../visits/asking-person.ts';
 import { counts } from '../../sessions/counts.ts';
 import type { OpenedSession, Sessions } from '../../sessions/sessions.ts';
-import { passwordSince } from '../../limits/guess-counters.ts';
+import { guessedPassword } from '../../limits/guess-counters.ts';
 import type { LimitGuesses } from '../../limits/guess-limits.ts';
 import { isPossible } from '../../limits/find-person.ts';
 import { longestPassword } from './password.ts';
@@ -56,7 +56,7 @@ export function createChangeOwnPassword(deps: {
     const answer = await limitGuesses(
       from,
       { tenantId, clientId: '', identifier: username },
-      { whose: async () => ({ userId, since: passwordSince(user) }), check: replaced },
+      { whose: async () => guessedPassword(user), check: replaced },
     );
     if (answer === undefined) return { outcome: 'wrong' };
     if (answer.user === undefined) return { outcome: 'refused', problem: answer.passwordProblem };

@@ -4,7 +4,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../../browser-call.ts';
 import type { Step, Verified } from '../../visits/step.ts';
 import { findPerson, isPossible } from '../../limits/find-person.ts';
-import { longestIdentifier, passwordSince } from '../../limits/guess-counters.ts';
+import { guessedPassword, longestIdentifier } from '../../limits/guess-counters.ts';
 import type { Guess, LimitGuesses } from '../../limits/guess-limits.ts';
 
 /** A giant password is never hashed (CVE-2023-38492). */
@@ -51,7 +51,7 @@ export function createPasswordStep(deps: {
       const verified = await limitGuesses(from, guess, {
         async whose() {
           const user = await findPerson(directoryService, from, guess);
-          return user && { userId: user.userId, since: passwordSince(user) };
+          return user && guessedPassword(user);
         },
         check: () => verify(from, guess, password),
       });

@@ -71,7 +71,7 @@ export function createTakeCode({ directoryService, directory, limitGuesses }: Ta
     const guess = { tenantId, clientId, identifier: userId, factor: codeFactor };
     const whose = async () => {
       const user = await directory.user(tenantId, userId, from.call.onward());
-      return { userId, since: factorSince(user) };
+      return { userId, since: factorSince(user), lockedDownAt: user?.lockedDownAt ?? 0n };
     };
     const verified = await limitGuesses(from, guess, { whose, check });
     return verified ?? { outcome: 'refused', problem: 'wrong_code' };
