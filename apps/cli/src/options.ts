@@ -18,6 +18,9 @@ export const allowAdministrationOption = [
   false,
 ] as const;
 
+/** Of every command that may change what another owner has. */
+export const takeOverOption = ['--take-over', 'take over what belongs to another owner', false] as const;
+
 /** Of every command that changes one record. */
 export const writerOption = [
   '--owner <name>',
@@ -55,14 +58,20 @@ export function about(
   const ways = [flags, ...(otherFlags === undefined ? [] : [otherFlags])].map((each) => new Option(each));
   const [option] = ways;
   const key = option?.attributeName() ?? '';
-  command.argument(`[${name}]`, help, nonEmpty).option(flags, 'in place of the argument', nonEmpty);
+  command
+    .argument(`[${name}]`, isRequired ? `${help} (required)` : help, nonEmpty)
+    .option(flags, 'in place of the argument', nonEmpty);
   if (otherFlags !== undefined) command.option(otherFlags, 'likewise, its identifier', nonEmpty);
-  return command.action(async (argument: string | undefined, options: Readonly<Record<string, unknown>>) => {
+  command.hook('preAction', () => {
+    const [argument] = command.processedArgs as readonly (string | undefined)[];
+    const options = command.opts<Readonly<Record<string, unknown>>>();
     const given = ways.filter((way) => options[way.attributeName()] !== undefined).length;
     const named = `as the argument or by ${ways.map(({ long }) => long).join(' or ')}`;
     if (argument !== undefined && given > 0) throw new CommandError(`Name the ${name} once: ${named}.`, 2);
     if (isRequired && argument === undefined && given === 0)
       throw new CommandError(`Name the ${name}: ${named}.`, 2);
+  });
+  return command.action(async (argument: string | undefined, options: Readonly<Record<string, unknown>>) => {
     await act((argument === undefined ? options : { ...options, [key]: argument }) as never);
   });
 }

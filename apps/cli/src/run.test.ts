@@ -317,9 +317,9 @@ describe('tessera', () => {
     [['flow', 'ciba'], 2, "required option '--login-hint <hint>' not specified"],
     [['flow', 'ciba', '--login-hint', ''], 2, 'It must not be empty.'],
     [['flow', 'ciba', '--login-hint', 'ada', '--listen', 'x'], 2, 'It must be a port.'],
-    [['flow', 'device', '--nonsense'], 2, '--client-secret'],
+    [['flow', 'device', '--nonsense'], 2, 'tessera flow device --help explains it.'],
     [['flow', 'device', '--client-id', ''], 2, '--client-id or TESSERA_CLIENT_ID is required.'],
-  ])('answers %j with exit code %d and help', async (args, code, text) => {
+  ])('answers %j with exit code %d and %j', async (args, code, text) => {
     const { terminal, printed } = world([], { TESSERA_CLIENT_ID: '' });
     expect(await run(args, terminal)).toBe(code);
     // Help that was asked for is the result; with an error it is a message.
@@ -350,6 +350,7 @@ describe('tessera completion', () => {
 
   it.each([
     [['us'], 'user\t'],
+    [['session', 're'], 'revoke\t'],
     [['user', 'cr'], 'create\t'],
     [['application', 'update', '--te'], '--tenant\t'],
     [['user', 'list', '-o', ''], 'json\t'],

@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { addAuditCommands } from './audit/audit-commands.ts';
 import { addClientConfig } from './client-config/client-config-command.ts';
 import { addContextCommands } from './contexts/context-commands.ts';
+import { explainCommands, outputError } from './commands/explain-commands.ts';
 import { addFlowCommands } from './flow/flow-commands.ts';
 import { addImport } from './import/import-commands.ts';
 import { addIssuedCommands } from './issued/issued-commands.ts';
@@ -61,7 +62,7 @@ function version(): string {
  * All commands. A new one goes into the file of its group. Only its action imports what does the work: help, and other
  * commands, load none of it.
  */
-function createProgram(context: CommandContext): Command {
+export function createProgram(context: CommandContext): Command {
   const program = new Command('tessera')
     .description('Operates Tessera and tries its flows.')
     .version(version(), '--version', 'print the version')
@@ -72,8 +73,7 @@ function createProgram(context: CommandContext): Command {
     )
     .option('--direct', 'work on the database of DATABASE_URL, past the administration API', false)
     .addHelpText('after', manual)
-    .configureOutput({ writeOut: context.out, writeErr: context.say })
-    .showHelpAfterError()
+    .configureOutput({ writeOut: context.out, writeErr: context.say, outputError })
     .exitOverride();
   addContextCommands(program, context);
   addFlowCommands(program, context);
@@ -85,7 +85,8 @@ function createProgram(context: CommandContext): Command {
   addPeopleCommands(program, context);
   addAuditCommands(program, context);
   addIssuedCommands(program, context);
-  // Last, as it walks through all commands.
+  // Last, as they walk through all commands.
   completeValues(program, completion(program, { completionCommandName: 'completion' }), context);
+  explainCommands(program);
   return program;
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { nonEmpty, outputOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { WhyOptions } from './explain-refusal.ts';
@@ -23,7 +23,9 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       'the person, client, session, grant, request or key concerned; with --tenant also a user name',
       '',
     )
-    .option('--outcome <outcome>', 'success or failure', '')
+    .addOption(
+      new Option('--outcome <outcome>', 'how it ended').choices(['success', 'failure']).default('', 'both'),
+    )
     .option(
       '--since <time>',
       'a time such as 2026-01-31T12:00:00Z, or an age such as 15m, 24h or 7d',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { allowAdministrationOption, nonEmpty } from '../options.ts';
+import { allowAdministrationOption, nonEmpty, takeOverOption } from '../options.ts';
 import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
 
 /** What every import is told. */
@@ -99,7 +99,7 @@ of the administration is left out; with --allow-administration it is the built-i
 function withOptions(command: Command): Command {
   return command
     .option('--dry-run', 'print what would change and what is left out, and change nothing', false)
-    .option('--take-over', 'take records over from other owners', false)
+    .option(...takeOverOption)
     .option('--allow-delete', 'delete people and applications that the file no longer has', false)
     .option(...allowAdministrationOption);
 }

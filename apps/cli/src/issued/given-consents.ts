@@ -13,7 +13,7 @@ export interface ListOptions extends PersonOptions {
   readonly output: Format;
 }
 
-export interface WithdrawOptions extends PersonOptions {
+export interface RevokeOptions extends PersonOptions {
   readonly clientId: string;
 }
 
@@ -39,11 +39,11 @@ export async function listConsents(options: ListOptions, terminal: Terminal): Pr
   terminal.out(await printed(records, output, columns));
 }
 
-/** Withdraws what a person allowed an application. Throws CommandError. */
-export async function withdrawConsent(options: WithdrawOptions, terminal: Terminal): Promise<void> {
+/** Revokes what a person allowed an application. Throws CommandError. */
+export async function revokeConsent(options: RevokeOptions, terminal: Terminal): Promise<void> {
   const { tenant: tenantId, clientId } = options;
   const { revokedGrants } = await withAdministration(terminal, {
-    name: 'Withdrawing the consent',
+    name: 'Revoking the consent',
     timeoutMs,
     async run(clientOf, call) {
       const userId = await requiredPerson(options, { clientOf, call });

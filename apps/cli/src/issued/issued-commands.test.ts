@@ -89,20 +89,20 @@ describe('tessera consent', () => {
     expect(asked.at(-1)).toEqual({ userId: '', clientId: '' });
   });
 
-  it('withdraws what one person allowed one application, and says what it revoked', async () => {
-    const withdraw = async (words: string) => run(`consent withdraw --tenant demo ${words}`);
-    const { code, said } = await withdraw('ada --client-id books');
+  it('revokes what one person allowed one application, and says what it revoked', async () => {
+    const revoke = async (words: string) => run(`consent revoke --tenant demo ${words}`);
+    const { code, said } = await revoke('ada --client-id books');
     expect([code, said]).toEqual([
       0,
       'books has to ask the person again. Revoked grants: 2. Access tokens live until they expire.\n',
     ]);
     expect(asked).toEqual([{ userId: 'usr_ada', clientId: 'books' }]);
-    expect(await withdraw('ada --client-id other')).toMatchObject({
+    expect(await revoke('ada --client-id other')).toMatchObject({
       code: 1,
       said: 'The person has allowed other nothing in the tenant demo.\n',
     });
-    expect((await withdraw('--client-id books')).code).toBe(2);
-    expect((await withdraw('ada')).code).not.toBe(0);
+    expect((await revoke('--client-id books')).code).toBe(2);
+    expect((await revoke('ada')).code).not.toBe(0);
   });
 });
 

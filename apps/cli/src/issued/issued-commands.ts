@@ -1,9 +1,15 @@
 import { Option, type Command } from 'commander';
 import { about, nonEmpty, ofPerson, outputOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
-import type { ListOptions as ConsentListOptions, WithdrawOptions } from './given-consents.ts';
+import type {
+  ListOptions as ConsentListOptions,
+  RevokeOptions as RevokeConsentOptions,
+} from './given-consents.ts';
 import type { ListOptions as GrantListOptions, RevokeOptions } from './live-grants.ts';
-import type { EndOptions, ListOptions as SessionListOptions } from './live-sessions.ts';
+import type {
+  ListOptions as SessionListOptions,
+  RevokeOptions as RevokeSessionOptions,
+} from './live-sessions.ts';
 import type { ApprovalId, ListOptions } from './waiting-approvals.ts';
 import type { ListOptions as MailListOptions, MailId } from './waiting-mail.ts';
 
@@ -24,13 +30,13 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
     .description('list the requests that wait for a person')
     .addOption(outputOption('table'));
   approvals
-    .command('cancel')
+    .command('deny')
     .description('deny a request in place of the person')
     .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
     .requiredOption('--approval-id <id>', 'as tessera approval list names it', nonEmpty)
     .action(async (options: ApprovalId) => {
-      const { cancelApproval } = await import('./waiting-approvals.ts');
-      await cancelApproval(options, context);
+      const { denyApproval } = await import('./waiting-approvals.ts');
+      await denyApproval(options, context);
     });
 }
 
@@ -42,9 +48,9 @@ function addSessions(group: Command, context: CommandContext): void {
     .description('list the live sessions of a tenant or of a person')
     .option('--limit <number>', 'at most so many', wholeNumber, 100)
     .addOption(outputOption('table'));
-  ofPerson(group.command('end'), async (options: EndOptions) => {
-    const { endSessions } = await import('./live-sessions.ts');
-    await endSessions(options, context);
+  ofPerson(group.command('revoke'), async (options: RevokeSessionOptions) => {
+    const { revokeSessions } = await import('./live-sessions.ts');
+    await revokeSessions(options, context);
   })
     .description('sign a person out of one browser, or of all')
     .option('--session-id <id>', 'only this session', nonEmpty);
@@ -78,11 +84,11 @@ function addConsents(group: Command, context: CommandContext): void {
     .option('--client-id <id>', 'for this application', nonEmpty, '')
     .option('--limit <number>', 'at most so many', wholeNumber, 100)
     .addOption(outputOption('table'));
-  ofPerson(group.command('withdraw'), async (options: WithdrawOptions) => {
-    const { withdrawConsent } = await import('./given-consents.ts');
-    await withdrawConsent(options, context);
+  ofPerson(group.command('revoke'), async (options: RevokeConsentOptions) => {
+    const { revokeConsent } = await import('./given-consents.ts');
+    await revokeConsent(options, context);
   })
-    .description('withdraw what a person allowed an application, and revoke its grants')
+    .description('revoke what a person allowed an application, with its grants')
     .requiredOption('--client-id <id>', 'the application', nonEmpty);
 }
 

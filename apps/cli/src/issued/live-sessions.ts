@@ -13,7 +13,7 @@ export interface ListOptions extends PersonOptions {
   readonly output: Format;
 }
 
-export interface EndOptions extends PersonOptions {
+export interface RevokeOptions extends PersonOptions {
   readonly sessionId?: string;
 }
 
@@ -56,11 +56,11 @@ function browserOf({ userAgent }: Session): string {
   return system === '' ? browser : `${browser} on ${system}`;
 }
 
-/** Ends the session that is named, else all of the person. Throws CommandError. */
-export async function endSessions(options: EndOptions, terminal: Terminal): Promise<void> {
+/** Revokes the session that is named, else all of the person. Throws CommandError. */
+export async function revokeSessions(options: RevokeOptions, terminal: Terminal): Promise<void> {
   const { tenant: tenantId, sessionId } = options;
   const { sessions } = await withAdministration(terminal, {
-    name: 'Ending the sessions',
+    name: 'Revoking the sessions',
     timeoutMs,
     async run(clientOf, call) {
       const whose =
@@ -72,5 +72,5 @@ export async function endSessions(options: EndOptions, terminal: Terminal): Prom
         .catch(orNotFound(`There is no session ${sessionId} in the tenant ${tenantId}.`));
     },
   });
-  terminal.say(`Ended sessions: ${sessions.length}. Refresh tokens stay: tessera grant revoke.\n`);
+  terminal.say(`Revoked sessions: ${sessions.length}. Refresh tokens stay: tessera grant revoke.\n`);
 }

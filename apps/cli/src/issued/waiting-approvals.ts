@@ -33,12 +33,12 @@ export async function listApprovals(options: ListOptions, terminal: Terminal): P
 }
 
 /** Throws CommandError. */
-export async function cancelApproval(
+export async function denyApproval(
   { tenant: tenantId, approvalId }: ApprovalId,
   terminal: Terminal,
 ): Promise<void> {
   await withAdministration(terminal, {
-    name: 'Cancelling the request',
+    name: 'Denying the request',
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(ApprovalsService)

@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { addClientOptions, clientOf, type ClientOptions } from '../flow/flow-options.ts';
-import { allowAdministrationOption, nonEmpty, outputOption, type Format } from '../options.ts';
+import {
+  allowAdministrationOption,
+  nonEmpty,
+  outputOption,
+  takeOverOption,
+  type Format,
+} from '../options.ts';
 import { addSecrets } from './secret-commands.ts';
 import type { Declaring } from './records/declare-state.ts';
 import type { Allowed } from './records/show-comparison.ts';
@@ -16,7 +22,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
   addDeclaredState(program, context);
   addSchema(program, context);
   addProcessChecks(program, context);
-  addKeys(program.command('keys').description('list, rotate and withdraw signing keys'), context);
+  addKeys(program.command('keys').description('list, rotate and revoke signing keys'), context);
   addStatus(program, context);
   addSecrets(program.command('secret').description('make and list client secrets'), context);
   program
@@ -72,7 +78,6 @@ const ownerOption = [
   'who declares the records; default: the `owner` of the file, or file',
   nonEmpty,
 ] as const;
-const takeOverOption = ['--take-over', 'take declared records over from other owners', false] as const;
 const allowDeleteOption = [
   '--allow-delete',
   'delete people, applications and other records that are no longer declared',
@@ -213,7 +218,7 @@ function addProcessChecks(program: Command, context: CommandContext): void {
 
 /** Adds `--tenant` to a command of the keys. */
 function withTenant(command: Command): Command {
-  return command.option('--tenant <tenant>', 'the keys of this tenant, which has an issuer of its own', '');
+  return command.option('--tenant <id>', 'the keys of this tenant, which has an issuer of its own', '');
 }
 
 function addKeys(keys: Command, context: CommandContext): void {
@@ -239,13 +244,13 @@ retired: no longer signs; verifiers still trust what it signed.`,
 With --now, it waits until every process publishes the key. Verifiers that do not fetch the key set for an unknown key reject new tokens
 until their copy expires.
 Either way the key before it stays in the key set for seven days, or until
-tessera keys withdraw removes it.`,
+tessera keys revoke removes it.`,
     )
     .action(async ({ now, tenant }: { now: boolean; tenant: string }) => {
       const { rotateKeys } = await import('./records/signing-keys.ts');
       await rotateKeys({ immediately: now, tenantId: tenant }, context);
     });
-  withTenant(keys.command('withdraw'))
+  withTenant(keys.command('revoke'))
     .description('remove a leaked, retired key from the key set')
     // Every 64th begins with a dash.
     .requiredOption('--kid <kid>', 'the key, as tessera keys list names it: --kid=<kid>', nonEmpty)
@@ -255,7 +260,7 @@ tessera keys withdraw removes it.`,
 From then on everything it signed is rejected, valid tokens too: clients get new ones by refreshing or asking again.`,
     )
     .action(async ({ kid, tenant }: { kid: string; tenant: string }) => {
-      const { withdrawKey } = await import('./records/signing-keys.ts');
-      await withdrawKey({ kid, tenantId: tenant }, context);
+      const { revokeKey } = await import('./records/signing-keys.ts');
+      await revokeKey({ kid, tenantId: tenant }, context);
     });
 }

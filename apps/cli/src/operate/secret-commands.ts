@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { moment, nonEmpty, writerOption } from '../options.ts';
+import { moment, nonEmpty, takeOverOption, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 
 /** Commands for the secrets of applications. */
@@ -21,7 +21,7 @@ export function addSecrets(secret: Command, context: CommandContext): void {
     command
       .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
       .requiredOption('--client-id <id>', 'the application', nonEmpty)
-      .option('--take-over', 'also if the application belongs to another owner', false)
+      .option(...takeOverOption)
       .option(...writerOption);
   ofApplication(secret.command('create'))
     .description('add a secret to a confidential application, and print it this once')

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { about, nonEmpty } from '../options.ts';
+import { about, nonEmpty, takeOverOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { StatusChange } from './records/set-status.ts';
 
-const takeOneOver = ['--take-over', 'take the record over from a file or another owner', false] as const;
 const declared =
   'A declared `status` decides again whenever the state is applied; if none is declared, it stays as it is.';
 const issued =
@@ -36,7 +35,7 @@ export function addStatus(program: Command, context: CommandContext): void {
         const { setStatus } = await import('./records/set-status.ts');
         await setStatus({ verb, target: targetOf(options), takeOver }, context);
       });
-      (verb === 'enable' ? command.option(...takeOneOver) : command)
+      (verb === 'enable' ? command.option(...takeOverOption) : command)
         .description(summaries[verb])
         .addHelpText('after', `\n${details.join('\n')}`);
     }

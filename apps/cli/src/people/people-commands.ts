@@ -23,9 +23,9 @@ export function addPeopleCommands(program: Command, context: CommandContext): vo
   program
     .command('bootstrap')
     .description('print a one-time link with which the first administrator sets a password, valid for a day')
-    .option('--username <name>', 'user name of the administrator', nonEmpty, 'admin')
-    .option('--email <address>', 'e-mail address', '')
-    .option('--name <name>', 'name', '')
+    .option('--username <text>', 'user name of the administrator', nonEmpty, 'admin')
+    .option('--email <text>', 'e-mail address', '')
+    .option('--name <text>', 'full name', '')
     .option('--issuer <url>', issuerHelp)
     .addHelpText(
       'after',
@@ -44,7 +44,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
     .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
     .requiredOption('-f, --file <path>', 'the CSV file; - reads standard input')
     .option('--issuer <url>', issuerHelp)
-    .option('--mail', 'mail each link to its person instead of printing it', false)
+    .option('--mail', 'mail the link to the person instead of printing it', false)
     .option('--validate-only', 'check everything, and change nothing', false)
     .addOption(outputOption('table', [...formats, 'csv']))
     .addHelpText(
@@ -72,7 +72,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
       'remove the authenticator app, recovery codes and passkeys of a person who has lost the device',
     )
     .option('--validate-only', 'check everything, and change nothing', false)
-    .option('--impact', 'with --validate-only: also show what the reset would end', false);
+    .option('--impact', 'with --validate-only: also show what the change would end', false);
   ofPerson(group.command('remove-credential'), async (options: RemoveCredentialOptions) => {
     const { removeCredential } = await import('./remove-credential.ts');
     await removeCredential(options, context);

@@ -7,10 +7,17 @@ import { methodOf, type Noun } from './nouns.ts';
 /** Of every list, and told apart. */
 const ofPages = new Set(['tenantId', 'pageSize', 'pageToken', 'search']);
 
-const told: Readonly<Record<string, { readonly help: string; readonly choices?: readonly string[] }>> = {
-  role: { help: 'only who has this role' },
+interface Told {
+  readonly help: string;
+  /** What its value is called; `text` by default. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
+}
+
+const told: Readonly<Record<string, Told>> = {
+  role: { help: 'only who has this role', value: 'name' },
   status: { help: 'only with this status', choices: ['active', 'disabled', 'locked'] },
-  provider: { help: 'only who is linked with this provider' },
+  provider: { help: 'only who is linked with this provider', value: 'name' },
   notSignedInSince: { help: 'only who has not signed in since, such as 90d or 2026-01-31' },
   neverSignedIn: { help: 'only who never signed in' },
   invited: { help: 'only who has an invitation that works' },
@@ -32,7 +39,7 @@ export function listOptions(noun: Noun): ListOption[] {
 
 function optionOf(field: DescField): ListOption {
   const name = `--${field.name.replaceAll('_', '-')}`;
-  const { help = '', choices } = told[field.localName] ?? {};
+  const { help = '', value = 'text', choices } = told[field.localName] ?? {};
   if (field.fieldKind === 'message')
     return {
       field,
@@ -40,6 +47,6 @@ function optionOf(field: DescField): ListOption {
       valueOf: (given, terminal) => timeOption(name, String(given), terminal),
     };
   const isFlag = field.fieldKind === 'scalar' && field.scalar === ScalarType.BOOL;
-  const option = new Option(isFlag ? name : `${name} <${field.localName}>`, help);
+  const option = new Option(isFlag ? name : `${name} <${value}>`, help);
   return { field, option: choices ? option.choices(choices) : option, valueOf: (given) => given };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { about, nonEmpty, outputOption, wholeNumber, writerOption } from '../options.ts';
+import { about, nonEmpty, outputOption, takeOverOption, wholeNumber, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
 import { listOptions } from './list-options.ts';
@@ -49,9 +49,7 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
   if (verb === 'create' && noun.name === 'user')
     command.option('--new-person', 'somebody else than the deleted person of that user name', false);
   if (verb === 'update' || verb === 'delete') {
-    command
-      .option('--etag <etag>', 'only if the record is still this version', '')
-      .option('--take-over', 'also if the record belongs to another owner', false);
+    command.option('--etag <etag>', 'only if the record is still this version', '').option(...takeOverOption);
   }
   if (verb === 'create' || verb === 'update' || verb === 'delete') command.option(...writerOption);
   if (verb !== 'list' && verb !== 'get')

@@ -2,6 +2,7 @@ import { ScalarType, type DescField, type JsonObject, type JsonValue } from '@bu
 import { Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import { CommandError, type Terminal } from '../terminal.ts';
+import { fieldHelp } from './field-help.ts';
 import { settable, type Noun } from './nouns.ts';
 
 /** How the command line takes a field; undefined for one that only a file can give. */
@@ -33,27 +34,30 @@ export function recordOptions(noun: Noun, verb: 'create' | 'update'): RecordOpti
     // The option of that name says whom to change.
     const isTaken = verb === 'update' && noun.keyOption.startsWith(`--${field.localName} `);
     const name = kebab(isTaken ? `new ${field.localName}` : field.localName);
-    return [{ field, ...optionOf(form, name) }];
+    return [{ field, ...optionOf(form, name, fieldHelp(noun.name, field.localName)) }];
   });
 }
 
-function optionOf(form: Form, name: string): Omit<RecordOption, 'field'> {
+function optionOf(form: Form, name: string, help: string): Omit<RecordOption, 'field'> {
   switch (form) {
     case 'text':
-      return { option: new Option(`--${name} <text>`), valueOf: async (given) => String(given) };
+      return { option: new Option(`--${name} <text>`, help), valueOf: async (given) => String(given) };
     case 'texts':
       return {
-        option: new Option(`--${name} <text...>`),
+        option: new Option(`--${name} <text...>`, help),
         valueOf: async (given) => (given as readonly string[]).map(String),
       };
     case 'yes or no':
       return {
-        option: new Option(`--${name} <yes or no>`).choices(['yes', 'no']),
+        option: new Option(`--${name} <yes or no>`, help).choices(['yes', 'no']),
         valueOf: async (given) => given === 'yes',
       };
     case 'secret':
       return {
-        option: new Option(`--${name}-file <path>`, 'the first line of this file; - reads standard input'),
+        option: new Option(
+          `--${name}-file <path>`,
+          `${help}: the first line of this file; - reads standard input`,
+        ),
         valueOf: async (given, terminal) => {
           const [line = ''] = (await contentOf(String(given), terminal)).split(/\r?\n/);
           if (line === '') throw new CommandError(`The file for --${name}-file has no first line.`);

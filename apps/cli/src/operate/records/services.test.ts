@@ -140,8 +140,8 @@ describe('tessera keys', () => {
       `${another} is now active for ES256.`,
       expect.stringContaining('reject new tokens until their copy expires') as string,
       expect.stringContaining('leaves the key set after seven days') as string,
-      `tessera keys withdraw --kid=${first}`,
-      `tessera keys withdraw --kid=${other}`,
+      `tessera keys revoke --kid=${first}`,
+      `tessera keys revoke --kid=${other}`,
     ]);
     expect((await keysIn(environment)).map(({ kid, state }) => [kid, state])).toEqual([
       [published, 'active'],
@@ -154,17 +154,17 @@ describe('tessera keys', () => {
     const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
     expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
 
-    const withdraw = (kid: string) => tessera(`keys withdraw --kid=${kid}`, environment);
-    expect(await withdraw(published)).toEqual({
+    const revoke = (kid: string) => tessera(`keys revoke --kid=${kid}`, environment);
+    expect(await revoke(published)).toEqual({
       code: 1,
       said: 'The key is active or the next to be. Rotate the keys first.\n',
     });
-    expect(await withdraw(first)).toEqual({
+    expect(await revoke(first)).toEqual({
       code: 0,
       said: `${first} is no longer in the key set. Verifiers reject its tokens as soon as they fetch the keys again.\n`,
     });
     await waitFor(async () => expect(await publishedBy(process)).toEqual([published]));
-    expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
+    expect(await revoke(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
   });
 
   it('calls the given service, also from a file, without a database or key', async () => {

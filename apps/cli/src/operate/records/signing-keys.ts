@@ -67,18 +67,18 @@ export async function rotateKeys(
       'valid until it leaves the key set after seven days. If it leaked:\n',
   );
   const tenant = tenantId === '' ? '' : ` --tenant ${tenantId}`;
-  for (const { kid } of retired) terminal.say(`tessera keys withdraw --kid=${kid}${tenant}\n`);
+  for (const { kid } of retired) terminal.say(`tessera keys revoke --kid=${kid}${tenant}\n`);
 }
 
 const isActive = ({ state }: { readonly state: string }) => state === 'active';
 
 /** Removes a retired key from the key set. Throws CommandError if the key is unknown or active. */
-export async function withdrawKey(
+export async function revokeKey(
   { kid, tenantId }: { readonly kid: string; readonly tenantId: string },
   terminal: Terminal,
 ): Promise<void> {
   await withService('keys', terminal, {
-    name: 'Withdrawing the key',
+    name: 'Revoking the key',
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(KeysService)

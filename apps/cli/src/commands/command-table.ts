@@ -1,0 +1,121 @@
+/**
+ * The commands by the words that call them, each with what a person types after these words, as its help shows it. A
+ * group of commands shows the first examples of its commands. The names are those of the demo (deploy/demo) and of
+ * docs.
+ */
+export const commandTable: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  '': ['login --issuer https://id.example.com', 'user list --tenant demo', 'apply -f tessera.yaml'],
+
+  login: [
+    '--issuer https://id.example.com --api https://admin.id.example.com:9002',
+    '--client-id deploy --client-secret-file ./secret',
+  ],
+  logout: ['', '--context id.example.com'],
+  'context list': [''],
+  'context add': ['production --issuer https://id.example.com --api https://admin.id.example.com:9002'],
+  'context use': ['production', 'local'],
+  'context remove': ['production'],
+
+  apply: ['-f tessera.yaml', '-f tessera.yaml --owner k8s:shop/web --allow-delete'],
+  check: ['-f tessera.yaml'],
+  diff: ['-f tessera.yaml', '-f tessera.yaml --impact'],
+  get: ['> tessera.yaml', '--tenant demo'],
+  schema: ['> tessera.schema.json'],
+  'import people': ['people.csv --tenant demo --dry-run', 'people.csv --tenant demo'],
+  'import keycloak': ['realm.json --dry-run', 'realm.json --tenant demo --allow-delete'],
+
+  'tenant list': ['', '--search acme -o json'],
+  'tenant get': ['demo'],
+  'tenant create': ['acme --name Acme', 'acme --name Acme --authentication-policy second-factor'],
+  'tenant update': ['acme --registration domain --registration-domains acme.example'],
+  'tenant delete': ['acme', 'acme --take-over --everything-in acme --validate-only'],
+  'tenant disable': ['acme'],
+  'tenant enable': ['acme'],
+
+  'resource list': ['--tenant demo'],
+  'resource get': ['https://api.demo.example --tenant demo'],
+  'resource create': ['https://orders.example --tenant demo -f orders.yaml'],
+  'resource update': ['https://orders.example --tenant demo --signing-algorithm ES256'],
+  'resource delete': ['https://orders.example --tenant demo --validate-only --impact'],
+
+  'role list': ['--tenant demo'],
+  'role get': ['clerk --tenant demo'],
+  'role create': ['cashier --tenant demo'],
+  'role delete': ['cashier --tenant demo'],
+
+  'application list': ['--tenant demo', '--tenant demo --deleted'],
+  'application get': ['demo-web --tenant demo'],
+  'application create': [
+    'billing --tenant demo --name Billing --type confidential --grant-types client_credentials --scopes orders.read',
+  ],
+  'application update': [
+    'billing --tenant demo --scopes orders.read orders.write',
+    'demo-web --tenant demo --take-over -f - < lifetimes.yaml',
+  ],
+  'application delete': ['billing --tenant demo'],
+  'application restore': ['billing --tenant demo'],
+  'application disable': ['billing --tenant demo'],
+  'application enable': ['billing --tenant demo'],
+
+  'secret list': ['--client-id demo-service'],
+  'secret create': ['--tenant demo --client-id billing --expires 2027-01-31T12:00:00Z'],
+  'secret delete': ['--tenant demo --client-id billing --secret-id=uT3vGxQ0m2E'],
+  'secret new': ['> ./secret'],
+
+  'user list': ['--tenant demo --search love', '--tenant demo --not-signed-in-since 90d --role clerk'],
+  'user get': ['eve --tenant demo -o json'],
+  'user show': ['eve --tenant demo', '--user-id usr_5LhV0c3nQwW2mT8yRkZb1A --tenant demo'],
+  'user create': [
+    '--tenant demo --username eve --email eve@example.com --roles clerk',
+    '--tenant demo --username eve --password-file ./password -o json',
+  ],
+  'user update': ['eve --tenant demo --roles clerk --clear email'],
+  'user delete': ['eve --tenant demo', 'eve --tenant demo --validate-only --impact'],
+  'user restore': ['eve --tenant demo'],
+  'user disable': ['eve --tenant demo'],
+  'user enable': ['eve --tenant demo'],
+  'user unlock': ['eve --tenant demo'],
+  'user invite': ['-f people.csv --tenant demo -o csv > links.csv'],
+  'user reset-link': ['eve --tenant demo', 'eve --tenant demo --mail'],
+  'user reset-factors': ['eve --tenant demo'],
+  'user remove-credential': ['eve --tenant demo --passkey Laptop', 'eve --tenant demo --provider corp'],
+  'user lockdown': ['eve --tenant demo', 'eve --tenant demo --validate-only'],
+
+  'session list': ['ada --tenant demo'],
+  'session revoke': ['ada --tenant demo', '--tenant demo --session-id=Z3kE1nB0dVh8T2xW'],
+  'grant list': ['ada --tenant demo', '--tenant demo --client-id demo-tv'],
+  'grant revoke': ['ada --tenant demo --client-id demo-tv --reason lost'],
+  'consent list': ['ada --tenant demo'],
+  'consent revoke': ['ada --tenant demo --client-id demo-web'],
+  'approval list': ['ada --tenant demo'],
+  'approval deny': ['--tenant demo --approval-id=m0VhX2cQ7rTk'],
+  'mail list': ['--tenant demo --state failed', 'ada --tenant demo'],
+  'mail delete': ['--tenant demo --mail-id=tm_4fQm1rXz'],
+
+  'audit search': ['--tenant demo --about ada --since 7d', '--event auth. --outcome failure -o json'],
+  why: ['4bf92f3577b34da6a3ce929d0e0e4736'],
+  'keys list': ['', '--tenant acme'],
+  'keys rotate': ['', '--now'],
+  'keys revoke': ['--kid=Qd0mV3yXk2sWc8TnB1rLfA'],
+  'epoch bump': ['', '--tenant demo'],
+
+  'flow device': ['--client-id demo-tv', "--client-id demo-tv --scope 'openid offline_access' --no-qr"],
+  'flow ciba': ["--client-id demo-ciba --login-hint ada --binding-message 'Order 4711'"],
+  'client-config': ['acme-web auth-js -f tessera.yaml'],
+  'webhook-key': ['--tenant demo --client-id demo-ciba'],
+
+  bootstrap: ['', '--username eve --email eve@example.com'],
+  migrate: [''],
+  'config check': ['', '--process gateway'],
+  doctor: ['', '--process directory'],
+  smoke: ['--issuer https://id.example.com --wait 60s', '--issuer https://id.example.com --isolation'],
+  completion: ['bash'],
+};
+
+/** What commands were called before, by their words of today. The former verb works, and nothing shows it. */
+export const formerVerbs: Readonly<Record<string, string>> = {
+  'approval deny': 'cancel',
+  'consent revoke': 'withdraw',
+  'keys revoke': 'withdraw',
+  'session revoke': 'end',
+};
