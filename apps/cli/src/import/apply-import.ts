@@ -17,7 +17,7 @@ import {
   withoutMistakes,
   type Importing,
 } from './importing.ts';
-import { inLists, inParts } from './parts.ts';
+import { append, inLists, inParts } from './parts.ts';
 
 /** What an import has changed. */
 export interface ImportedCounts {
@@ -48,7 +48,7 @@ export async function applyImport(
     counts.created += created;
     counts.updated += updated;
     counts.deleted += deleted;
-    counts.newPeople.push(...newPeople);
+    append(counts.newPeople, newPeople);
   };
   const apply = async (users: Entry[]): Promise<void> => {
     const records = recordsOf(users, base);

@@ -27,7 +27,7 @@ import {
 } from './importing.ts';
 import { leaveOut, type Mistake } from './leave-out.ts';
 import type { Answer } from './part-calls.ts';
-import { inLists, inParts, type PeoplePart } from './parts.ts';
+import { append, inLists, inParts, type PeoplePart } from './parts.ts';
 import { readGonePeople, type GonePeople } from './present-tenant.ts';
 
 /** Leaves something out of a part of the people. */
@@ -70,10 +70,10 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
       calls.diff({ entry, keptKinds: everyKind, deletedUsers }, !dryRun),
     note(answer, isCounted) {
       if (answer.differences.some(({ change }) => change === 'deleted')) throw tooOld();
-      differences.push(...answer.differences.filter(isCounted));
-      administration.push(...answer.administration);
+      append(differences, answer.differences.filter(isCounted));
+      append(administration, answer.administration);
     },
-    leave: (records, mistakes, before) => void lines.push(...withoutMistakes(records, mistakes, before)),
+    leave: (records, mistakes, before) => append(lines, withoutMistakes(records, mistakes, before)),
   };
   if (hasBase(importing)) await checkBase(importing, base, found);
   const steps: Step[][] = [];
@@ -97,10 +97,10 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     await checkPostponed(importing, postponed, { ...found, base, gone: gone.usernames });
   for (const usernames of inLists(gone.usernames, mostGone)) {
     const part = { entry: { id: tenantId }, keptKinds: everyKind, deletedUsers: usernames };
-    differences.push(...accepted(await calls.diff(part, true)).differences);
+    append(differences, accepted(await calls.diff(part, true)).differences);
   }
   const goneRecords = await readGoneRecords(importing, base);
-  differences.push(...goneRecords);
+  append(differences, goneRecords);
   return {
     base,
     steps,
@@ -159,7 +159,10 @@ async function checkPart(
     const { mistakes } = asked;
     const clashing = own.length > 0 ? new Set<number>() : clashingIn(mistakes);
     if (clashing.size > 0) {
-      postponed.push(...users.filter((_, index) => clashing.has(index)));
+      append(
+        postponed,
+        users.filter((_, index) => clashing.has(index)),
+      );
       const step: Step = (of) => {
         const others = of.users.filter((_, index) => !clashing.has(index));
         of.users.splice(0, of.users.length, ...others);

@@ -17,6 +17,12 @@ interface PeopleOptions extends Common {
   readonly owner?: string;
 }
 
+interface KeycloakOptions extends Common {
+  readonly tenant?: string;
+  readonly realm?: string;
+  readonly acceptWider: boolean;
+}
+
 const formats = ['json', 'csv'] as const;
 type Format = (typeof formats)[number];
 
@@ -36,21 +42,39 @@ function addKeycloak(group: Command, context: CommandContext): void {
       'the tenant, which is made unless it exists; default: the name of the realm',
       nonEmpty,
     )
+    .option('--realm <name>', 'the realm that is meant, if the files have several', nonEmpty)
+    .option(
+      '--accept-wider',
+      'bring in full what is restricted in Keycloak in a way that has no counterpart',
+      false,
+    )
     .addHelpText(
       'after',
       `
+What would be wider here comes disabled, until tessera application enable; people with a second factor come without their password. With
+--accept-wider they come in full, and the lines say what is accepted. Every key of the files is read, without meaning here, or has a line.
 The owner is keycloak:<realm>. A role of a client is <client>:<role>; what a group or a composite role gives, people get one by one.
 The claim keycloak_id is what clients know as sub.${repeated}`,
     )
     .action(
-      async (names: readonly string[], { tenant, ...options }: Common & { readonly tenant?: string }) => {
-        const [{ importedRealm }, { importRecords }] = await Promise.all([
+      async (
+        names: readonly string[],
+        { tenant, realm, acceptWider: acceptsWider, ...options }: KeycloakOptions,
+      ) => {
+        const [{ importedRealm }, { textOfFile, textOfInput }, { importRecords }] = await Promise.all([
           import('./keycloak/imported-realm.ts'),
+          import('./keycloak/export-text.ts'),
           import('./import-records.ts'),
         ]);
-        const texts = names.map(async (name) => ({ name, text: await contentOf(name, context) }));
-        const imported = importedRealm(await Promise.all(texts));
-        await importRecords(imported, { tenant: tenant ?? imported.tenant, ...options }, context);
+        const texts = names.map(async (name) => ({
+          name,
+          text: name === '-' ? textOfInput(await context.input()) : textOfFile(name),
+        }));
+        const imported = importedRealm(await Promise.all(texts), { realm, acceptsWider });
+        const tenantId = tenant ?? imported.tenant;
+        if (tenantId === '')
+          throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);
+        await importRecords(imported, { tenant: tenantId, ...options }, context);
       },
     );
 }

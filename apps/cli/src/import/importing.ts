@@ -5,6 +5,7 @@ import type { Entry, Imported, ImportedRecords } from './files/imported.ts';
 import { leaveOut, leaveOutShared, type Mistake } from './leave-out.ts';
 import { leavingOutBuiltIn, leavingOutUnknownRoles } from './leave-out-names.ts';
 import type { Answer, PartCalls } from './part-calls.ts';
+import { append } from './parts.ts';
 import type { PresentTenant } from './present-tenant.ts';
 import type { Progress } from './progress.ts';
 import type { ReachedDirectory } from './reached-directory.ts';
@@ -83,7 +84,7 @@ export function cleaning({ present, allowed, imported }: Importing, base: BaseRe
   return {
     of(users: Entry[]): void {
       builtIn.of(users);
-      shared.push(...leaveOutShared({ users }, taken));
+      append(shared, leaveOutShared({ users }, taken));
       unknown?.of(users);
     },
     lines: () => [...builtIn.lines(), ...shared, ...(unknown?.lines() ?? [])],

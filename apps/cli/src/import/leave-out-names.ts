@@ -1,6 +1,7 @@
 import { adminRoles, isBuiltIn } from '@tessera/oauth';
 import type { Entry, ImportedRecords } from './files/imported.ts';
 import { isEntry } from './leave-out.ts';
+import { refill } from './parts.ts';
 
 /** What is left out of people part by part, and counted over all parts. */
 export interface LeavingOut {
@@ -77,6 +78,6 @@ function takenOut(list: unknown, isTaken: (name: string) => boolean, key = ''): 
     out.push(name);
     return false;
   });
-  list.splice(0, list.length, ...(kept as unknown[]));
+  refill(list as unknown[], kept as unknown[]);
   return out;
 }

@@ -74,6 +74,7 @@ describe('what the declared state refuses', () => {
     ['applications[0]', 'thirdParty', 'yes', 'application web'],
     ['applications[0]', 'pkce', 'always', 'application web'],
     ['applications[0]', 'authenticatedStart', 'always', 'application web'],
+    ['applications[0]', 'roles', 'clerk', 'application web'],
   ])('is the record if it restricts it: %s.%s', (record, key, value, name) => {
     const given = records();
     const [list, index] = [record.slice(0, -3) as 'users' | 'applications', 0];
@@ -85,6 +86,36 @@ describe('what the declared state refuses', () => {
     ]);
     expect(lines).toEqual([`${name}: ${path} must be another value`]);
     expect(given[list]).not.toContain(entry);
+  });
+
+  it('is a part of what a record says, whatever its name is', () => {
+    const claims = { roles: { roles: true }, status: { attribute: 'team' }, team: { attribute: 'team' } };
+    const lifetimes = { accessToken: 172_800, refreshTokenIdle: 60 };
+    const given = {
+      ...records(),
+      applications: [{ clientId: 'web', claims, lifetimes, roles: ['clerk', 'x'] }],
+    };
+    leaveOut(given, [
+      { key: 'tenants[0].applications[0].claims.roles', message: 'has the source of another claim' },
+      { key: 'tenants[0].applications[0].claims.status', message: 'has the source of another claim' },
+      { key: 'tenants[0].applications[0].lifetimes.accessToken', message: 'must be at most 1d' },
+      { key: 'tenants[0].applications[0].roles[1]', message: 'is not a role of the tenant' },
+    ]);
+    expect(given.applications).toEqual([
+      {
+        clientId: 'web',
+        claims: { team: { attribute: 'team' } },
+        lifetimes: { refreshTokenIdle: 60 },
+        roles: ['clerk'],
+      },
+    ]);
+  });
+
+  it('may be more than a call has arguments', () => {
+    const roles = Array.from({ length: 200_000 }, (_, index) => `role-${index}`);
+    const given = { ...records(), roles };
+    leaveOut(given, [{ key: 'tenants[0].roles[0]', message: 'is too long' }]);
+    expect(given.roles).toHaveLength(199_999);
   });
 
   it('is nothing if it concerns the tenant or the document', () => {

@@ -1,5 +1,6 @@
 import { listedKinds, normalizeIdentifier, recordKinds } from '@tessera/directory';
 import type { Entry, ImportedRecords } from './files/imported.ts';
+import { refill } from './parts.ts';
 
 /** A mistake in the declared state: `key` such as `tenants[0].users[1].email`, empty for the document as a whole. */
 export interface Mistake {
@@ -30,6 +31,8 @@ const restricting = new Set([
   'authenticationPolicy',
   'owners',
   'pkce',
+  'roles of application',
+  'roles of resource',
   'status',
   'thirdParty',
 ]);
@@ -39,6 +42,7 @@ const divisible = new Set([
   'attributes',
   'claims',
   'grantTypes',
+  'lifetimes',
   'logoutRedirectUris',
   'redirectUris',
   'roles',
@@ -84,8 +88,11 @@ export function leaveOut(
   return [...lines];
 }
 
-/** Removes the key of a path, or the part of its value; false if the record cannot do without. */
-function removed(node: Entry, path: string, kind: string): boolean {
+/**
+ * Removes the key of a path, or the part of its value; false if the record cannot do without.
+ * @param kind of a record, whose keys have a meaning
+ */
+function removed(node: Entry, path: string, kind?: string): boolean {
   // Names of attributes may have dots themselves.
   const [key] = Object.keys(node)
     .filter((name) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`))
@@ -95,13 +102,14 @@ function removed(node: Entry, path: string, kind: string): boolean {
   const value = node[key];
   if (divisible.has(key) && rest !== '') {
     const [, index] = /^\[(\d+)\]/.exec(rest) ?? [];
-    if (isEntry(value)) return removed(value, rest, kind);
+    if (isEntry(value)) return removed(value, rest);
     if (Array.isArray(value) && index !== undefined) {
       value[Number(index)] = gone;
       return true;
     }
   }
-  if (required.has(key) || required.has(`${key} of ${kind}`) || restricting.has(key)) return false;
+  const names = kind === undefined ? [] : [key, `${key} of ${kind}`];
+  if (names.some((name) => required.has(name) || restricting.has(name))) return false;
   Reflect.deleteProperty(node, key);
   Reflect.deleteProperty(node, companions[key] ?? '');
   return true;
@@ -109,8 +117,11 @@ function removed(node: Entry, path: string, kind: string): boolean {
 
 function compact(value: unknown): void {
   if (!Array.isArray(value)) return;
-  const kept = value.filter((each) => each !== gone) as unknown[];
-  value.splice(0, value.length, ...kept);
+  const entries = value as unknown[];
+  refill(
+    entries,
+    entries.filter((each) => each !== gone),
+  );
 }
 
 function nameOf(entry: unknown, key: string, index: number): string {
@@ -152,6 +163,6 @@ export function leaveOutShared(
     }
     return true;
   });
-  users.splice(0, users.length, ...kept);
+  refill(users, kept);
   return lines;
 }

@@ -35,3 +35,14 @@ export function* inParts(people: Iterable<Entry>): Generator<PeoplePart> {
 export function* inLists<T>(all: readonly T[], most: number): Generator<readonly T[]> {
   for (let next = 0; next < all.length; next += most) yield all.slice(next, next + most);
 }
+
+/** Adds things to a list, of which there may be more than a call has arguments. */
+export function append<T>(list: T[], more: Iterable<T>): void {
+  for (const each of more) list.push(each);
+}
+
+/** Replaces the things of a list. */
+export function refill<T>(list: T[], by: readonly T[]): void {
+  list.length = 0;
+  append(list, by);
+}

@@ -1,102 +1,169 @@
 import { builtInScopes, isLoopbackRedirect } from '@tessera/oauth';
 import type { Entry } from '../files/imported.ts';
-import { claimsOf } from './claims.ts';
-import { ownClients, type Client, type Realm, type Report } from './realm.ts';
+import { claimsOf, reportMappers } from './claims.ts';
+import { ownClients, scopesOfClient, type Client, type Realm, type Report } from './realm.ts';
+import { narrowedBy, type Choices } from './restrictions.ts';
+import { noRoles, roleScopeOf } from './role-scope.ts';
+import type { Roles } from './roles.ts';
+import { secretsOf } from './imported-secrets.ts';
 
 interface Grants {
   readonly grantTypes: string[];
   /** Whether people sign in. */
   readonly hasPeople: boolean;
+  /** Whether they do by redirect, but no redirect URI is left, nor another grant. */
+  readonly needsRedirects: boolean;
+}
+
+/** What applications refer to, and how they are read. */
+interface Surroundings extends Choices {
+  readonly realm: Realm;
+  readonly roles: Roles;
+  /** The scopes of the resources of the realm. */
+  readonly scopes: ReadonlySet<string>;
 }
 
 const separator = '##';
+const withoutRedirects =
+  'no exact redirect URI is left; give it some, the grant authorization_code, and its addresses for logout';
 
-/** The clients of a realm as applications. Reports what of them is left out; `scopes` are those of its resources. */
-export function applicationsOf(realm: Realm, scopes: ReadonlySet<string>, report: Report): Entry[] {
-  const clients = realm.clients.filter(({ clientId }) => !ownClients.has(clientId));
+/**
+ * The clients of a realm as applications. Reports what of them is left out. What is not narrower than in Keycloak comes
+ * disabled, with a line that says what is to be done.
+ */
+export function applicationsOf(surroundings: Surroundings, report: Report): Entry[] {
+  const clients = surroundings.realm.clients.filter(({ clientId }) => !ownClients.has(clientId));
   return clients.flatMap((client) => {
     const problem = reasonToLeaveOut(client);
-    if (problem === undefined) return applicationOf(client, realm, scopes, report);
+    if (problem === undefined) return applicationOf(client, surroundings, report);
     report(`application ${client.clientId}: ${problem}`);
     return [];
   });
 }
 
 function reasonToLeaveOut(client: Client): string | undefined {
-  if (client.protocol !== 'openid-connect') return `${client.protocol.toUpperCase()} has no counterpart`;
-  if (client.bearerOnly)
-    return 'an API is no application, but a resource with the scopes that name its audience';
-  if (client.publicClient) return undefined;
-  if (client.clientAuthenticatorType !== 'client-secret')
-    return `${client.clientAuthenticatorType} instead of a secret has no counterpart`;
-  return /^\**$/.test(client.secret) ? 'its secret is not in the file; export with kc.sh' : undefined;
+  const { protocol, bearerOnly, publicClient, clientAuthenticatorType } = client;
+  if (protocol !== 'openid-connect') return `${protocol.toUpperCase()} has no counterpart`;
+  if (bearerOnly) return 'an API is no application, but a resource with the scopes that name its audience';
+  return publicClient || clientAuthenticatorType === 'client-secret'
+    ? undefined
+    : `${clientAuthenticatorType} instead of a secret has no counterpart`;
 }
 
-function applicationOf(client: Client, realm: Realm, scopes: ReadonlySet<string>, report: Report): Entry[] {
-  const { clientId, name, publicClient, enabled, secret, attributes } = client;
+function applicationOf(client: Client, surroundings: Surroundings, report: Report): Entry[] {
+  const { realm, scopes: known, acceptsWider } = surroundings;
+  const { clientId, name, publicClient, enabled, consentRequired } = client;
   const redirectUris = exact(client, client.redirectUris, report);
-  const { grantTypes, hasPeople } = grantsOf(client, redirectUris, report);
+  const { grantTypes, hasPeople, needsRedirects } = grantsOf(client, redirectUris, report);
   if (grantTypes.length === 0) {
     report(`application ${clientId}: no grant is left`);
     return [];
   }
   const hasCodes = grantTypes.includes('authorization_code');
-  const lifespan = Number(attributes['access.token.lifespan'] ?? realm.accessTokenLifespan);
+  const scopes = scopesOf(client, surroundings, hasPeople);
+  const roles = roleScopeOf(client, realm, surroundings.roles);
+  const narrowed = narrowedBy(client, realm, { hasPeople, acceptsWider }, report);
+  const secrets = secretsOf(client);
+  // Also read where it does not count, so that its keys are known.
+  const redirects = redirectsOf(client, redirectUris, hasCodes || needsRedirects ? report : () => undefined);
+  const toDo = [...(needsRedirects ? [withoutRedirects] : []), ...secrets.reasons, ...narrowed.reasons];
+  for (const reason of toDo) report(`application ${clientId}: comes disabled: ${reason}`);
+  if (roles?.includes(noRoles) === true)
+    report(
+      `roles of application ${clientId}: its tokens had none; it has ${noRoles} alone, which nobody has`,
+    );
+  if (grantTypes.includes('client_credentials') && !scopes.some((scope) => known.has(scope)))
+    report(`application ${clientId}: gets no tokens by itself: none of its scopes names an audience`);
+  if (!hasPeople) reportMappers(client, report);
   return [
     {
       clientId,
       name: name === '' || name.startsWith('${') ? clientId : name,
       type: publicClient ? 'public' : 'confidential',
-      ...(!enabled && { status: 'disabled' }),
-      ...(hasPeople && client.consentRequired && { thirdParty: true }),
+      ...((!enabled || !realm.enabled || toDo.length > 0) && { status: 'disabled' }),
+      ...(hasPeople && consentRequired && { thirdParty: true }),
+      ...(narrowed.policy !== undefined && { authenticationPolicy: narrowed.policy }),
       grantTypes,
-      ...(hasCodes && redirectsOf(client, redirectUris, report)),
-      scopes: scopesOf(client, hasPeople, scopes),
-      ...(lifespan > 0 && { lifetimes: { accessToken: lifespan } }),
-      ...(hasPeople && { claims: claimsOf(client, realm, report) }),
-      ...(!publicClient && { secrets: [{ value: secret }] }),
+      ...(hasCodes && redirects),
+      scopes,
+      ...(hasPeople && roles !== undefined && { roles }),
+      lifetimes: lifetimesOf(client, realm),
+      ...(hasPeople && { claims: claimsOf(client, surroundings, report) }),
+      ...(!publicClient && { secrets: secrets.declared }),
     },
   ];
 }
 
 function grantsOf(client: Client, redirectUris: readonly string[], report: Report): Grants {
-  const { clientId, attributes, publicClient } = client;
+  const { clientId, attributes, publicClient, standardFlowEnabled } = client;
+  const { serviceAccountsEnabled, authorizationServicesEnabled, authorizationSettings } = client;
   const isOn = (attribute: string) => attributes[attribute] === 'true';
-  const hasCodes = client.standardFlowEnabled && redirectUris.length > 0;
+  const hasCodes = standardFlowEnabled && redirectUris.length > 0;
   const hasDevices = isOn('oauth2.device.authorization.grant.enabled');
-  const hasPeople = hasCodes || hasDevices;
+  const isService = serviceAccountsEnabled && !publicClient;
+  const needsRedirects = standardFlowEnabled && !hasCodes && !hasDevices && !isService;
+  const hasPeople = hasCodes || hasDevices || needsRedirects;
   for (const [name, isUsed] of [
-    ['sign-in by redirect, without any redirect URI,', client.standardFlowEnabled && !hasCodes],
+    ['sign-in by redirect, without any redirect URI,', standardFlowEnabled && !hasCodes && !needsRedirects],
     ['implicit flow', client.implicitFlowEnabled],
     ['password grant', client.directAccessGrantsEnabled],
     ['CIBA, which needs a way to approve,', isOn('oidc.ciba.grant.enabled')],
     ['token exchange', isOn('standard.token.exchange.enabled')],
-    ['authorization services', client.authorizationServicesEnabled],
+    ['authorization services', authorizationServicesEnabled || authorizationSettings !== undefined],
   ] as const)
     if (isUsed) report(`${name} of application ${clientId}: has no counterpart`);
+  const refreshes = attributes['use.refresh.tokens'] !== 'false';
   const grants = {
     authorization_code: hasCodes,
-    refresh_token: hasPeople && attributes['use.refresh.tokens'] !== 'false',
+    // Without a grant there is no application to give redirect URIs.
+    refresh_token: needsRedirects || (hasPeople && refreshes),
     device_code: hasDevices,
-    client_credentials: client.serviceAccountsEnabled && !publicClient,
+    client_credentials: isService,
   };
   return {
     grantTypes: Object.entries(grants).flatMap(([name, isGranted]) => (isGranted ? [name] : [])),
     hasPeople,
+    needsRedirects,
   };
+}
+
+/** In seconds. Refresh tokens here are those of Keycloak's offline sessions. */
+function lifetimesOf({ attributes }: Client, realm: Realm): Entry {
+  const first = (...values: readonly (string | number | undefined)[]) =>
+    values.map(Number).find((value) => value > 0);
+  const accessToken = first(attributes['access.token.lifespan'], realm.accessTokenLifespan);
+  const refreshTokenIdle = first(
+    attributes['client.offline.session.idle.timeout'],
+    realm.clientOfflineSessionIdleTimeout,
+    realm.offlineSessionIdleTimeout,
+  );
+  const longest = first(
+    attributes['client.offline.session.max.lifespan'],
+    realm.clientOfflineSessionMaxLifespan,
+    realm.offlineSessionMaxLifespan,
+  );
+  const refreshTokenAbsolute = realm.offlineSessionMaxLifespanEnabled ? longest : undefined;
+  return Object.fromEntries(
+    Object.entries({ accessToken, refreshTokenIdle, refreshTokenAbsolute }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
 }
 
 function redirectsOf(client: Client, redirectUris: readonly string[], report: Report): Entry {
   const { clientId, attributes, publicClient } = client;
   const declared = (attributes['post.logout.redirect.uris'] ?? '').split(separator);
-  const logout = declared.filter((uri) => uri !== '' && uri !== '-' && uri !== '+');
+  const logout = declared.filter((uri) => uri !== '-' && uri !== '+');
   const own = exact(client, logout, report);
   const logoutRedirectUris = [...new Set([...own, ...(declared.includes('+') ? redirectUris : [])])];
   if (attributes['frontchannel.logout.url'])
     report(`front-channel logout of application ${clientId}: has no counterpart`);
   const backchannelLogoutUri = attributes['backchannel.logout.url'];
-  const isWithoutPkce = attributes['pkce.code.challenge.method'] !== 'S256';
-  if (isWithoutPkce && publicClient)
+  const isSessionRequired = attributes['backchannel.logout.session.required'] === 'true';
+  const challenge = attributes['pkce.code.challenge.method'] ?? '';
+  if (challenge === 'plain')
+    report(`plain code challenges of application ${clientId}: it must send them as S256`);
+  if (challenge === '' && publicClient)
     report(
       `sign-ins without PKCE of application ${clientId}: public applications must send a code challenge`,
     );
@@ -104,10 +171,10 @@ function redirectsOf(client: Client, redirectUris: readonly string[], report: Re
     redirectUris,
     ...(matchesAnyPort(client, redirectUris, report) && { loopbackPorts: 'any' }),
     ...(logoutRedirectUris.length > 0 && { logoutRedirectUris }),
-    ...(isWithoutPkce && !publicClient && { pkce: 'optional' }),
+    ...(challenge === '' && !publicClient && { pkce: 'optional' }),
     ...(backchannelLogoutUri && {
       backchannelLogoutUri,
-      backchannelLogoutSessionRequired: attributes['backchannel.logout.session.required'] === 'true',
+      backchannelLogoutSessionRequired: isSessionRequired,
     }),
   };
 }
@@ -130,6 +197,8 @@ function matchesAnyPort({ clientId }: Client, redirectUris: readonly string[], r
 /** The URIs that stand for themselves, as absolute ones. Reports the others. */
 function exact({ clientId, rootUrl }: Client, uris: readonly string[], report: Report): string[] {
   const found = uris.flatMap((uri) => {
+    // Keycloak writes such ones.
+    if (uri === '') return [];
     const absolute = uri.startsWith('/') ? `${rootUrl.replace(/\/$/, '')}${uri}` : uri;
     const problem = absolute.includes('*')
       ? 'wildcards are refused'
@@ -142,8 +211,9 @@ function exact({ clientId, rootUrl }: Client, uris: readonly string[], report: R
   return [...new Set(found)];
 }
 
-function scopesOf(client: Client, hasPeople: boolean, scopes: ReadonlySet<string>): string[] {
-  const assigned = [...client.defaultClientScopes, ...client.optionalClientScopes];
-  const kept = assigned.filter((name) => scopes.has(name) || (hasPeople && builtInScopes.has(name)));
+function scopesOf(client: Client, { realm, scopes }: Surroundings, hasPeople: boolean): string[] {
+  const kept = scopesOfClient(client, realm).filter(
+    (name) => scopes.has(name) || (hasPeople && builtInScopes.has(name)),
+  );
   return [...new Set([...(hasPeople ? ['openid'] : []), ...kept])];
 }

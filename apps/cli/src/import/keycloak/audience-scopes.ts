@@ -8,7 +8,7 @@ interface Scopes {
 }
 
 /** Reads the client scopes of a realm. Reports those that name no audience, and every further audience. */
-export function scopesOf({ clientScopes }: Realm, report: Report): Scopes {
+export function scopesOf({ clientScopes = [] }: Realm, report: Report): Scopes {
   const resources = new Map<string, Entry[]>();
   const names = new Set<string>();
   for (const { name, description, protocol, protocolMappers } of clientScopes) {

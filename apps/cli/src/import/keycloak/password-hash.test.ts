@@ -3,9 +3,19 @@ import { expect, it } from 'vitest';
 import { passwordHashOf } from './password-hash.ts';
 
 const salt = Buffer.alloc(16, 7);
+/** What a credential of Keycloak 8 and later does not have. */
+const former = {
+  value: '',
+  temporary: false,
+  hashedSaltedValue: '',
+  salt: '',
+  hashIterations: 0,
+  algorithm: 'pbkdf2',
+};
 
 function credential(algorithm: string, value: Buffer, hashIterations: number, additionalParameters = {}) {
   return {
+    ...former,
     type: 'password',
     secretData: JSON.stringify({ value: value.toString('base64'), salt: salt.toString('base64') }),
     credentialData: JSON.stringify({ algorithm, hashIterations, additionalParameters }),
@@ -48,6 +58,15 @@ it('hashes by plug-ins and credentials without data have none', () => {
   expect(passwordHashOf(credential('bcrypt', salt, 10))).toEqual({
     problem: 'has a hash by bcrypt, which is unknown here',
   });
-  const nothing = { type: 'password', secretData: '', credentialData: '{}' };
+  const nothing = { ...former, type: 'password', secretData: '', credentialData: '{}' };
   expect(passwordHashOf(nothing)).toEqual({ problem: 'is not in the file' });
+});
+
+it('a hash of Keycloak before 8 stands beside its salt', () => {
+  const value = pbkdf2Sync('correct horse', salt, 1000, 64, 'sha1').toString('base64');
+  const parts = { hashedSaltedValue: value, salt: salt.toString('base64'), hashIterations: 1000 };
+  const given = { ...former, ...parts, type: 'password', secretData: '', credentialData: '' };
+  expect(passwordHashOf(given)).toEqual(
+    passwordHashOf(credential('pbkdf2', Buffer.from(value, 'base64'), 1000)),
+  );
 });

@@ -16,11 +16,19 @@ const digests: Readonly<Record<string, { readonly name: string; readonly block: 
 };
 
 /** The password of a credential as a PHC string, or why it has none. */
-export function passwordHashOf(
-  credential: Credential,
-): { readonly hash: string } | { readonly problem: string } {
-  const secret = read(secretData, credential.secretData);
-  const data = read(credentialData, credential.credentialData);
+export function passwordHashOf({
+  secretData: secretText,
+  credentialData: dataText,
+  hashedSaltedValue: value,
+  salt: saltBefore,
+  hashIterations: iterations,
+  algorithm: algorithmBefore,
+}: Credential): { readonly hash: string } | { readonly problem: string } {
+  // Keycloak before 8 has the parts of a hash beside each other.
+  const isFormer = value !== '';
+  const former = { algorithm: algorithmBefore, hashIterations: iterations, additionalParameters: {} };
+  const secret = isFormer ? { value, salt: saltBefore } : read(secretData, secretText);
+  const data: z.infer<typeof credentialData> | undefined = isFormer ? former : read(credentialData, dataText);
   if (secret === undefined || data === undefined) return { problem: 'is not in the file' };
   const { algorithm, hashIterations, additionalParameters: parameters } = data;
   const salt = unpadded(secret.salt);

@@ -1,6 +1,8 @@
+import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
 import { passwordHashOf } from './password-hash.ts';
 import type { Realm, Report, User } from './realm.ts';
+import type { Choices } from './restrictions.ts';
 import type { Roles } from './roles.ts';
 
 /** The attribute with the identifier that clients know from Keycloak as `sub`. */
@@ -28,71 +30,122 @@ const addressAttributes: Readonly<Record<string, string>> = {
   country: 'country',
 };
 
+/** Ways to sign in besides the password, by the type of their credential. */
 const credentialNames: Readonly<Record<string, string>> = {
+  hotp: 'one-time password',
   otp: 'one-time password',
+  'password-history': 'password history',
+  'recovery-authn-codes': 'recovery codes',
+  totp: 'one-time password',
   webauthn: 'security key',
   'webauthn-passwordless': 'passkey',
-  'recovery-authn-codes': 'recovery codes',
-  'password-history': 'password history',
 };
+/** The password signs in beside these, too. */
+const noSecondFactors = new Set(['password', 'password-history', 'webauthn-passwordless']);
+
+/** What their administrators ask people to do before they sign in again. */
+const newPassword = 'UPDATE_PASSWORD';
+const verification = 'VERIFY_EMAIL';
+
+/** How people are read. */
+interface Reading extends Choices {
+  readonly roles: Roles;
+}
 
 /** The people of a realm as users of the declared state. Reports what of them is left out. */
-export function peopleOf({ users }: Realm, roles: Roles, report: Report): Entry[] {
-  return users.flatMap((user) => {
+export function peopleOf(realm: Realm, { roles, acceptsWider }: Reading, report: Report): Entry[] {
+  if (!realm.enabled) report('realm: is disabled, so its people and applications come disabled');
+  return realm.users.flatMap((user, index) => {
+    const { serviceAccountClientId, username, email } = user;
     const held = roles.of(user);
-    if (user.serviceAccountClientId === undefined) return [personOf(user, held, report)];
-    // It stands for its client, which gets tokens by itself.
-    if (held.length > 0)
-      report(
-        `roles ${held.join(', ')} of application ${user.serviceAccountClientId}: applications have none`,
-      );
-    return [];
+    if (serviceAccountClientId !== undefined) {
+      // It stands for its client, which gets tokens by itself.
+      if (held.length > 0)
+        report(`roles ${held.join(', ')} of application ${serviceAccountClientId}: applications have none`);
+      return [];
+    }
+    // Keycloak takes the address where it is the name.
+    const name = username === '' ? email : username;
+    if (name === '') {
+      report(`user number ${index + 1}: has no user name`);
+      return [];
+    }
+    const person = personOf(user, { name, roles: held, acceptsWider }, report);
+    return [realm.enabled ? person : { ...person, status: 'disabled' }];
   });
 }
 
-function personOf(user: User, roles: readonly string[], report: Report): Entry {
-  const { username, email, firstName, lastName } = user;
-  const person = `user ${username}`;
+function personOf(
+  user: User,
+  { name, roles, acceptsWider }: Choices & { readonly name: string; readonly roles: readonly string[] },
+  report: Report,
+): Entry {
+  const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
+  const person = `user ${name}`;
   for (const { identityProvider } of user.federatedIdentities)
     report(`sign-in by ${identityProvider} of ${person}: has no counterpart`);
-  if (user.federationLink !== '')
-    report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
-  for (const action of user.requiredActions) report(`${action} of ${person}: has no counterpart`);
+  for (const action of requiredActions)
+    if (action === verification) report(`${action} of ${person}: their address comes as not verified`);
+    else if (action !== newPassword) report(`${action} of ${person}: has no counterpart`);
   return Object.fromEntries(
     Object.entries({
-      username,
+      username: name,
       email,
-      emailVerified: email === '' ? '' : user.emailVerified,
+      emailVerified: email === '' ? '' : emailVerified && !requiredActions.includes(verification),
       name: [firstName, lastName].filter(Boolean).join(' '),
       givenName: firstName,
       familyName: lastName,
       // Without a status, whoever was disabled here since stays so.
-      status: user.enabled ? '' : 'disabled',
+      status: enabled ? '' : 'disabled',
       roles,
-      passwordHash: passwordOf(user, person, report),
-      ...attributesOf(user),
+      ...passwordOf(user, person, { acceptsWider }, report),
+      ...attributesOf(user, person, report),
     }).filter(([, value]) => value !== ''),
   );
 }
 
-function passwordOf({ credentials }: User, person: string, report: Report): string {
-  let hash = '';
+/**
+ * The password of a person, or its hash. It is left out where it alone would not have let them in, so that they need a
+ * link to set one.
+ */
+function passwordOf(
+  { credentials, federationLink, requiredActions }: User,
+  person: string,
+  { acceptsWider }: Choices,
+  report: Report,
+): Entry {
+  let found: Entry = {};
+  let isLeftOut = federationLink !== '';
+  if (isLeftOut)
+    report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
   for (const credential of credentials) {
-    if (credential.type !== 'password') {
-      const name = credentialNames[credential.type] ?? credential.type;
-      report(`${name} of ${person}: has no counterpart; the password alone signs in`);
+    const { type, value, temporary } = credential;
+    if (type !== 'password') {
+      const isFactor = !noSecondFactors.has(type);
+      isLeftOut ||= isFactor && !acceptsWider;
+      report(`${credentialNames[type] ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
       continue;
     }
-    const found = passwordHashOf(credential);
-    if ('hash' in found) ({ hash } = found);
-    else report(`password of ${person}: ${found.problem}`);
+    const read = value === '' ? passwordHashOf(credential) : { password: value };
+    if ('problem' in read) report(`password of ${person}: ${read.problem}`);
+    else if (temporary) report(`password of ${person}: is a temporary one; they need a link to set one`);
+    else found = 'hash' in read ? { passwordHash: read.hash } : read;
   }
   if (!credentials.some(({ type }) => type === 'password'))
     report(`password of ${person}: there is none in the file; they need a link to set one`);
-  return hash;
+  if (!requiredActions.includes(newPassword)) return isLeftOut ? {} : found;
+  report(`password of ${person}: they have to set a new one, for which they need a link`);
+  return {};
 }
 
-function attributesOf({ id, attributes: given }: User): Entry {
+function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
+  if (!isFactor) return 'has no counterpart';
+  return acceptsWider
+    ? 'has no counterpart; the password alone signs in'
+    : 'has no counterpart, so the password is left out too; they need a link to set one';
+}
+
+function attributesOf({ id, attributes: given }: User, person: string, report: Report): Entry {
   const standard: Entry = {};
   const address: Entry = {};
   const attributes: Entry = {};
@@ -103,6 +156,28 @@ function attributesOf({ id, attributes: given }: User): Entry {
     else if (addressAttributes[name] !== undefined) address[addressAttributes[name]] = first;
     else attributes[name] = more.length === 0 ? first : [first, ...more];
   }
-  if (id !== '') attributes[idAttribute] = id;
-  return { ...standard, ...(Object.keys(address).length > 0 && { address }), attributes };
+  const fitting = fittingOf(attributes, id, person, report);
+  return { ...standard, ...(Object.keys(address).length > 0 && { address }), attributes: fitting };
+}
+
+/** As many attributes as a person may have, with their identifier. The largest go first. Reports those that go. */
+function fittingOf(attributes: Entry, id: string, person: string, report: Report): Entry {
+  const own: Entry = id === '' ? {} : { [idAttribute]: id };
+  const isTooMuch = (kept: Entry): boolean =>
+    Object.keys(kept).length > mostAttributes || Buffer.byteLength(JSON.stringify(kept)) > mostAttributeBytes;
+  const kept = { ...attributes, ...own };
+  if (!isTooMuch(kept)) return kept;
+  const sizeOf = (name: string): number => JSON.stringify(attributes[name]).length;
+  const largestFirst = Object.keys(attributes)
+    .filter((name) => own[name] === undefined)
+    .toSorted((left, right) => sizeOf(right) - sizeOf(left));
+  const gone: string[] = [];
+  for (const name of largestFirst) {
+    if (!isTooMuch(kept)) break;
+    Reflect.deleteProperty(kept, name);
+    gone.push(name);
+  }
+  const most = `at most ${mostAttributes}, of ${mostAttributeBytes} bytes together`;
+  report(`attributes ${gone.join(', ')} of ${person}: a person has ${most}`);
+  return kept;
 }

@@ -1,9 +1,23 @@
+import { builtInScopes } from '@tessera/oauth';
 import { z } from 'zod';
 import { CommandError } from '../../terminal.ts';
 
-const names = z.array(z.string()).default([]);
+/** Keycloak reads numbers and truth values as texts, and texts as them. */
+const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')]);
+const number = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^-?\d+$/)
+    .transform(Number),
+]);
+const names = z.array(text).default([]);
 const namesByClient = z.record(z.string(), names).default({});
-const lists = z.record(z.string(), z.array(z.string())).default({});
+/** One text stands for a list of it. */
+const lists = z
+  .record(z.string(), z.union([z.array(text), text.transform((one): string[] => [one])]))
+  .default({});
 /** Only texts mean something here. */
 const texts = z
   .record(z.string(), z.unknown())
@@ -11,20 +25,23 @@ const texts = z
   .transform((values): Readonly<Partial<Record<string, string>>> => {
     const entries = Object.entries(values);
     return Object.fromEntries(
-      entries.flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+      entries.flatMap(([key, value]) => {
+        const read = text.safeParse(value);
+        return read.success ? [[key, read.data]] : [];
+      }),
     );
   });
 
-const mapper = z.object({ name: z.string(), protocolMapper: z.string(), config: texts });
+const mapper = z.object({ name: text.default(''), protocolMapper: text, config: texts });
 const mappers = z.array(mapper).default([]);
 
 const role = z.object({
-  name: z.string(),
+  name: text,
   composites: z.object({ realm: names, client: namesByClient }).optional(),
 });
 
 const group = z.object({
-  name: z.string(),
+  name: text,
   realmRoles: names,
   clientRoles: namesByClient,
   get subGroups(): z.ZodDefault<z.ZodArray<typeof group>> {
@@ -33,77 +50,116 @@ const group = z.object({
 });
 
 const credential = z.object({
-  type: z.string(),
-  secretData: z.string().default(''),
-  credentialData: z.string().default(''),
+  type: text.default(''),
+  secretData: text.default(''),
+  credentialData: text.default(''),
+  // A password in plain text, as people write it into a file.
+  value: text.default(''),
+  temporary: flag.default(false),
+  // Before Keycloak 8.
+  hashedSaltedValue: text.default(''),
+  salt: text.default(''),
+  hashIterations: number.default(0),
+  algorithm: text.default('pbkdf2'),
 });
 
 const user = z.object({
-  id: z.string().default(''),
-  username: z.string(),
-  email: z.string().default(''),
-  emailVerified: z.boolean().default(false),
-  firstName: z.string().default(''),
-  lastName: z.string().default(''),
+  id: text.default(''),
+  username: text.default(''),
+  email: text.default(''),
+  emailVerified: flag.default(false),
+  firstName: text.default(''),
+  lastName: text.default(''),
   // As Keycloak reads it.
-  enabled: z.boolean().default(false),
+  enabled: flag.default(false),
   attributes: lists,
   credentials: z.array(credential).default([]),
-  federatedIdentities: z.array(z.object({ identityProvider: z.string() })).default([]),
+  federatedIdentities: z.array(z.object({ identityProvider: text })).default([]),
   // Present if a federation has the person, such as the identifier of an LDAP server.
-  federationLink: z.string().default(''),
+  federationLink: text.default(''),
   requiredActions: names,
   realmRoles: names,
   clientRoles: namesByClient,
+  // The former name of the same.
+  applicationRoles: namesByClient,
   groups: names,
-  serviceAccountClientId: z.string().optional(),
+  serviceAccountClientId: text.optional(),
 });
 
 const client = z.object({
-  clientId: z.string(),
-  name: z.string().default(''),
-  rootUrl: z.string().default(''),
-  enabled: z.boolean().default(true),
-  protocol: z.string().default('openid-connect'),
-  publicClient: z.boolean().default(false),
-  bearerOnly: z.boolean().default(false),
-  consentRequired: z.boolean().default(false),
-  standardFlowEnabled: z.boolean().default(true),
-  implicitFlowEnabled: z.boolean().default(false),
-  directAccessGrantsEnabled: z.boolean().default(false),
-  serviceAccountsEnabled: z.boolean().default(false),
-  authorizationServicesEnabled: z.boolean().default(false),
-  clientAuthenticatorType: z.string().default('client-secret'),
-  secret: z.string().default(''),
+  clientId: text,
+  name: text.default(''),
+  rootUrl: text.default(''),
+  enabled: flag.default(true),
+  protocol: text.default('openid-connect'),
+  publicClient: flag.default(false),
+  bearerOnly: flag.default(false),
+  consentRequired: flag.default(false),
+  fullScopeAllowed: flag.optional(),
+  standardFlowEnabled: flag.default(true),
+  implicitFlowEnabled: flag.default(false),
+  directAccessGrantsEnabled: flag.default(false),
+  serviceAccountsEnabled: flag.default(false),
+  authorizationServicesEnabled: flag.default(false),
+  authorizationSettings: z.unknown().optional(),
+  authenticationFlowBindingOverrides: texts,
+  clientAuthenticatorType: text.default('client-secret'),
+  secret: text.default(''),
   redirectUris: names,
   attributes: texts,
   protocolMappers: mappers,
-  defaultClientScopes: names,
-  optionalClientScopes: names,
+  defaultClientScopes: z.array(text).optional(),
+  optionalClientScopes: z.array(text).optional(),
 });
 
 const clientScope = z.object({
-  name: z.string(),
-  description: z.string().default(''),
-  protocol: z.string().default('openid-connect'),
+  name: text,
+  description: text.default(''),
+  protocol: text.default('openid-connect'),
   protocolMappers: mappers,
 });
 
-/** What is read of a realm representation of Keycloak 26. Other keys are ignored. */
+const scopeMapping = z.object({ client: text.default(''), clientScope: text.default(''), roles: names });
+
+const execution = z.object({
+  authenticator: text.default(''),
+  requirement: text.default(''),
+  flowAlias: text.default(''),
+});
+
+const flow = z.object({
+  id: text.default(''),
+  alias: text.default(''),
+  authenticationExecutions: z.array(execution).default([]),
+});
+
+/** What is read of a realm representation of Keycloak 26. What becomes of other keys says `known-keys.ts`. */
 const realm = z.object({
-  realm: z.string(),
-  displayName: z.string().default(''),
-  accessTokenLifespan: z.number().optional(),
-  defaultRole: z.object({ name: z.string() }).optional(),
+  realm: text,
+  displayName: text.default(''),
+  enabled: flag.default(true),
+  accessTokenLifespan: number.default(300),
+  offlineSessionIdleTimeout: number.default(0),
+  offlineSessionMaxLifespanEnabled: flag.default(false),
+  offlineSessionMaxLifespan: number.default(0),
+  clientOfflineSessionIdleTimeout: number.default(0),
+  clientOfflineSessionMaxLifespan: number.default(0),
+  browserFlow: text.default(''),
+  authenticationFlows: z.array(flow).default([]),
+  defaultRole: z.object({ name: text }).optional(),
   roles: z
     .object({ realm: z.array(role).default([]), client: z.record(z.string(), z.array(role)).default({}) })
     .default({ realm: [], client: {} }),
   groups: z.array(group).default([]),
   users: z.array(user).default([]),
   clients: z.array(client).default([]),
-  clientScopes: z.array(clientScope).default([]),
-  identityProviders: z.array(z.object({ alias: z.string() })).default([]),
-  components: z.record(z.string(), z.array(z.object({ name: z.string().default('') }))).default({}),
+  clientScopes: z.array(clientScope).optional(),
+  defaultDefaultClientScopes: z.array(text).optional(),
+  defaultOptionalClientScopes: z.array(text).optional(),
+  scopeMappings: z.array(scopeMapping).default([]),
+  clientScopeMappings: z.record(z.string(), z.array(scopeMapping)).default({}),
+  identityProviders: z.array(z.object({ alias: text })).default([]),
+  components: z.record(z.string(), z.array(z.object({ name: text.default('') }))).default({}),
 });
 
 export type Realm = z.infer<typeof realm>;
@@ -112,7 +168,9 @@ export type Group = z.infer<typeof group>;
 export type User = z.infer<typeof user>;
 export type Client = z.infer<typeof client>;
 export type Credential = z.infer<typeof credential>;
+export type ClientScope = z.infer<typeof clientScope>;
 export type Mapper = z.infer<typeof mapper>;
+export type Flow = z.infer<typeof flow>;
 
 /** Called with a line for each thing that is left out. */
 export type Report = (line: string) => void;
@@ -145,22 +203,75 @@ export const ownScopes: ReadonlySet<string> = new Set([
   'web-origins',
 ]);
 
+/** The client scopes of a client: without lists of its own those that the realm gives. */
+export function scopesOfClient(
+  { defaultClientScopes: own, optionalClientScopes: ownOptional }: Client,
+  { clientScopes, defaultDefaultClientScopes: given, defaultOptionalClientScopes: optional }: Realm,
+): readonly string[] {
+  if (own !== undefined || ownOptional !== undefined) return [...(own ?? []), ...(ownOptional ?? [])];
+  const defaults = [...(given ?? []), ...(optional ?? [])];
+  if (clientScopes !== undefined)
+    return defaults.filter((name) => clientScopes.some((scope) => scope.name === name));
+  // Without any scope of its own, a realm gets those of Keycloak.
+  return given === undefined && optional === undefined ? [...builtInScopes] : defaults;
+}
+
+/** An export as it was read. */
+export interface ReadRealm {
+  readonly realm: Realm;
+  /** What the files have of the realm. */
+  readonly values: readonly unknown[];
+}
+
 /**
- * Reads the files of one export: one with everything, or that of the realm and those of its users. Throws CommandError.
+ * Reads the files of an export: one with everything, or that of the realm and those of its users; a file may have a
+ * list of realms. Throws CommandError.
+ * @param wanted the realm that is meant, by its name; needed if there are several
  */
-export function readRealm(files: readonly { readonly name: string; readonly text: string }[]): Realm {
-  const read = files.map(({ name, text }) => {
-    const parsed = realm.safeParse(jsonOf(name, text));
-    if (parsed.success) return parsed.data;
+export function readRealm(
+  files: readonly { readonly name: string; readonly text: string }[],
+  wanted?: string,
+): ReadRealm {
+  const read = files.flatMap(({ name, text }) => valuesOf(name, text));
+  const present = [...new Set(read.map(({ realm }) => realm.realm))];
+  if (wanted !== undefined && !present.includes(wanted))
+    throw new CommandError(`The files have no realm ${wanted}, but ${present.join(', ')}.`);
+  if (wanted === undefined && present.length > 1)
+    throw new CommandError(
+      `The files are of several realms. Choose one with --realm: ${present.join(', ')}.`,
+    );
+  const chosen = read.filter(({ realm }) => wanted === undefined || realm.realm === wanted);
+  const [whole, ...others] = chosen.filter(({ realm }) => realm.clients.length > 0);
+  if (whole === undefined) throw new CommandError('No file has the clients of the realm.');
+  if (others.length > 0) throw new CommandError('The files have the realm twice.');
+  return {
+    realm: { ...whole.realm, users: chosen.flatMap(({ realm }) => realm.users) },
+    values: chosen.map(({ value }) => value),
+  };
+}
+
+/** The realms of a file. Throws CommandError without the content. */
+function valuesOf(name: string, text: string): { readonly realm: Realm; readonly value: unknown }[] {
+  const content = withoutNulls(jsonOf(name, text));
+  const values: unknown[] = Array.isArray(content) && content.length > 0 ? content : [content];
+  return values.map((value) => {
+    const parsed = realm.safeParse(value);
+    if (parsed.success) return { realm: parsed.data, value };
     const path = parsed.error.issues[0]?.path.join('.') ?? '';
     const where = path === '' ? '' : ` (${path})`;
     throw new CommandError(`${name} is no export of a realm of Keycloak${where}.`);
   });
-  const whole = read.find(({ clients }) => clients.length > 0);
-  if (whole === undefined) throw new CommandError('No file has the clients of the realm.');
-  if (read.some((each) => each.realm !== whole.realm))
-    throw new CommandError('The files are of several realms.');
-  return { ...whole, users: read.flatMap(({ users }) => users) };
+}
+
+/** Without what is null, which is absent. Changes the value. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((each) => each !== null).map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = value as Record<string, unknown>;
+  for (const [key, each] of Object.entries(fields))
+    if (each === null) Reflect.deleteProperty(fields, key);
+    else if (typeof each === 'object') fields[key] = withoutNulls(each);
+  return fields;
 }
 
 /** Throws CommandError without the message of the parser, which repeats a part of the text. */

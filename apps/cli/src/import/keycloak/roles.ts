@@ -4,6 +4,8 @@ import { ownClients, type Group, type Realm, type Report, type Role } from './re
 interface Holder {
   readonly realmRoles: readonly string[];
   readonly clientRoles: Readonly<Record<string, readonly string[]>>;
+  readonly applicationRoles?: Readonly<Record<string, readonly string[]>>;
+  readonly groups?: readonly string[];
 }
 
 /** The roles of a realm, without those that Keycloak has for itself. */
@@ -11,7 +13,7 @@ export interface Roles {
   /** A role of a client is `<client>:<role>`. */
   readonly names: readonly string[];
   /** All roles that someone has: their own, those of their groups, and what these are composed of. */
-  of(holder: Holder & { readonly groups: readonly string[] }): string[];
+  of(holder: Holder): string[];
 }
 
 /** Reads the roles. Reports groups and composite roles, whose roles their people have one by one. */
@@ -43,8 +45,12 @@ export function rolesOf({ realm, roles, groups, defaultRole }: Realm, report: Re
     report(`group ${path}: has no counterpart; its members get its roles one by one`);
   return {
     names,
-    of({ groups: paths, ...holder }) {
-      const held = new Set([...namesOf(holder), ...paths.flatMap((path) => ofGroups.get(path) ?? [])]);
+    of({ realmRoles, clientRoles, applicationRoles = {}, groups: paths = [] }) {
+      const held = new Set([
+        ...namesOf({ realmRoles, clientRoles }),
+        ...namesOf({ realmRoles: [], clientRoles: applicationRoles }),
+        ...paths.flatMap((path) => ofGroups.get(path) ?? []),
+      ]);
       // A set is iterated over what is added meanwhile.
       for (const name of held) for (const part of composites.get(name) ?? []) held.add(part);
       return names.filter((name) => held.has(name) && known.has(name));
@@ -59,7 +65,7 @@ function rolesOfGroups(group: Group, above: string, inherited: readonly string[]
   return [[path, names], ...group.subGroups.flatMap((each) => rolesOfGroups(each, path, names))];
 }
 
-function namesOf({ realmRoles, clientRoles }: Holder): string[] {
+function namesOf({ realmRoles, clientRoles }: Pick<Holder, 'realmRoles' | 'clientRoles'>): string[] {
   const ofClients = Object.entries(clientRoles).flatMap(([client, list]) =>
     list.map((role) => nameOf(client, role)),
   );

@@ -1,0 +1,107 @@
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { migrations as directoryMigrations } from '@tessera/directory';
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { newRealm } from '../testing/new-realm.ts';
+import { pepper, printed } from '../testing/run-command.ts';
+
+type Entries = readonly Readonly<Record<string, unknown>>[];
+
+async function deployment() {
+  const environment = {
+    DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+    TESSERA_DIRECTORY_PEPPER: pepper,
+  };
+  const run = async (words: string, input = '') => printed(words, environment, undefined, input);
+  return {
+    run,
+    async applications(): Promise<Entries> {
+      const { out } = await run('get --tenant harbour');
+      const { tenants } = parse(out) as { readonly tenants: readonly { readonly applications: Entries }[] };
+      return tenants[0]?.applications ?? [];
+    },
+  };
+}
+
+const redirectUris = ['https://web.example/cb'];
+const pkce = { 'pkce.code.challenge.method': 'S256' };
+const realm = {
+  realm: 'harbour',
+  clients: [
+    { clientId: 'bound', publicClient: true, redirectUris, attributes: { 'dpop.bound.access.tokens': true } },
+    { clientId: 'brief', secret: 'too short', redirectUris },
+    { clientId: 'narrow', publicClient: true, fullScopeAllowed: false, redirectUris, attributes: pkce },
+    { clientId: 'wild', publicClient: true, redirectUris: ['*'], attributes: pkce },
+  ],
+  users: [
+    { username: 'ada', enabled: true, credentials: [{ type: 'password', value: 'correct horse battery' }] },
+    { username: 'bob', enabled: true, credentials: [{ type: 'password', value: 'pw-7' }] },
+  ],
+};
+
+it('what would be wider comes disabled with a line, and a second import changes nothing', async () => {
+  const { run, applications } = await deployment();
+  const first = await run('import keycloak -', JSON.stringify(realm));
+  expect([first.code, first.out.trimEnd().split('\n')]).toEqual([
+    0,
+    expect.arrayContaining([
+      expect.stringMatching(/^left out: application bound: comes disabled: there is no counterpart/),
+      expect.stringMatching(/^left out: application brief: comes disabled: its secret has fewer than 32/),
+      expect.stringMatching(/^left out: application wild: comes disabled: no exact redirect URI is left/),
+      expect.stringMatching(/^left out: password of user bob: /),
+    ]),
+  ]);
+  expect(first.said).not.toMatch(/too short|pw-7|correct horse/);
+  const present = await applications();
+  expect(present).toMatchObject([
+    { clientId: 'bound', status: 'disabled' },
+    { clientId: 'brief', status: 'disabled' },
+    { clientId: 'narrow', roles: ['keycloak:no-roles'] },
+    { clientId: 'wild', status: 'disabled', grantTypes: ['refresh_token'] },
+  ]);
+  expect(present[2]).not.toHaveProperty('status');
+  expect((await run('import keycloak -', JSON.stringify(realm))).said).toContain(
+    'harbour: 0 created, 0 updated, 0 deleted',
+  );
+});
+
+it('what would be wider comes in full if it is accepted, and the line says so', async () => {
+  const { run, applications } = await deployment();
+  const { code, out } = await run('import keycloak - --accept-wider', JSON.stringify(realm));
+  expect(code).toBe(0);
+  expect(out).toContain(
+    'left out: tokens that are bound to a key (DPoP) of application bound: has no counterpart; accepted\n',
+  );
+  const [bound] = await applications();
+  expect(bound).toMatchObject({ clientId: 'bound' });
+  expect(bound).not.toHaveProperty('status');
+});
+
+it('a realm that nobody has changed comes whole, and one of several if it is named', async () => {
+  const { run, applications } = await deployment();
+  const realms = JSON.stringify([newRealm(), { ...newRealm(), realm: 'other' }]);
+  const refused = await run('import keycloak -', realms);
+  expect([refused.code, refused.said]).toEqual([
+    1,
+    'The files are of several realms. Choose one with --realm: harbour, other.\n',
+  ]);
+  const { code, out } = await run('import keycloak - --realm harbour', realms);
+  expect([
+    code,
+    out
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !line.startsWith('left out: group')),
+  ]).toEqual([0, []]);
+  expect(await applications()).toMatchObject([{ clientId: 'web', redirectUris }]);
+});
+
+it('a realm whose name no tenant may have needs the name of a tenant', async () => {
+  const { run } = await deployment();
+  const text = JSON.stringify({ ...realm, realm: '領域' });
+  expect(await run('import keycloak -', text)).toMatchObject({
+    code: 2,
+    said: 'No tenant may have the name of the realm. Give --tenant.\n',
+  });
+  expect((await run('import keycloak - --tenant harbour', text)).code).toBe(0);
+});

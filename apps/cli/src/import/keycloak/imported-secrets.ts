@@ -1,0 +1,32 @@
+import type { Entry } from '../files/imported.ts';
+import type { Client } from './realm.ts';
+
+/** What the declared state asks for, in characters. */
+const shortestSecret = 32;
+
+const howTo =
+  'make a longer one in Keycloak and import again, or use tessera secret create after the last import';
+
+interface Secrets {
+  readonly declared: readonly Entry[];
+  /** Why the application comes disabled. */
+  readonly reasons: readonly string[];
+}
+
+/** The secret of a client. One that cannot come is replaced by one that has expired, as there must be one. */
+export function secretsOf({ clientId, publicClient, secret, attributes }: Client): Secrets {
+  const expires = Number(attributes['client.secret.expiration.time'] ?? 0);
+  if (publicClient) return { declared: [], reasons: [] };
+  // The console exports asterisks.
+  const reasons = /^\**$/.test(secret)
+    ? ['its secret is not in the file; export with kc.sh']
+    : secret.length < shortestSecret
+      ? [`its secret has fewer than ${shortestSecret} characters; ${howTo}`]
+      : [];
+  if (reasons.length > 0) {
+    const value = `no secret of ${clientId} `.padEnd(shortestSecret, '-').slice(0, 256);
+    return { declared: [{ value, expiresAt: '1970-01-01T00:00:00Z' }], reasons };
+  }
+  const expiresAt = expires > 0 ? { expiresAt: new Date(expires * 1000).toISOString() } : {};
+  return { declared: [{ value: secret, ...expiresAt }], reasons: [] };
+}

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { moved, type Part } from '../../testing/moved-realm.ts';
+
+describe('people', () => {
+  it('of a user federation are named, as they sign in by another way here', () => {
+    const { leftOut } = moved({ users: [{ username: 'ada', federationLink: 'a5f1-ldap' }] });
+    expect(leftOut).toContain(
+      'user federation of user ada: has no counterpart; they sign in with a password of their own',
+    );
+  });
+
+  it('keep their names, addresses, attributes and identifier', () => {
+    const { records } = moved({
+      users: [
+        {
+          id: '9e1b',
+          username: 'ada',
+          email: 'ada@acme.example',
+          emailVerified: true,
+          firstName: 'Ada',
+          lastName: 'Lovelace',
+          enabled: false,
+          attributes: { team: ['sea'], desks: ['1', '2'], none: [''], locale: ['sv'], street: ['Quay 1'] },
+        },
+      ],
+    });
+    expect(records.users).toEqual([
+      {
+        username: 'ada',
+        email: 'ada@acme.example',
+        emailVerified: true,
+        name: 'Ada Lovelace',
+        givenName: 'Ada',
+        familyName: 'Lovelace',
+        status: 'disabled',
+        roles: [],
+        locale: 'sv',
+        address: { streetAddress: 'Quay 1' },
+        attributes: { team: 'sea', desks: ['1', '2'], keycloakId: '9e1b' },
+      },
+    ]);
+  });
+
+  it('are disabled unless the file says that they are not, as Keycloak reads it', () => {
+    const { records } = moved({
+      users: [{ username: 'ada', enabled: true }, { username: 'bob', enabled: false }, { username: 'carol' }],
+    });
+    expect(records.users.map(({ status }) => status)).toEqual([undefined, 'disabled', 'disabled']);
+  });
+
+  it('lose other ways to sign in and required actions, each with a line', () => {
+    const { records, leftOut } = moved({
+      users: [
+        {
+          username: 'bob',
+          email: 'bob@acme.example',
+          emailVerified: true,
+          credentials: [{ type: 'webauthn-passwordless' }, { type: 'password', value: 'correct horse' }],
+          federatedIdentities: [{ identityProvider: 'github' }],
+          requiredActions: ['VERIFY_EMAIL', 'CONFIGURE_TOTP'],
+        },
+        { username: 'dora', credentials: [{ type: 'password' }] },
+        { username: 'eve' },
+      ],
+    });
+    expect(records.users[0]).toMatchObject({ password: 'correct horse', emailVerified: false });
+    expect(leftOut).toEqual([
+      'sign-in by github of user bob: has no counterpart',
+      'VERIFY_EMAIL of user bob: their address comes as not verified',
+      'CONFIGURE_TOTP of user bob: has no counterpart',
+      'passkey of user bob: has no counterpart',
+      'password of user dora: is not in the file',
+      'password of user eve: there is none in the file; they need a link to set one',
+    ]);
+  });
+
+  it('with a second factor come without their password, unless it is accepted that it signs in alone', () => {
+    const password = { type: 'password', value: 'correct horse' };
+    const users = ['otp', 'totp', 'webauthn', 'recovery-authn-codes', 'of-a-plug-in'].map((type) => ({
+      username: type,
+      credentials: [password, { type }],
+    }));
+    const { records, leftOut } = moved({ users });
+    expect(records.users.some((user) => 'password' in user || 'passwordHash' in user)).toBe(false);
+    expect(leftOut[0]).toBe(
+      'one-time password of user otp: has no counterpart, so the password is left out too; they need a link to set one',
+    );
+    expect(leftOut).toHaveLength(users.length);
+    const accepted = moved({ users }, { acceptsWider: true });
+    expect(accepted.records.users.map((user) => user['password'])).toEqual(users.map(() => 'correct horse'));
+    expect(accepted.leftOut[0]).toBe(
+      'one-time password of user otp: has no counterpart; the password alone signs in',
+    );
+  });
+
+  it('whose password would not have let them in come without it, whatever is accepted', () => {
+    const password = { type: 'password', value: 'correct horse' };
+    const { records, leftOut } = moved(
+      {
+        users: [
+          { username: 'ada', credentials: [{ ...password, temporary: true }] },
+          { username: 'bob', credentials: [password], requiredActions: ['UPDATE_PASSWORD'] },
+          { username: 'carol', credentials: [password], federationLink: 'ldap' },
+        ],
+      },
+      { acceptsWider: true },
+    );
+    expect(records.users.some((user) => 'password' in user)).toBe(false);
+    expect(leftOut).toEqual([
+      'password of user ada: is a temporary one; they need a link to set one',
+      'password of user bob: they have to set a new one, for which they need a link',
+      'user federation of user carol: has no counterpart; they sign in with a password of their own',
+    ]);
+  });
+
+  it('keep their identifier and the small attributes, if there are too many or they are too large', () => {
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`a${index}`, ['v']]));
+    const { records, leftOut } = moved({
+      users: [
+        { id: '1', username: 'ada', attributes: { team: ['sea'], thumb: ['x'.repeat(5000)] } },
+        { id: '2', username: 'bob', attributes: many },
+      ],
+    });
+    expect(records.users[0]?.['attributes']).toEqual({ team: 'sea', keycloakId: '1' });
+    const kept = records.users[1]?.['attributes'] as Part;
+    expect([Object.keys(kept).length, kept['keycloakId']]).toEqual([50, '2']);
+    expect(leftOut).toContain(
+      'attributes thumb of user ada: a person has at most 50, of 4096 bytes together',
+    );
+  });
+
+  it('have the roles of clients also by the former name of the key', () => {
+    const { records } = moved({
+      roles: { client: { web: [{ name: 'payer' }] } },
+      users: [{ username: 'ada', applicationRoles: { web: ['payer'] } }],
+    });
+    expect(records.users[0]?.['roles']).toEqual(['web:payer']);
+  });
+});

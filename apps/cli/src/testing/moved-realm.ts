@@ -1,0 +1,26 @@
+import { importedRealm } from '../import/keycloak/imported-realm.ts';
+
+export type Part = Readonly<Record<string, unknown>>;
+type Options = Parameters<typeof importedRealm>[1];
+
+/** A client that comes as it is. */
+export const client = {
+  clientId: 'web',
+  secret: 's'.repeat(32),
+  redirectUris: ['https://web.example/cb'],
+  optionalClientScopes: [],
+};
+
+/** What comes of a realm of Keycloak that has no more than these. */
+export function moved(part: Part, options?: Options) {
+  const text = JSON.stringify({ realm: 'Harbour Co', clients: [client], ...part });
+  return importedRealm([{ name: 'realm.json', text }], options);
+}
+
+/** What comes of a client that differs from the usual one in these. */
+export function movedClient(part: Part, options?: Options, ofRealm: Part = {}) {
+  const { records, leftOut } = moved({ ...ofRealm, clients: [{ ...client, ...part }] }, options);
+  return { application: records.applications[0], leftOut };
+}
+
+export const mapper = (protocolMapper: string, config: Part) => ({ name: 'm', protocolMapper, config });
