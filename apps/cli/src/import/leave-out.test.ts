@@ -96,8 +96,8 @@ describe('what the declared state refuses', () => {
       applications: [{ clientId: 'web', claims, lifetimes, roles: ['clerk', 'x'] }],
     };
     leaveOut(given, [
-      { key: 'tenants[0].applications[0].claims.roles', message: 'has the source of another claim' },
-      { key: 'tenants[0].applications[0].claims.status', message: 'has the source of another claim' },
+      { key: 'tenants[0].applications[0].claims.roles', message: 'is the third claim of its source' },
+      { key: 'tenants[0].applications[0].claims.status', message: 'is the third claim of its source' },
       { key: 'tenants[0].applications[0].lifetimes.accessToken', message: 'must be at most 1d' },
       { key: 'tenants[0].applications[0].roles[1]', message: 'is not a role of the tenant' },
     ]);

@@ -112,7 +112,7 @@ const ofTheOtherSource = {
   list: 'is for attributes: roles are a list',
 };
 
-/** Each source once, so that the attributes of a user bound the size of its tokens. */
+/** Each source twice at most, so that the attributes of a user bound the size of its tokens. */
 function checkClaims({ claims }: Checked, report: Report): void {
   const entries = Object.entries(claims);
   for (const [name, mapping] of entries) {
@@ -123,15 +123,14 @@ function checkClaims({ claims }: Checked, report: Report): void {
     for (const key of mapping.roles === undefined ? (['rolePrefix'] as const) : (['type', 'list'] as const))
       if (mapping[key] !== undefined) report(['claims', name, key], ofTheOtherSource[key]);
   }
-  refuseRepeated(
-    entries.map(([, { attribute = '', rolePrefix = '' }]) => JSON.stringify([attribute, rolePrefix])),
-    (index) => report(['claims', entries[index]?.[0] ?? ''], 'has the source of another claim'),
-  );
+  const sources = entries.map(([, { attribute = '', rolePrefix = '' }]) => `${attribute} ${rolePrefix}`);
   const paths = entries.map(([name, { path = [name] }]) => path);
-  for (const [at, path] of paths.entries()) {
-    const problems = paths.slice(0, at).flatMap((other) => claimPathsProblem(path, other) ?? []);
-    const [name = ''] = entries[at] ?? [];
-    if (problems[0] !== undefined) report(['claims', name], problems[0]);
+  for (const [at, [name]] of entries.entries()) {
+    if (sources.slice(0, at).filter((source) => source === sources[at]).length > 1)
+      report(['claims', name], 'is the third claim of its source');
+    const earlier = paths.slice(0, at).map((other) => claimPathsProblem(paths[at] ?? [], other));
+    const problem = earlier.find((each) => each !== undefined);
+    if (problem !== undefined) report(['claims', name], problem);
   }
 }
 

@@ -174,22 +174,58 @@ describe('clients', () => {
     expect(leftOut).toContain('mappers of application web: claims are those of people, and nobody signs in');
   });
 
-  it('map roles of clients to a claim with all roles only if that is accepted', () => {
-    const config = { 'id.token.claim': true, 'claim.name': 'roles' };
-    const part = { protocolMappers: [mapper('oidc-usermodel-client-role-mapper', config)] };
-    const { application, leftOut } = movedClient(part);
-    expect(application?.['claims']).not.toHaveProperty('roles');
-    expect(leftOut).toEqual([
-      'mapper m of application web: it has roles of clients alone, but here such a claim has all roles',
+  it('map the roles of clients to claims of their own, of one client or of all, the own one first', () => {
+    const config = { 'access.token.claim': true, 'claim.name': 'resource_access.${client_id}.roles' };
+    const roles = {
+      client: { api: [{ name: 'read' }], 'a.web': [{ name: 'buy' }], account: [{ name: 'x' }] },
+    };
+    const claimsBy = (more: Part, clientId = 'a.web') => {
+      const ofClient = mapper('oidc-usermodel-client-role-mapper', { ...config, ...more });
+      const { application, leftOut } = movedClient({ clientId, protocolMappers: [ofClient] }, {}, { roles });
+      const { keycloak_id: _id, ...claims } = application?.['claims'] as Part;
+      return { claims, leftOut };
+    };
+    const targets = ['accessToken'];
+    expect(Object.entries(claimsBy({}).claims)).toEqual([
+      [
+        'resource_access.a.web.roles',
+        { roles: true, rolePrefix: 'a.web:', targets, path: ['resource_access', 'a.web', 'roles'] },
+      ],
+      [
+        'resource_access.api.roles',
+        { roles: true, rolePrefix: 'api:', targets, path: ['resource_access', 'api', 'roles'] },
+      ],
     ]);
-    const accepted = movedClient(part, { acceptsWider: true });
-    expect(accepted.application?.['claims']).toHaveProperty('roles', { roles: true, targets: ['idToken'] });
-    expect(accepted.leftOut).toEqual([
-      'mapper m of application web: its claim has all roles, not those of clients; accepted',
-    ]);
+    const one = { 'usermodel.clientRoleMapping.clientId': 'api', 'claim.name': 'roles' };
+    expect(claimsBy(one).claims).toEqual({ roles: { roles: true, rolePrefix: 'api:', targets } });
+    const own = { 'usermodel.clientRoleMapping.clientId': 'account' };
+    expect(claimsBy(own)).toEqual({
+      claims: {},
+      leftOut: ['mapper m of application a.web: roles of account do not come'],
+    });
   });
 
-  it('map attributes and roles to claims; objects and other mappers are left out', () => {
+  it.each([
+    ['String', 'false', { list: 'first' }],
+    ['String', 'true', { list: 'always' }],
+    ['long', 'false', { type: 'number', list: 'first' }],
+    ['boolean', undefined, { type: 'boolean', list: 'first' }],
+    ['JSON', 'false', { type: 'json', list: 'first' }],
+  ])('map attributes as %s, multivalued %s', (label, multivalued, expected) => {
+    const config = { 'id.token.claim': 'true', 'user.attribute': 'level', 'claim.name': 'profile.level' };
+    const asked = { ...config, 'jsonType.label': label, ...(multivalued && { multivalued }) };
+    const { application } = movedClient({
+      protocolMappers: [mapper('oidc-usermodel-attribute-mapper', asked)],
+    });
+    expect(application?.['claims']).toHaveProperty(['profile.level'], {
+      attribute: 'level',
+      ...expected,
+      targets: ['idToken'],
+      path: ['profile', 'level'],
+    });
+  });
+
+  it('map attributes and roles to claims, in objects too; other mappers are left out', () => {
     const here = { 'id.token.claim': 'true', 'access.token.claim': 'false' };
     const { application, leftOut } = movedClient({
       protocolMappers: [
@@ -209,10 +245,10 @@ describe('clients', () => {
     expect(application?.['claims']).toMatchObject({
       'https://acme.example/team': { attribute: 'team', targets: ['idToken'] },
       groups: { roles: true, targets: ['idToken'] },
+      'realm_access.roles': { roles: true, targets: ['idToken'], path: ['realm_access', 'roles'] },
     });
     expect(leftOut).toEqual(
       [
-        'claims in objects have no counterpart',
         'oidc-hardcoded-claim-mapper has no counterpart',
         'audiences come with scopes; give a client scope this mapper',
         'it sets a claim nowhere',

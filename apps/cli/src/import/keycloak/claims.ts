@@ -3,6 +3,7 @@ import type { Entry } from '../files/imported.ts';
 import { idAttribute } from './people.ts';
 import { audienceMapper } from './audience-scopes.ts';
 import {
+  ownClients,
   ownScopes,
   scopesOfClient,
   type Client,
@@ -11,7 +12,6 @@ import {
   type Realm,
   type Report,
 } from './realm.ts';
-import type { Choices } from './restrictions.ts';
 
 const targets = {
   'id.token.claim': 'idToken',
@@ -40,7 +40,7 @@ export const readMappers: ReadonlySet<string> = new Set([
   realmRoleMapper,
 ]);
 
-/** What the client scopes of every realm say: standard claims of users, and roles in objects. */
+/** What the client scopes of every realm say, but for roles in objects: standard claims of users. */
 const ownClaims: ReadonlySet<string> = new Set([
   ...userInfoClaimNames,
   'auth_time',
@@ -49,8 +49,6 @@ const ownClaims: ReadonlySet<string> = new Set([
   'clientId',
   'client_id',
   'organization',
-  'realm_access.roles',
-  'resource_access.${client_id}.roles',
 ]);
 
 /** Whether a claim is one that the scopes of every realm have. */
@@ -89,12 +87,11 @@ export function reportMappers({ clientId, protocolMappers }: Client, report: Rep
     report(`mappers of application ${clientId}: claims are those of people, and nobody signs in`);
 }
 
-/** The claims of a client, by its mappers and those that were added to its client scopes. */
-export function claimsOf(
-  client: Client,
-  { realm, acceptsWider }: Choices & { readonly realm: Realm },
-  report: Report,
-): Entry {
+/** Clients whose roles one mapper names: an application has 20 claims. */
+const mostClients = 8;
+
+/** The claims of a client, by its mappers and those of its client scopes that say more than every token here does. */
+export function claimsOf(client: Client, { realm }: { readonly realm: Realm }, report: Report): Entry {
   const { clientScopes = [] } = realm;
   const assigned = new Set(scopesOfClient(client, realm));
   const ofScopes = clientScopes.filter(({ name }) => assigned.has(name)).flatMap(addedMappers);
@@ -103,39 +100,74 @@ export function claimsOf(
   };
   for (const mapper of [...client.protocolMappers, ...ofScopes]) {
     if (needless.has(mapper.protocolMapper)) continue;
-    const { name, protocolMapper } = mapper;
-    const line = (text: string) => report(`mapper ${name} of application ${client.clientId}: ${text}`);
-    const claim = claimOf(mapper, acceptsWider);
-    if ('problem' in claim) line(claim.problem);
-    else {
-      claims[claim.name] = claim.mapping;
-      if (protocolMapper === clientRoleMapper)
-        line('its claim has all roles, not those of clients; accepted');
+    const line = (text: string) => report(`mapper ${mapper.name} of application ${client.clientId}: ${text}`);
+    for (const claim of claimsOfMapper(mapper, client.clientId, realm)) {
+      if ('problem' in claim) line(claim.problem);
+      else claims[claim.path.join('.')] = claim.mapping;
     }
   }
   return claims;
 }
 
-type Claim = { readonly name: string; readonly mapping: Entry } | { readonly problem: string };
+type Claim = { readonly path: readonly string[]; readonly mapping: Entry } | { readonly problem: string };
 
-function claimOf({ protocolMapper, config }: Mapper, acceptsWider: boolean): Claim {
+function claimsOfMapper(
+  { protocolMapper, config }: Mapper,
+  clientId: string,
+  realm: Realm,
+): readonly Claim[] {
   if (protocolMapper === audienceMapper)
-    return { problem: 'audiences come with scopes; give a client scope this mapper' };
-  if (protocolMapper === clientRoleMapper && !acceptsWider)
-    return { problem: 'it has roles of clients alone, but here such a claim has all roles' };
-  const source = sourceOf(protocolMapper, config);
-  if (source === undefined) return { problem: `${protocolMapper} has no counterpart` };
+    return [{ problem: 'audiences come with scopes; give a client scope this mapper' }];
   const chosen = Object.entries(targets).flatMap(([key, target]) => (config[key] === 'true' ? [target] : []));
-  if (chosen.length === 0) return { problem: 'it sets a claim nowhere' };
-  const escaped = config['claim.name'] ?? '';
-  // Keycloak makes objects of a name with dots, unless they are escaped.
-  if (escaped.replaceAll('\\.', '').includes('.'))
-    return { problem: 'claims in objects have no counterpart' };
-  return { name: escaped.replaceAll('\\.', '.'), mapping: { ...source, targets: chosen } };
+  const named = config['claim.name'] ?? '';
+  const claim = (source: Entry, of = clientId): Claim => {
+    const path = pathOf(named, of);
+    return { path, mapping: { ...source, targets: chosen, ...(path.length > 1 && { path }) } };
+  };
+  const attribute = config['user.attribute'];
+  const isAttribute = protocolMapper === attributeMapper && attribute !== undefined;
+  if (!isAttribute && protocolMapper !== realmRoleMapper && protocolMapper !== clientRoleMapper)
+    return [{ problem: `${protocolMapper} has no counterpart` }];
+  if (chosen.length === 0) return [{ problem: 'it sets a claim nowhere' }];
+  if (isAttribute) return [claim({ attribute, ...formOf(config) })];
+  if (protocolMapper === realmRoleMapper) return [claim({ roles: true })];
+  const { clients, problems } = clientsOf(config, clientId, realm);
+  return [...clients.map((of) => claim({ roles: true, rolePrefix: `${of}:` }, of)), ...problems];
 }
 
-function sourceOf(protocolMapper: string, config: Mapper['config']): Entry | undefined {
-  const attribute = config['user.attribute'];
-  if (protocolMapper === realmRoleMapper || protocolMapper === clientRoleMapper) return { roles: true };
-  return protocolMapper === attributeMapper && attribute !== undefined ? { attribute } : undefined;
+/** The names down to a claim: Keycloak makes objects of a name with dots, unless they are escaped. */
+function pathOf(name: string, clientId: string): string[] {
+  return name
+    .split(/(?<!\\)\./)
+    .map((part) => part.replaceAll('\\.', '.').replaceAll('${client_id}', clientId));
+}
+
+const typesOf: Readonly<Partial<Record<string, string>>> = {
+  int: 'number',
+  long: 'number',
+  boolean: 'boolean',
+  JSON: 'json',
+};
+
+/** Keycloak takes the first of several values, unless the claim is a list. */
+function formOf({ 'jsonType.label': label = '', multivalued }: Mapper['config']): Entry {
+  const type = typesOf[label];
+  return { ...(type !== undefined && { type }), list: multivalued === 'true' ? 'always' : 'first' };
+}
+
+/** The clients whose roles a mapper names: one, or all that have any, the client's own first. */
+function clientsOf(
+  { 'usermodel.clientRoleMapping.clientId': one = '' }: Mapper['config'],
+  clientId: string,
+  { roles }: Realm,
+): { readonly clients: readonly string[]; readonly problems: readonly Claim[] } {
+  if (ownClients.has(one)) return { clients: [], problems: [{ problem: `roles of ${one} do not come` }] };
+  if (one !== '') return { clients: [one], problems: [] };
+  const all = Object.entries(roles.client).flatMap(([of, list]) =>
+    list.length > 0 && !ownClients.has(of) ? [of] : [],
+  );
+  const sorted = all.toSorted((a, b) => Number(b === clientId) - Number(a === clientId));
+  const more = sorted.length - mostClients;
+  const problem = `names the roles of ${mostClients} clients, and not those of ${more} more`;
+  return { clients: sorted.slice(0, mostClients), problems: more > 0 ? [{ problem }] : [] };
 }

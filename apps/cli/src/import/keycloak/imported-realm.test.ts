@@ -234,6 +234,7 @@ describe('mappers that somebody added to the scopes of every realm', () => {
     });
     expect(records.applications[0]?.['claims']).toMatchObject({
       roles: { roles: true, targets: ['idToken'] },
+      'realm_access.roles': { roles: true, path: ['realm_access', 'roles'] },
       team: { attribute: 'team', targets: ['idToken'] },
     });
     expect(leftOut).toEqual(['mapper m of application web: script-team.js has no counterpart']);

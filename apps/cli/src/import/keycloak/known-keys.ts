@@ -180,7 +180,7 @@ const told: readonly (readonly [line: string, keys: string, harmless?: readonly 
 const ofMappers = {
   meaningless: `id name protocol protocolMapper consentRequired consentText config.multivalued
     config.introspection.token.claim config.lightweight.claim config.access.tokenResponse.claim
-    config.aggregate.attrs config.usermodel.clientRoleMapping.clientId config.included.client.audience
+    config.aggregate.attrs config.jsonType.label config.usermodel.clientRoleMapping.clientId config.included.client.audience
     config.included.custom.audience config.user.attribute config.claim.name config.id.token.claim
     config.access.token.claim config.userinfo.token.claim`,
   told: 'config.usermodel.realmRoleMapping.rolePrefix config.usermodel.clientRoleMapping.rolePrefix',
@@ -215,7 +215,6 @@ for (const mapper of mappers) {
   const of = (keys: string) => keys.replaceAll(/\S+/g, (key) => `${mapper}${key}`);
   add(of(ofMappers.meaningless), undefined);
   add(of(ofMappers.told), 'roles have no prefix here');
-  add(`${mapper}config.jsonType.label`, 'claims are texts, or lists of texts', ['String', 'JSON', '']);
 }
 
 /**
