@@ -362,6 +362,7 @@ describe('a pipeline', () => {
   it.each([
     [{ TESSERA_API: 'https://id.example:9002' }, 'TESSERA_API needs who asks'],
     [{ TESSERA_API: 'nowhere', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must be an address'],
+    [{ TESSERA_API: 'http://id.example', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must begin with https'],
     [{ TESSERA_ACCESS_TOKEN: 'at1' }, 'of no use without TESSERA_API'],
     [{ TESSERA_CONTEXT: 'environment' }, 'is where TESSERA_API says'],
     // The process at the usual port of this machine would get the secret.
@@ -423,6 +424,8 @@ describe('a context', () => {
     ['context add environment --issuer https://id.example', 'built in'],
     ['context add a/b --issuer https://id.example', 'no name'],
     ['context add a --issuer nowhere', '--issuer must be'],
+    ['context add a --issuer http://id.example', '--issuer must begin with https://'],
+    ['context add a --issuer https://id.example --api http://id.example', '--api must begin with https://'],
     ['context use nobody', 'There is no context'],
   ])('is refused by %s', async (words, why) => {
     const { run } = await world([]);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Format } from '../options.ts';
+import { safeAddress } from '../oauth/safe-address.ts';
 import { printed } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import {
@@ -30,7 +31,8 @@ export function checkedContext<S extends ContextSettings>(
   { api, issuer, ...rest }: S,
   called = { api: '--api', issuer: '--issuer' },
 ): Omit<S, 'api' | 'issuer'> & Pick<Context, 'api' | 'issuer'> {
-  return { api: webAddress(called.api, api), issuer: webAddress(called.issuer, issuer), ...rest };
+  const checked = (name: string, text = '') => safeAddress(name, text).replace(/\/$/, '');
+  return { api: checked(called.api, api), issuer: checked(called.issuer, issuer), ...rest };
 }
 
 export function checkedName(name: string): string {
@@ -98,10 +100,4 @@ export async function removeContext(name: string, terminal: Terminal): Promise<v
 
 function unknown(name: string): CommandError {
   return new CommandError(`There is no context ${name}. tessera context list shows them.`);
-}
-
-function webAddress(option: string, text = ''): string {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/$/, '');
-  throw new CommandError(`${option} must be an address such as https://id.example.com.`, 2);
 }
