@@ -11,6 +11,8 @@ import {
   type Context,
 } from './context-file.ts';
 
+const columns = ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant', 'defaultTenant'];
+
 /** Where a port of the chart is forwarded to. */
 export const defaultApi = 'http://127.0.0.1:9002';
 
@@ -62,7 +64,7 @@ export async function listContexts(
         ...settings,
       }) as JsonObject,
   );
-  terminal.out(await printed(records, output, ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant']));
+  terminal.out(await printed(records, output, columns));
 }
 
 /** Adds a context, without logging in. The first one becomes current. Throws CommandError. */
@@ -76,14 +78,32 @@ export async function addContext(name: string, settings: ContextSettings, termin
   terminal.say(`The context ${name} is added. Log in: tessera login --context ${name}\n`);
 }
 
+export interface UseOptions {
+  /** The tenant of commands that name none; false: none any more; absent: as it is. */
+  readonly tenant?: string | false;
+}
+
 /** Makes a context the one that commands use; `local` leaves none. Throws CommandError. */
-export async function useContext(name: string, terminal: Terminal): Promise<void> {
+export async function useContext(name: string, { tenant }: UseOptions, terminal: Terminal): Promise<void> {
   await changeContexts(terminal, ({ contexts }) => {
+    if (name === localContext && tenant)
+      throw new CommandError('The context local is kept nowhere: set TESSERA_TENANT for its tenant.', 2);
     if (name === localContext) return { contexts };
-    if (contexts[name] === undefined) throw unknown(name);
-    return { current: name, contexts };
+    const found = contexts[name];
+    if (found === undefined) throw unknown(name);
+    return { current: name, contexts: { ...contexts, [name]: withTenant(name, found, tenant) } };
   });
-  terminal.say(`Commands use the context ${name}.\n`);
+  const ofTenant = tenant ? `, and its tenant ${tenant} unless they name one` : '';
+  terminal.say(`Commands use the context ${name}${ofTenant}.\n`);
+}
+
+function withTenant(name: string, context: Context, tenant: UseOptions['tenant']): Context {
+  if (tenant === undefined) return context;
+  const { defaultTenant: _, ...settings } = context;
+  if (tenant === false) return settings;
+  if (settings.tenant === undefined) return { ...settings, defaultTenant: tenant };
+  if (settings.tenant === tenant) return settings;
+  throw new CommandError(`The context ${name} is for the tenant ${settings.tenant} alone.`, 2);
 }
 
 /** Forgets a context and its login, which stays valid. Throws CommandError. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { moment, nonEmpty, writerOption } from '../options.ts';
+import { moment, nonEmpty, tenantOption, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 
 /** Commands for the secrets of applications. */
@@ -19,7 +19,7 @@ export function addSecrets(secret: Command, context: CommandContext): void {
     });
   const ofApplication = (command: Command) =>
     command
-      .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+      .addOption(tenantOption())
       .requiredOption('--client-id <id>', 'the application', nonEmpty)
       .option('--take-over', 'also if the application belongs to another owner', false)
       .option(...writerOption);

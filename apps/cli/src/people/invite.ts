@@ -44,6 +44,7 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
   const guests = people.map((person) => ({ ...person, requestId: uuid() }));
   const invitations = await withService('directory', terminal, {
     name: 'Inviting',
+    changes: !validateOnly,
     timeoutMs,
     async run(clientOf, call) {
       const callees = { clientOf, call };

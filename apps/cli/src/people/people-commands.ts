@@ -5,6 +5,7 @@ import {
   nonEmpty,
   ofPerson,
   outputOption,
+  tenantOption,
   type PersonOptions,
 } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
@@ -41,7 +42,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
   group
     .command('invite')
     .description('add the people of a CSV file, and print a one-time link for each to set a password')
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .addOption(tenantOption())
     .requiredOption('-f, --file <path>', 'the CSV file; - reads standard input')
     .option('--issuer <url>', issuerHelp)
     .option('--mail', 'mail each link to its person instead of printing it', false)

@@ -37,6 +37,7 @@ export async function applyState(
   const [name, sources] = documentOf(file, terminal);
   const { tenants } = await withService('directory', terminal, {
     name: 'Applying',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) => {
       const options = { ...sources, ...declaring, ...clientsOf(clientOf), call };
@@ -69,6 +70,7 @@ export async function diffState(
   const [name, sources] = documentOf(file, terminal);
   const response = await withService('directory', terminal, {
     name: 'Comparing',
+    changes: false,
     timeoutMs,
     run: async (clientOf, call) =>
       diffFile(name, { ...sources, ...options, ...clientsOf(clientOf), call }).catch(explain(name)),

@@ -23,7 +23,7 @@ import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tes
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime, waitFor } from '@tessera/test-kit';
-import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
+import { file, pepper, printed, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody =
@@ -432,6 +432,34 @@ async function servingBeside(built: BuiltService): Promise<Record<string, string
   await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
   return { TESSERA_DATA_DIR: folder };
 }
+
+describe('where a command works', () => {
+  it('is said once before a change, and with the error of what reads', async () => {
+    const peers = await serving(await directory(), 'directory');
+    const beside = await servingBeside(await directory());
+    const stored = {
+      DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+      TESSERA_DIRECTORY_PEPPER: pepper,
+    };
+    for (const [environment, installation] of [
+      [peers, 'the processes of TESSERA_PEERS'],
+      [beside, `the process of ${beside['TESSERA_DATA_DIR']}`],
+      [stored, 'the database of DATABASE_URL'],
+    ] as const) {
+      const ask = (words: string) => printed(words, environment, fetch);
+      const where = `On ${installation}.\n`;
+      expect(await ask('tenant create acme --name Acme')).toMatchObject({ code: 0, where });
+      expect((await ask(`apply -f ${file(people())} --take-over`)).where).toBe(where);
+      expect((await ask('tenant list')).where).toBe('');
+      expect(await ask('user get eve --tenant acme')).toMatchObject({
+        code: 1,
+        where,
+        said: 'There is no user eve in the tenant acme.\n',
+      });
+    }
+    expect((await printed('epoch bump', stored)).where).toBe('On the database of DATABASE_URL.\n');
+  });
+});
 
 describe('tessera apply at a directory that was started with another pepper', () => {
   it('fails at once and says what to do, by gRPC and by the administration API', async () => {
