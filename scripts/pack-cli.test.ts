@@ -74,7 +74,7 @@ describe('the packed command line', () => {
     };
     try {
       const made = await tessera('user create --tenant demo --username eve -o json', environment);
-      expect([made.code, made.said]).toEqual([0, '']);
+      expect([made.code, made.said]).toEqual([0, `On ${administration.url} (TESSERA_API).\n`]);
       expect(JSON.parse(made.out)).toMatchObject({ username: 'eve', userId: 'usr_1' });
     } finally {
       administration.close();

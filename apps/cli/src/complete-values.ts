@@ -118,18 +118,20 @@ async function namesFor(
   { words, typed }: { readonly words: readonly string[]; readonly typed: string },
   terminal: Terminal,
 ): Promise<readonly string[]> {
-  const tenantId = valueOf('--tenant', words) ?? '';
   const context = valueOf('--context', words);
   const { withService } = await import('./operate/records/with-service.ts');
-  const { waiting: _, ...quiet } = terminal;
+  const { defaultTenant } = await import('./contexts/default-tenant.ts');
+  const { waiting: _, sayOnce: _once, ...quiet } = terminal;
   const silent: Terminal = {
     ...quiet,
     say: () => undefined,
     out: () => undefined,
     reach: () => ({ ...(context !== undefined && { context }), direct: words.includes('--direct') }),
   };
+  const tenantId = valueOf('--tenant', words) ?? (await defaultTenant(silent)) ?? '';
   return withService('directory', silent, {
     name: 'Completing',
+    changes: false,
     timeoutMs: patienceMs,
     run: async (clientOf, call) => of({ tenantId, search: typed, clientOf, call }),
   });

@@ -27,6 +27,26 @@ export const writerOption = [
   'as whom to write the record; default: api, or whom the login may write for',
 ] as const;
 
+const withDefault = new WeakSet<Option>();
+
+/**
+ * The tenant of a command, which the environment or the context gives if the option does not. What is about a tenant
+ * itself (`tenant delete`, `disable`), and an import, take none by default: there the wrong one is lost, or gets the
+ * people of another.
+ */
+export function tenantOption(): Option {
+  const help = 'the tenant; default: TESSERA_TENANT, or that of the context';
+  const option = new Option('--tenant <id>', help).argParser(nonEmpty);
+  withDefault.add(option);
+  return option;
+}
+
+/** Whether a command gets its tenant by default. */
+export function lacksTenant(command: Command): boolean {
+  const option = command.options.find((each) => withDefault.has(each));
+  return option !== undefined && command.getOptionValue(option.attributeName()) === undefined;
+}
+
 /** How a command names a person. */
 export interface PersonOptions {
   readonly tenant: string;
@@ -80,11 +100,7 @@ export function about(
 export function ofPerson(command: Command, act: Act): Command {
   const help = 'user name, e-mail address or phone number';
   const person = { name: 'person', flags: '--username <identifier>', help, otherFlags: '--user-id <id>' };
-  return about(
-    command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
-    { ...person, isRequired: false },
-    act,
-  );
+  return about(command.addOption(tenantOption()), { ...person, isRequired: false }, act);
 }
 
 /** Reads the value of a required option. Throws InvalidArgumentError when it is empty. */

@@ -179,6 +179,21 @@ describe('tessera flow device', () => {
   });
 });
 
+describe('an issuer without TLS', () => {
+  it('gets neither an application nor its secret, unless it is this machine', async () => {
+    const environment = { TESSERA_CLIENT_SECRET: 's', TESSERA_ISSUER: 'http://id.example.com' };
+    const { terminal, sent, printed } = world([], environment);
+    expect(await run(['flow', 'device'], terminal)).toBe(2);
+    expect(printed.say).toContain('The issuer http://id.example.com must begin with https://');
+    expect(sent).toEqual([]);
+    const here = 'http://localhost:8080';
+    const refused: Reply = [400, { error: 'invalid_client' }];
+    const local = world([refused], { ...environment, TESSERA_ISSUER: here }, { ...metadata, issuer: here });
+    await run(['flow', 'device', '--no-qr'], local.terminal);
+    expect(local.sent).toHaveLength(1);
+  });
+});
+
 describe('tessera flow ciba', () => {
   it('starts a request and prints the token response', async () => {
     const started = { auth_req_id: 'ar', expires_in: 300, interval: 2 };

@@ -14,7 +14,7 @@ import { addFlowCommands } from './flow/flow-commands.ts';
 import { addImport } from './import/import-commands.ts';
 import { addIssuedCommands } from './issued/issued-commands.ts';
 import { addOperatorCommands } from './operate/operate-commands.ts';
-import { nonEmpty } from './options.ts';
+import { lacksTenant, nonEmpty } from './options.ts';
 import { addPeopleCommands } from './people/people-commands.ts';
 import { addRecordCommands } from './records/record-commands.ts';
 import { completeValues } from './complete-values.ts';
@@ -27,12 +27,25 @@ import { addWebhookKey } from './webhook-key.ts';
  */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
   let exitCode: 0 | 1 | 2 | 3 = 0;
-  const program: Command = createProgram({
+  let tenant: string | undefined;
+  const said = new Set<string>();
+  const context: CommandContext = {
     ...terminal,
-    reach: () => program.opts<Reach>(),
+    sayOnce(text) {
+      if (!said.has(text)) terminal.say(text);
+      said.add(text);
+    },
+    reach: () => ({ ...program.opts<Reach>(), ...(tenant !== undefined && { tenant }) }),
     exitWith: (code) => {
       exitCode = code;
     },
+  };
+  const program: Command = createProgram(context);
+  program.hook('preAction', async (_, action) => {
+    if (!lacksTenant(action)) return;
+    const { requiredTenant } = await import('./contexts/default-tenant.ts');
+    tenant = await requiredTenant(context);
+    action.setOptionValueWithSource('tenant', tenant, 'default');
   });
   try {
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
@@ -48,7 +61,10 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 
 const manual = `
 Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else DATABASE_URL; else the current context; else the
-process whose data directory is at hand (TESSERA_DATA_DIR, .tessera).
+process whose data directory is at hand (TESSERA_DATA_DIR, .tessera). migrate, doctor and epoch work on DATABASE_URL alone. What changes
+something says first where it works, unless --context says so; what reads says it with an error.
+Which tenant: --tenant; else TESSERA_TENANT; else that of the context (tessera context use). What is about a tenant itself, and an import, has
+to name it.
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of
 other owners or administration that would be given need to be allowed, or as others have what the file declares: diff and --dry-run say so before.
 Results go to standard output, messages to standard error.`;

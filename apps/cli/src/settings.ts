@@ -13,6 +13,7 @@ const ownNames = [
   'TESSERA_CLIENT_ID',
   'TESSERA_CLIENT_SECRET',
   'TESSERA_CONTEXT',
+  'TESSERA_TENANT',
 ];
 
 /** The environment as a process may have it. */

@@ -2,6 +2,8 @@
 export interface Reach {
   readonly context?: string;
   readonly direct: boolean;
+  /** The tenant of the command, if the environment or a context says it in place of an option. */
+  readonly tenant?: string;
 }
 
 /** The input and output of a command. */
@@ -19,6 +21,8 @@ export interface Terminal {
   now(): number;
   /** Says what goes on until it has ended, if it takes long and a person is there to see it. */
   waiting?(what: string | (() => string)): { end(): void };
+  /** A message that a run says once, however often it comes to it. */
+  sayOnce?(text: string): void;
   /** Known once the command line is read. */
   reach?(): Reach;
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { environmentHelp, nonEmpty, orEnvironment } from './options.ts';
+import { environmentHelp, nonEmpty, orEnvironment, tenantOption } from './options.ts';
 import type { CommandContext } from './terminal.ts';
 
 const variable = 'TESSERA_WEBHOOK_KEY';
@@ -15,7 +15,7 @@ export function addWebhookKey(program: Command, context: CommandContext): void {
   program
     .command('webhook-key')
     .description("print the key with which an application's notification system verifies requests")
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .addOption(tenantOption())
     .requiredOption('--client-id <id>', 'the application', nonEmpty)
     .option('--key <key>', `the key of the deployment ${environmentHelp(variable)}`)
     .action(async ({ tenant, clientId, key: given }: WebhookKeyOptions, command: Command) => {

@@ -56,6 +56,7 @@ export async function explainRefusal(
   const startTime = timestampFromMs(terminal.now() - daysBack * 86_400_000);
   const { found } = await withAdministration(terminal, {
     name: 'Searching the audit trail',
+    changes: false,
     timeoutMs,
     run: async (clientOf, call) =>
       readPages(async (page) => {

@@ -51,6 +51,7 @@ export async function searchAuditTrail(options: SearchOptions, terminal: Termina
     person,
   } = await withAdministration(terminal, {
     name: 'Searching the audit trail',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       const search = async (concerned: string) =>

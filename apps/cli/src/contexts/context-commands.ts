@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { issuerDefault, issuerVariable } from '../at-hand/issuer-at-hand.ts';
 import { environmentHelp, nonEmpty, outputOption, type Format } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
-import type { ContextSettings } from './edit-contexts.ts';
+import type { ContextSettings, UseOptions } from './edit-contexts.ts';
 import type { LoginOptions } from './log-in.ts';
 
 /** Adds `login`, `logout` and `context`. */
@@ -56,9 +56,11 @@ TESSERA_CLIENT_SECRET_FILE; for a certificate of its own TESSERA_API_CA_FILE and
     .command('use')
     .description('make a context current; local is the process whose data directory is at hand')
     .argument('<name>', 'the context', nonEmpty)
-    .action(async (name: string) => {
+    .option('--tenant <id>', 'from now on the tenant of its commands that name none', nonEmpty)
+    .option('--no-tenant', 'from now on they have to name it')
+    .action(async (name: string, options: UseOptions) => {
       const { useContext } = await import('./edit-contexts.ts');
-      await useContext(name, context);
+      await useContext(name, options, context);
     });
   group
     .command('remove')

@@ -20,6 +20,8 @@ const context = z.strictObject({
   issuer: z.string(),
   /** The tenant that has this issuer of its own; absent: the operator tenant. */
   tenant: z.string().optional(),
+  /** Of commands that name none; it says nothing of the issuer. */
+  defaultTenant: z.string().optional(),
   /** PEM file of the authority that signed the certificate of the API. */
   caFile: z.string().optional(),
   /** The name in that certificate, where it is reached by another one. */

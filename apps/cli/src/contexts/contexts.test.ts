@@ -8,7 +8,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { ListRolesResponseSchema } from '@tessera/proto-gen/admin-roles';
 import { createCertificates } from '@tessera/test-kit/provision';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { tessera } from '../testing/run-command.ts';
+import { printed, tessera } from '../testing/run-command.ts';
 import { Secret, systemRandom } from '@tessera/kit';
 import { createProver, nonceHeader, proofPath } from '@tessera/rpc';
 
@@ -76,11 +76,17 @@ async function world(
     return Response.json(reply, { status: 'error' in reply ? 400 : 200 });
   };
   const valid = { token: 'at1' };
+  const calls: string[] = [];
   const answerCall: RequestListener = (request, response) => {
-    const isValid = request.headers.authorization === `Bearer ${valid.token}`;
-    const type = isValid ? 'application/proto' : 'application/json';
-    response.writeHead(isValid ? 200 : 401, { 'content-type': type });
-    response.end(isValid ? listed : '{"code": "unauthenticated", "message": "no"}');
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString('latin1')));
+    request.on('end', () => {
+      calls.push(body);
+      const isValid = request.headers.authorization === `Bearer ${valid.token}`;
+      const type = isValid ? 'application/proto' : 'application/json';
+      response.writeHead(isValid ? 200 : 401, { 'content-type': type });
+      response.end(isValid ? listed : '{"code": "unauthenticated", "message": "no"}');
+    });
   };
   const server =
     certificate === undefined ? createServer(answerCall) : createTlsServer(certificate, answerCall);
@@ -94,7 +100,11 @@ async function world(
     api,
     file,
     sent,
+    /** The requests to the API, in which texts can be read. */
+    calls,
     valid,
+    where: async (words: string, environment: Record<string, string> = {}) =>
+      (await printed(words, { XDG_CONFIG_HOME: folder, ...environment }, fetchFrom)).where,
     run: async (words: string, environment: Record<string, string> = {}) =>
       tessera(words, { XDG_CONFIG_HOME: folder, ...environment }, fetchFrom),
     login: async (more = '') =>
@@ -362,6 +372,7 @@ describe('a pipeline', () => {
   it.each([
     [{ TESSERA_API: 'https://id.example:9002' }, 'TESSERA_API needs who asks'],
     [{ TESSERA_API: 'nowhere', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must be an address'],
+    [{ TESSERA_API: 'http://id.example', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must begin with https'],
     [{ TESSERA_ACCESS_TOKEN: 'at1' }, 'of no use without TESSERA_API'],
     [{ TESSERA_CONTEXT: 'environment' }, 'is where TESSERA_API says'],
     // The process at the usual port of this machine would get the secret.
@@ -423,11 +434,116 @@ describe('a context', () => {
     ['context add environment --issuer https://id.example', 'built in'],
     ['context add a/b --issuer https://id.example', 'no name'],
     ['context add a --issuer nowhere', '--issuer must be'],
+    ['context add a --issuer http://id.example', '--issuer must begin with https://'],
+    ['context add a --issuer https://id.example --api http://id.example', '--api must begin with https://'],
+    ['context use local --tenant acme', 'TESSERA_TENANT'],
     ['context use nobody', 'There is no context'],
   ])('is refused by %s', async (words, why) => {
     const { run } = await world([]);
     const { code, said } = await run(words);
     expect(code).toBeGreaterThan(0);
     expect(said).toContain(why);
+  });
+});
+
+describe('a context of an earlier version', () => {
+  it('sends its login to no address that others on the way can read', async () => {
+    const { login, run, file, api, calls } = await world([answer('at1', 600)]);
+    await login();
+    const kept = await readFile(file, 'utf8');
+    await writeFile(file, kept.replace(api, 'http://admin.example'));
+    expect(await run(roles)).toEqual({
+      code: 2,
+      said: expect.stringMatching(
+        /^The API of the context id\.example\.com must begin with https:/,
+      ) as string,
+    });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('the tenant of a command', () => {
+  const nameIt =
+    'Name the tenant: by --tenant, by TESSERA_TENANT, or for a context by tessera context use <name> --tenant <id>.\n';
+
+  it('is that of the option, else of TESSERA_TENANT, else of the context', async () => {
+    const { login, run, calls } = await world([answer('at1', 600)]);
+    await login();
+    expect(await run('role list')).toEqual({ code: 2, said: nameIt });
+    expect(await run('context use id.example.com --tenant initech')).toEqual({
+      code: 0,
+      said: 'Commands use the context id.example.com, and its tenant initech unless they name one.\n',
+    });
+    for (const [words, environment, tenant] of [
+      ['role list', {}, 'initech'],
+      ['role list', { TESSERA_TENANT: 'globex' }, 'globex'],
+      ['role list --tenant acme', { TESSERA_TENANT: 'globex' }, 'acme'],
+      ['role list --context id.example.com', { DATABASE_URL: 'postgres://127.0.0.1:1/none' }, 'initech'],
+    ] as const) {
+      expect(await run(words, environment)).toMatchObject({ code: 0 });
+      expect(calls.at(-1)).toContain(tenant);
+    }
+    await run('context use id.example.com --no-tenant');
+    expect((await run('role list')).said).toBe(nameIt);
+  });
+
+  it('is that of the issuer where the login is for one tenant, and no other', async () => {
+    const { login, run, calls } = await world([answer('at1', 600)]);
+    await login(' --tenant acme');
+    expect((await run('role list')).code).toBe(0);
+    expect(calls.at(-1)).toContain('acme');
+    expect(await run('context use id.example.com-acme --tenant globex')).toEqual({
+      code: 2,
+      said: 'The context id.example.com-acme is for the tenant acme alone.\n',
+    });
+  });
+
+  it('is not that of the current context where the environment names another installation', async () => {
+    const { login, run } = await world([answer('at1', 600)]);
+    await login();
+    await run('context use id.example.com --tenant initech');
+    for (const environment of [
+      { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+      { TESSERA_PEERS: 'directory=127.0.0.1:1' },
+    ])
+      expect(await run('role list', environment)).toEqual({ code: 2, said: nameIt });
+  });
+
+  it('has to be named to delete or disable a tenant, and to import people', async () => {
+    const { login, run, calls } = await world([answer('at1', 600)]);
+    await login();
+    await run('context use id.example.com --tenant initech');
+    for (const words of ['tenant delete', 'tenant disable', 'tenant update --name X', 'import people x.json'])
+      expect((await run(words, { TESSERA_TENANT: 'acme' })).code).toBe(2);
+    expect(calls).toEqual([]);
+  });
+
+  it('stays with a login that is repeated, and not with one at another issuer', async () => {
+    const { login, run, file } = await world([answer('at1', 600), answer('at1', 600), answer('at1', 600)]);
+    await login();
+    await run('context use id.example.com --tenant initech');
+    await run('login --no-qr');
+    expect(await readFile(file, 'utf8')).toContain('"defaultTenant": "initech"');
+    await run(`login --no-qr --context id.example.com --issuer ${issuer}/t/acme`);
+    expect(await readFile(file, 'utf8')).not.toContain('initech');
+  });
+});
+
+describe('a command that changes something', () => {
+  it('says first where it works, and in which tenant unless that is named', async () => {
+    const { login, where, api } = await world([answer('at1', 600)]);
+    await login();
+    const create = 'role create clerk';
+    const here = `${api} (context id.example.com)`;
+    expect(await where(`${create} --tenant acme`)).toBe(`On ${here}.\n`);
+    expect(await where(create, { TESSERA_TENANT: 'acme' })).toBe(`On ${here}, tenant acme.\n`);
+    expect(await where(`${create} --tenant acme --context id.example.com`)).toBe('');
+    expect(await where(`${create} --context id.example.com`, { TESSERA_TENANT: 'acme' })).toBe(
+      `On ${here}, tenant acme.\n`,
+    );
+    const pipeline = { TESSERA_API: api, TESSERA_ACCESS_TOKEN: 'at1' };
+    expect(await where(`${create} --tenant acme`, pipeline)).toBe(`On ${api} (TESSERA_API).\n`);
+    for (const words of [`${create} --validate-only`, 'role list'])
+      expect(await where(words, { TESSERA_TENANT: 'acme' })).toBe('');
   });
 });

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Format } from '../options.ts';
+import { safeAddress } from '../oauth/safe-address.ts';
 import { printed } from '../print-records.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import {
@@ -9,6 +10,8 @@ import {
   readContexts,
   type Context,
 } from './context-file.ts';
+
+const columns = ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant', 'defaultTenant'];
 
 /** Where a port of the chart is forwarded to. */
 export const defaultApi = 'http://127.0.0.1:9002';
@@ -30,7 +33,8 @@ export function checkedContext<S extends ContextSettings>(
   { api, issuer, ...rest }: S,
   called = { api: '--api', issuer: '--issuer' },
 ): Omit<S, 'api' | 'issuer'> & Pick<Context, 'api' | 'issuer'> {
-  return { api: webAddress(called.api, api), issuer: webAddress(called.issuer, issuer), ...rest };
+  const checked = (name: string, text = '') => safeAddress(name, text).replace(/\/$/, '');
+  return { api: checked(called.api, api), issuer: checked(called.issuer, issuer), ...rest };
 }
 
 export function checkedName(name: string): string {
@@ -60,7 +64,7 @@ export async function listContexts(
         ...settings,
       }) as JsonObject,
   );
-  terminal.out(await printed(records, output, ['name', 'current', 'loggedIn', 'api', 'issuer', 'tenant']));
+  terminal.out(await printed(records, output, columns));
 }
 
 /** Adds a context, without logging in. The first one becomes current. Throws CommandError. */
@@ -74,14 +78,32 @@ export async function addContext(name: string, settings: ContextSettings, termin
   terminal.say(`The context ${name} is added. Log in: tessera login --context ${name}\n`);
 }
 
+export interface UseOptions {
+  /** The tenant of commands that name none; false: none any more; absent: as it is. */
+  readonly tenant?: string | false;
+}
+
 /** Makes a context the one that commands use; `local` leaves none. Throws CommandError. */
-export async function useContext(name: string, terminal: Terminal): Promise<void> {
+export async function useContext(name: string, { tenant }: UseOptions, terminal: Terminal): Promise<void> {
   await changeContexts(terminal, ({ contexts }) => {
+    if (name === localContext && tenant)
+      throw new CommandError('The context local is kept nowhere: set TESSERA_TENANT for its tenant.', 2);
     if (name === localContext) return { contexts };
-    if (contexts[name] === undefined) throw unknown(name);
-    return { current: name, contexts };
+    const found = contexts[name];
+    if (found === undefined) throw unknown(name);
+    return { current: name, contexts: { ...contexts, [name]: withTenant(name, found, tenant) } };
   });
-  terminal.say(`Commands use the context ${name}.\n`);
+  const ofTenant = tenant ? `, and its tenant ${tenant} unless they name one` : '';
+  terminal.say(`Commands use the context ${name}${ofTenant}.\n`);
+}
+
+function withTenant(name: string, context: Context, tenant: UseOptions['tenant']): Context {
+  if (tenant === undefined) return context;
+  const { defaultTenant: _, ...settings } = context;
+  if (tenant === false) return settings;
+  if (settings.tenant === undefined) return { ...settings, defaultTenant: tenant };
+  if (settings.tenant === tenant) return settings;
+  throw new CommandError(`The context ${name} is for the tenant ${settings.tenant} alone.`, 2);
 }
 
 /** Forgets a context and its login, which stays valid. Throws CommandError. */
@@ -98,10 +120,4 @@ export async function removeContext(name: string, terminal: Terminal): Promise<v
 
 function unknown(name: string): CommandError {
   return new CommandError(`There is no context ${name}. tessera context list shows them.`);
-}
-
-function webAddress(option: string, text = ''): string {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/$/, '');
-  throw new CommandError(`${option} must be an address such as https://id.example.com.`, 2);
 }

@@ -112,9 +112,12 @@ async function contextFor(
   const named = namedContext(terminal) ?? (isNew ? undefined : current);
   const present = named === undefined ? undefined : contexts[named];
   const issuer = given.issuer ?? present?.issuer ?? (await issuerOf({}, terminal));
-  const { login: _former, client, ...kept } = present ?? {};
-  // No other issuer gets the secret of an application.
-  const own = client !== undefined && present?.issuer === issuer ? { client } : {};
+  const { login: _former, client, defaultTenant, ...kept } = present ?? {};
+  // No other issuer gets the secret of an application, and it may not have the tenant.
+  const own =
+    present?.issuer === issuer
+      ? { ...(client && { client }), ...(defaultTenant && !given.tenant && { defaultTenant }) }
+      : {};
   const settings = checkedContext({ api: await apiAtHand(terminal), ...kept, ...own, ...given, issuer });
   return { name: checkedName(named ?? nameOf(settings)), settings };
 }

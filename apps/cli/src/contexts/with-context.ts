@@ -7,6 +7,7 @@ import {
   type RemoteService,
 } from '@tessera/rpc/caller';
 import { connectClients } from './connect-clients.ts';
+import { safeAddress } from '../oauth/safe-address.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { accessToken, refusedLogin } from './access-token.ts';
 import type { NamedContext } from './context-file.ts';
@@ -19,7 +20,9 @@ export async function withContext<T>(
   terminal: Terminal,
   run: (clientOf: ClientOf, call: CallOptions) => Promise<T>,
 ): Promise<{ readonly clientOf: ClientOf; run(clientOf: ClientOf, call: CallOptions): Promise<T> }> {
-  const { name, api: url, ca, caFile, serverName } = context;
+  const { name, api, ca, caFile, serverName } = context;
+  // An earlier version kept others.
+  const url = safeAddress(`The API of the context ${name}`, api);
   const token = await accessToken(context, terminal);
   const tls = {
     ...(caFile !== undefined && { ca: contentOf(caFile) }),

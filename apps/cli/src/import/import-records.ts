@@ -34,7 +34,7 @@ export async function importRecords(
   terminal: Terminal,
 ): Promise<void> {
   const progress = progressAt(terminal);
-  const directory = reachDirectory(progress.terminal);
+  const directory = reachDirectory(progress.terminal, !dryRun);
   try {
     const present = await readPresentTenant(tenantId, imported, directory);
     const calls = createPartCalls({ tenantId, owner: imported.owner, takeOver }, directory, terminal);

@@ -24,7 +24,7 @@ it('is reached for some calls at a time, and anew after a failure', async () => 
     // Two looks are within a session, and three are not.
     now: () => (time += 15_000),
   };
-  const directory = reachDirectory(terminal);
+  const directory = reachDirectory(terminal, false);
   const reached = new Set<unknown>();
   const count = async () =>
     directory.call(async (clientOf, call) => {

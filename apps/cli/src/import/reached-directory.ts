@@ -19,7 +19,8 @@ export interface ReachedDirectory {
   end(): Promise<void>;
 }
 
-export function reachDirectory(terminal: Terminal): ReachedDirectory {
+/** @param changes whether one of the calls may change something */
+export function reachDirectory(terminal: Terminal, changes: boolean): ReachedDirectory {
   let session: Session | undefined;
   return {
     async call<T>(ask: Ask<T>) {
@@ -27,7 +28,7 @@ export function reachDirectory(terminal: Terminal): ReachedDirectory {
         await session.end();
         session = undefined;
       }
-      session ??= begin(terminal);
+      session ??= begin(terminal, changes);
       try {
         return (await session.ask(ask)) as T;
       } catch (error) {
@@ -48,11 +49,12 @@ interface Session {
   end(): Promise<void>;
 }
 
-function begin(terminal: Terminal): Session {
+function begin(terminal: Terminal, changes: boolean): Session {
   let asked = Promise.withResolvers<Ask<unknown> | undefined>();
   let answered = Promise.withResolvers<unknown>();
   const work = withService('directory', terminal, {
     name: 'Importing',
+    changes,
     timeoutMs,
     async run(clientOf) {
       for (;;) {

@@ -25,6 +25,7 @@ export async function listConsents(options: ListOptions, terminal: Terminal): Pr
   const { tenant: tenantId, clientId, limit, output } = options;
   const consents = await withAdministration(terminal, {
     name: 'Reading',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });
@@ -44,6 +45,7 @@ export async function revokeConsent(options: RevokeOptions, terminal: Terminal):
   const { tenant: tenantId, clientId } = options;
   const { revokedGrants } = await withAdministration(terminal, {
     name: 'Revoking the consent',
+    changes: true,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await requiredPerson(options, { clientOf, call });

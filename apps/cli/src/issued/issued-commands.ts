@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { about, nonEmpty, ofPerson, outputOption, wholeNumber } from '../options.ts';
+import { about, nonEmpty, ofPerson, outputOption, tenantOption, wholeNumber } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type {
   ListOptions as ConsentListOptions,
@@ -32,7 +32,7 @@ export function addIssuedCommands(program: Command, context: CommandContext): vo
   approvals
     .command('deny')
     .description('deny a request in place of the person')
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .addOption(tenantOption())
     .requiredOption('--approval-id <id>', 'as tessera approval list names it', nonEmpty)
     .action(async (options: ApprovalId) => {
       const { denyApproval } = await import('./waiting-approvals.ts');
@@ -107,7 +107,7 @@ function addMail(group: Command, context: CommandContext): void {
     .addOption(outputOption('table'));
   const help = 'as tessera mail list names it';
   about(
-    group.command('delete').requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+    group.command('delete').addOption(tenantOption()),
     { name: 'mail', flags: '--mail-id <id>', help, isRequired: true },
     async (options: MailId) => {
       const { deleteMail } = await import('./waiting-mail.ts');

@@ -29,6 +29,7 @@ export async function listGrants(options: ListOptions, terminal: Terminal): Prom
   const { tenant: tenantId, clientId, limit, output } = options;
   const grants = await withAdministration(terminal, {
     name: 'Reading',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });
@@ -49,6 +50,7 @@ export async function revokeGrants(options: RevokeOptions, terminal: Terminal): 
   const { tenant: tenantId, clientId, grantId, reason } = options;
   const revoked = await withAdministration(terminal, {
     name: 'Revoking the grants',
+    changes: true,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });

@@ -25,6 +25,7 @@ export async function listSessions(options: ListOptions, terminal: Terminal): Pr
   const { tenant: tenantId, limit, output } = options;
   const sessions = await withAdministration(terminal, {
     name: 'Reading',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });
@@ -61,6 +62,7 @@ export async function revokeSessions(options: RevokeOptions, terminal: Terminal)
   const { tenant: tenantId, sessionId } = options;
   const { sessions } = await withAdministration(terminal, {
     name: 'Revoking the sessions',
+    changes: true,
     timeoutMs,
     async run(clientOf, call) {
       const whose =

@@ -22,6 +22,7 @@ const columns = ['approvalId', 'clientId', 'scopes', 'bindingMessage', 'ipAddres
 export async function listApprovals(options: ListOptions, terminal: Terminal): Promise<void> {
   const { approvals } = await withAdministration(terminal, {
     name: 'Reading',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await requiredPerson(options, { clientOf, call });
@@ -39,6 +40,7 @@ export async function denyApproval(
 ): Promise<void> {
   await withAdministration(terminal, {
     name: 'Denying the request',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(ApprovalsService)

@@ -26,6 +26,7 @@ export async function listMail(options: ListOptions, terminal: Terminal): Promis
   const { tenant: tenantId, state, limit, output } = options;
   const mail = await withService('directory', terminal, {
     name: 'Reading',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       const userId = await personOf(options, { clientOf, call });
@@ -50,6 +51,7 @@ function createdAt({ createTime }: Mail): number {
 export async function deleteMail({ tenant: tenantId, mailId }: MailId, terminal: Terminal): Promise<void> {
   await withService('directory', terminal, {
     name: 'Deleting the mail',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(MailService)

@@ -1,5 +1,6 @@
 import * as openid from 'openid-client';
 import { CommandError, type Terminal } from '../terminal.ts';
+import { safeAddress } from './safe-address.ts';
 
 /** The client the command acts as. */
 export interface OAuthClient {
@@ -33,16 +34,14 @@ export class RequestError extends CommandError {
 
 /**
  * Fetches the metadata from its well-known URL (RFC 8414 §3.1). Throws CommandError, also for metadata of another
- * issuer (§3.3).
+ * issuer (§3.3), and for an issuer that secrets do not go to.
  */
 export async function discover(
   issuer: string,
   client: OAuthClient,
   { fetch }: Pick<Terminal, 'fetch'>,
 ): Promise<Configuration> {
-  const url = URL.parse(issuer);
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new CommandError(`${issuer} is not an http(s) URL.`);
+  const url = new URL(safeAddress(`The issuer ${issuer}`, issuer));
   const found = openid.discovery(url, client.clientId, undefined, authenticationOf(client), {
     algorithm: 'oauth2',
     timeout: timeoutSeconds,

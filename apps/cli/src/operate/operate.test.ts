@@ -716,6 +716,22 @@ describe('tessera smoke', () => {
 
   const asClient = { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' };
 
+  it('sends no secret to an issuer without TLS, but to an address that was given', async () => {
+    const insecure = 'http://id.example.com';
+    const documents = {
+      ...wellKnown,
+      '/.well-known/openid-configuration': { issuer: insecure },
+      '/.well-known/oauth-authorization-server': { issuer: insecure },
+    };
+    const ask = (words: string) =>
+      tessera(words, { ...asClient, TESSERA_ISSUER: insecure }, answers(documents));
+    expect(await ask('smoke')).toEqual({
+      code: 2,
+      said: expect.stringContaining('--issuer must begin with https://') as string,
+    });
+    expect((await ask('smoke --address http://gateway')).said).toContain('/token answered with status');
+  });
+
   it('fails if a token is refused', async () => {
     const refusing: typeof fetch = async (url, init) =>
       url === 'https://id.example.com/token'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { moment, nonEmpty, takeOverOption, writerOption } from '../options.ts';
+import { moment, nonEmpty, takeOverOption, tenantOption, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 
 /** Commands for the secrets of applications. */
@@ -19,7 +19,7 @@ export function addSecrets(secret: Command, context: CommandContext): void {
     });
   const ofApplication = (command: Command) =>
     command
-      .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+      .addOption(tenantOption())
       .requiredOption('--client-id <id>', 'the application', nonEmpty)
       .option(...takeOverOption)
       .option(...writerOption);

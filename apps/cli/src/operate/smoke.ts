@@ -1,6 +1,7 @@
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
 import { requestError, endpointsOf, type OAuthClient } from '../oauth/oauth-client.ts';
+import { safeAddress } from '../oauth/safe-address.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { patientFetch } from './patient-fetch.ts';
 
@@ -37,6 +38,8 @@ export async function smoke(
   await expectRefusal(`${base}/userinfo`, terminal);
   terminal.say('good  an invalid token is rejected\n');
   if (client === undefined) return;
+  // Who gives an address of its own, such as that of a service in a cluster, knows the network to it.
+  if (address === issuer) safeAddress('--issuer', issuer);
   const server = endpointsOf({ issuer, token_endpoint: `${base}/token` }, client, terminal);
   const { access_token: token } = await clientCredentialsGrant(server).catch(async (error: unknown) => {
     const { status = 'none', code } = await requestError(error);

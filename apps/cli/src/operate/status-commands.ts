@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { about, nonEmpty, takeOverOption } from '../options.ts';
+import { about, nonEmpty, takeOverOption, tenantOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import type { StatusChange } from './records/set-status.ts';
 
@@ -69,7 +69,7 @@ export function addStatus(program: Command, context: CommandContext): void {
     "It invalidates the person's sessions, codes, refresh tokens and decisions.",
     (command, act) =>
       about(
-        command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+        command.addOption(tenantOption()),
         {
           name: 'person',
           flags: '--username <identifier>',

@@ -15,6 +15,7 @@ export interface BootstrapOptions {
 export async function bootstrap({ issuer, ...person }: BootstrapOptions, terminal: Terminal): Promise<void> {
   const made = await withService('directory', terminal, {
     name: 'Making the first administrator',
+    changes: true,
     timeoutMs: 10_000,
     run: async (clientOf, call) => clientOf(DirectoryAdminService).createFirstAdministrator(person, call),
   });

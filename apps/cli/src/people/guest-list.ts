@@ -5,14 +5,14 @@ import { nouns, settable } from '../records/nouns.ts';
 import { formOf } from '../records/record-options.ts';
 import { CommandError } from '../terminal.ts';
 
-/** A person of the file. */
+/** Somebody who is to be invited. */
 export interface ListedPerson {
-  /** Line of the file on which the person ends, for messages. */
-  readonly line: number;
+  /** How messages find the person: the line of the file on which it ends, or what the command line calls it. */
+  readonly place: string;
   readonly username: string;
   /** Empty without one. */
   readonly email: string;
-  /** The fields that the file gives, as JSON of the message. */
+  /** The fields that are given, as JSON of the message. */
   readonly user: JsonObject;
 }
 
@@ -47,7 +47,8 @@ export function peopleIn(text: string, path: string): ListedPerson[] {
   const problems: string[] = [];
   const seen = new Set<string>();
   const people = parsed.map(({ record, info: { lines: line } }) => {
-    const report = (problem: string) => problems.push(`${path}:${line}: ${problem}`);
+    const place = `${path}:${line}`;
+    const report = (problem: string) => problems.push(`${place}: ${problem}`);
     const user: JsonObject = {};
     for (const [name, cell] of Object.entries(record)) {
       const field = fields.get(name);
@@ -58,12 +59,33 @@ export function peopleIn(text: string, path: string): ListedPerson[] {
     if (key === '') report('username is required');
     else if (seen.has(key)) report(`${username} is there twice`);
     seen.add(key);
-    return { line, username, email, user };
+    return { place, username, email, user };
   });
   if (people.length === 0)
     problems.push(`${path} lists nobody: write a line of field names, then one for each person.`);
   if (problems.length > 0) throw new CommandError(problems.join('\n'));
   return people;
+}
+
+/** What the command line says of one person. */
+export interface NamedPerson {
+  /** E-mail address, which is the user name too, or a user name. */
+  readonly address: string;
+  readonly email?: string;
+  readonly name?: string;
+  readonly role?: readonly string[];
+}
+
+/** The person, as a file of one row has it. */
+export function personNamed({ address, email: given, name, role: roles }: NamedPerson): ListedPerson {
+  const email = given ?? (address.includes('@') ? address : '');
+  const user = {
+    username: address,
+    ...(email !== '' && { email }),
+    ...(name !== undefined && { name }),
+    ...(roles !== undefined && { roles: [...roles] }),
+  };
+  return { place: address, username: address, email, user };
 }
 
 /** User names that have the same form are those of one person. */

@@ -8,13 +8,13 @@ import { withService } from '../operate/records/with-service.ts';
 import { contentOf } from '../records/record-options.ts';
 import type { Format } from '../options.ts';
 import { printed } from '../print-records.ts';
-import { CommandError, type CommandContext } from '../terminal.ts';
+import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
 import { newPasswordLink, shownLink, userCalled, type Callees } from './password-link.ts';
-import { comparedName, peopleIn, type ListedPerson } from './guest-list.ts';
+import { comparedName, peopleIn, personNamed, type ListedPerson, type NamedPerson } from './guest-list.ts';
 
-export interface InviteOptions {
+export interface InviteOptions extends Partial<NamedPerson> {
   readonly tenant: string;
-  readonly file: string;
+  readonly file?: string;
   readonly issuer?: string;
   readonly validateOnly: boolean;
   readonly mail?: boolean;
@@ -35,22 +35,23 @@ const timeoutMs = 10_000;
 const columns = ['username', 'email', 'link', 'expireTime'];
 
 /**
- * Creates the people of a file, and prints a link for each. The whole file is checked before anybody is created.
+ * Creates one person, or the people of a file, and prints a link for each. All are checked before anybody is created.
  * Somebody who exists and has no password gets a new link, so that the command can be repeated. Throws CommandError.
  */
 export async function invite(options: InviteOptions, terminal: CommandContext): Promise<void> {
-  const { tenant, file, output, validateOnly, mail = false } = options;
-  const people = peopleIn(await contentOf(file, terminal), file);
+  const { tenant, output, validateOnly, mail = false } = options;
+  const people = await peopleOf(options, terminal);
   const guests = people.map((person) => ({ ...person, requestId: uuid() }));
   const invitations = await withService('directory', terminal, {
     name: 'Inviting',
+    changes: !validateOnly,
     timeoutMs,
     async run(clientOf, call) {
       const callees = { clientOf, call };
       const checked = await inTurn(guests, (guest) =>
         invited(callees, tenant, guest, { validateOnly: true, mail }),
       );
-      const problems = problemsOf(checked, file);
+      const problems = problemsOf(checked);
       if (problems.length > 0) throw new CommandError([...problems, 'Nothing was changed.'].join('\n'));
       return validateOnly
         ? []
@@ -64,10 +65,14 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
     const { username, email } = guest;
     return [{ username, email, userId, ...(!mail && shownLink(made, issuer)) }];
   });
-  if (validateOnly) return terminal.say(`${guests.length} people can be invited. Nothing was changed.\n`);
+  const { length: count } = guests;
+  if (validateOnly)
+    return terminal.say(
+      `${count} ${count === 1 ? 'person' : 'people'} can be invited. Nothing was changed.\n`,
+    );
   const shown = mail ? columns.slice(0, 2) : columns;
   terminal.out(output === 'csv' ? csv(links, shown) : await printed(links, output, shown));
-  const problems = problemsOf(invitations, file);
+  const problems = problemsOf(invitations);
   for (const problem of problems) terminal.say(`${problem}\n`);
   if (problems.length > 0) terminal.exitWith(1);
   if (links.length === 0) return;
@@ -76,6 +81,18 @@ export async function invite(options: InviteOptions, terminal: CommandContext): 
       ? `${problems.length === 0 ? 'The' : 'The other'} links are on their way.\n`
       : 'Give each link to its person alone; the links are not shown again.\n',
   );
+}
+
+/** Who is to be invited. Throws CommandError, also unless there is either one person or a file. */
+async function peopleOf(options: InviteOptions, terminal: Terminal): Promise<readonly ListedPerson[]> {
+  const { address, file } = options;
+  if (address !== undefined && file === undefined) return [personNamed({ ...options, address })];
+  if (address !== undefined || file === undefined)
+    throw new CommandError('Name whom to invite: one person as the argument, or several by --file.', 2);
+  const ofOne = (['email', 'name', 'role'] as const).filter((name) => options[name] !== undefined);
+  if (ofOne.length > 0)
+    throw new CommandError(`The file says this of each person: --${ofOne.join(', --')}.`, 2);
+  return peopleIn(await contentOf(file, terminal), file);
 }
 
 async function inTurn<T>(guests: readonly Guest[], work: (guest: Guest) => Promise<T>): Promise<T[]> {
@@ -144,10 +161,10 @@ async function created(
   return how.validateOnly ? '' : userId;
 }
 
-function problemsOf(invitations: readonly Invitation[], file: string): string[] {
+function problemsOf(invitations: readonly Invitation[]): string[] {
   return invitations.flatMap((invitation) =>
     'problem' in invitation
-      ? invitation.problem.split('\n').map((line) => `${file}:${invitation.guest.line}: ${line}`)
+      ? invitation.problem.split('\n').map((line) => `${invitation.guest.place}: ${line}`)
       : [],
   );
 }

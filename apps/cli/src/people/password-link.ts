@@ -35,9 +35,11 @@ export async function userCalled(
   return (await clientOf(DirectoryService).findUser({ tenantId, identifier }, call)).user;
 }
 
-/** Works with the person that the options name, and says `called` as they do. Throws CommandError. */
+/**
+ * Changes the person that the options name, unless they only ask, and says `called` as they do. Throws CommandError.
+ */
 export async function withPerson<T>(
-  options: PersonOptions,
+  options: PersonOptions & { readonly validateOnly?: boolean },
   terminal: Terminal,
   name: string,
   work: (callees: Callees, person: { readonly tenantId: string; readonly userId: string }) => Promise<T>,
@@ -48,6 +50,7 @@ export async function withPerson<T>(
     throw new CommandError('Name the person: as the argument or by --username or --user-id.', 2);
   const result = await withService('directory', terminal, {
     name,
+    changes: options.validateOnly !== true,
     timeoutMs: 10_000,
     async run(clientOf, call) {
       const callees = { clientOf, call };

@@ -5,6 +5,7 @@ import {
   nonEmpty,
   ofPerson,
   outputOption,
+  tenantOption,
   type PersonOptions,
 } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
@@ -40,21 +41,25 @@ has had anything to sign in with it may be repeated, which ends the link before.
   const group = program.commands.find((command) => command.name() === 'user') ?? program.command('user');
   group
     .command('invite')
-    .description('add the people of a CSV file, and print a one-time link for each to set a password')
-    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
-    .requiredOption('-f, --file <path>', 'the CSV file; - reads standard input')
+    .description('add a person, or those of a CSV file, and print a one-time link for each to set a password')
+    .argument('[address]', 'of one person: e-mail address, or a user name', nonEmpty)
+    .addOption(tenantOption())
+    .option('-f, --file <path>', 'several people: the CSV file; - reads standard input', nonEmpty)
+    .option('--email <address>', 'of one person, whose user name is the argument', nonEmpty)
+    .option('--name <name>', 'of one person', nonEmpty)
+    .option('--role <name...>', 'roles of one person')
     .option('--issuer <url>', issuerHelp)
     .option('--mail', 'mail the link to the person instead of printing it', false)
     .option('--validate-only', 'check everything, and change nothing', false)
     .addOption(outputOption('table', [...formats, 'csv']))
     .addHelpText(
       'after',
-      '\nThe first line names the fields: username, and any of email, name, roles (with ; between them) and the other fields of a\n' +
+      '\nThe first line of a file names the fields: username, and any of email, name, roles (with ; between them) and the other fields of a\n' +
         'person. Somebody who exists and has no password gets a new link. A link is valid once, for 7 days.',
     )
-    .action(async (options: InviteOptions) => {
+    .action(async (address: string | undefined, options: InviteOptions) => {
       const { invite } = await import('./invite.ts');
-      await invite(options, context);
+      await invite({ ...options, ...(address !== undefined && { address }) }, context);
     });
   ofPerson(group.command('reset-link'), async (options: ResetOptions) => {
     const { resetLink } = await import('./reset-link.ts');

@@ -5,7 +5,7 @@ import { DirectoryService } from '@tessera/proto-gen/directory';
 import { local, rootCall, type BuiltService } from '@tessera/rpc';
 import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { file, pepper, serving, tessera } from '../testing/run-command.ts';
+import { file, pepper, printed, serving, tessera } from '../testing/run-command.ts';
 
 const state = `tenants:
   - { id: acme, name: Acme, roles: [clerk, manager], users: [{ username: ada, password: a password of ada, email: ada@acme.example }] }
@@ -91,6 +91,39 @@ describe('tessera user invite', () => {
     expect([await signsIn('eve@acme.example'), await signsIn('bob, the')]).toEqual([true, true]);
   });
 
+  it('invites one person as it does those of a file', async () => {
+    const { code, said } = await run('user invite eve@acme.example --tenant acme --name Eve -o json');
+    const [eve] = records(said);
+    expect([code, eve?.username]).toEqual([0, 'eve@acme.example']);
+    expect(await redeem(eve?.link ?? '')).toBe('');
+    expect(await signsIn('eve@acme.example')).toBe(true);
+    const bob = 'user invite bob --tenant acme --email bob@acme.example --role clerk manager';
+    const where = 'On the processes of TESSERA_PEERS.\n';
+    expect(await printed(bob, environment)).toMatchObject({ code: 0, where });
+    const shown = await run('user get --tenant acme --username bob -o json');
+    expect(JSON.parse(shown.said)).toMatchObject({
+      email: 'bob@acme.example',
+      roles: ['clerk', 'manager'],
+      owner: 'api',
+    });
+    expect(await run('user invite zoe@acme.example --tenant acme --role boss')).toEqual({
+      code: 1,
+      said: 'zoe@acme.example: user.roles[0]: is not a role of the tenant\nNothing was changed.\n',
+    });
+    expect(await run('user invite ada --tenant acme --mail')).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/^ada: /) as string,
+    });
+  });
+
+  it.each([
+    ['', 'Name whom to invite: one person as the argument, or several by --file.\n'],
+    [' eve -f -', 'Name whom to invite: one person as the argument, or several by --file.\n'],
+    [' -f - --email eve@acme.example --role clerk', 'The file says this of each person: --email, --role.\n'],
+  ])('takes either one person or a file: user invite%s', async (words, said) => {
+    expect(await run(`user invite --tenant acme${words}`)).toEqual({ code: 2, said });
+  });
+
   it('prints links to the port of the server that it is told of', async () => {
     environment = { ...environment, TESSERA_HTTP_PORT: '9137' };
     const [eve] = records((await invite('username\neve\n')).said);
@@ -134,7 +167,7 @@ describe('tessera user invite', () => {
     ]);
     expect((await run('user get --tenant acme --username zoe')).code).toBe(1);
     const validated = await invite('username\nzoe\n', '--validate-only');
-    expect(validated).toEqual({ code: 0, said: '1 people can be invited. Nothing was changed.\n' });
+    expect(validated).toEqual({ code: 0, said: '1 person can be invited. Nothing was changed.\n' });
     expect((await run('user get --tenant acme --username zoe')).code).toBe(1);
     expect(await run('user invite --tenant nowhere -f -', 'username\nzoe\n')).toEqual({
       code: 1,

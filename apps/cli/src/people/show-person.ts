@@ -27,6 +27,7 @@ export async function showPerson({ output, ...options }: ShowOptions, terminal: 
   const notes: string[] = [];
   const shown = await withAdministration(terminal, {
     name: 'Reading',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       notes.length = 0;

@@ -29,6 +29,7 @@ export async function deleteTenant(options: DeletionOptions, terminal: Terminal)
   const request = { tenantId, force: true, takeOver, owner };
   await withService('directory', terminal, {
     name: 'Deleting the tenant',
+    changes: !validateOnly,
     timeoutMs,
     async run(clientOf, call) {
       const tenants = clientOf(TenantsService);

@@ -205,9 +205,10 @@ describe('the commands for records', () => {
   it('have shells complete the names of what is there', async () => {
     const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
     onTestFinished(() => log.mockRestore());
+    let more: Record<string, string> = {};
     const completed = async (...typed: string[]) => {
       log.mockClear();
-      expect(await tessera(`complete -- ${typed.join(' ')}`, environment)).toMatchObject({
+      expect(await tessera(`complete -- ${typed.join(' ')}`, { ...environment, ...more })).toMatchObject({
         code: 0,
         said: '',
       });
@@ -225,6 +226,9 @@ describe('the commands for records', () => {
     expect(await completed('resource', 'get', '--tenant', 'acme', 'or')).toEqual(['orders\t']);
     expect(await completed('user', 'show', '--tenant', 'nowhere', 'ad')).toEqual([]);
     expect(await completed('user', 'show', 'ad')).toEqual([]);
+    more = { TESSERA_TENANT: 'acme' };
+    expect(await completed('user', 'show', 'ad')).toEqual(['ada\t', 'ada@acme.example\t']);
+    more = {};
     // Bash runs commands in words that it completes, and dashes begin options.
     for (const name of ['evil`id`', 'evil$(id)', '-evil', 'evil;id', "evil'id"])
       await json(`user create --tenant acme --username ${name}`);

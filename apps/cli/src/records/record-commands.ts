@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { about, nonEmpty, outputOption, takeOverOption, wholeNumber, writerOption } from '../options.ts';
+import { about, nonEmpty, outputOption, takeOverOption, tenantOption, wholeNumber, writerOption } from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
 import { listOptions } from './list-options.ts';
@@ -26,7 +26,7 @@ export function addRecordCommands(program: Command, context: CommandContext): vo
 
 function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext): void {
   const command = group.command(verb).description(descriptions[verb](noun));
-  if (noun.name !== 'tenant') command.requiredOption('--tenant <id>', 'the tenant', nonEmpty);
+  if (noun.name !== 'tenant') command.addOption(tenantOption());
   const run = async (options: Record<string, unknown>) => {
     const { runVerb } = await import('./run-verb.ts');
     await runVerb(noun, verb, options, context);

@@ -67,8 +67,10 @@ export async function runVerb(noun: Noun, verb: Verb, options: Options, terminal
   const conditions = verb === 'list' ? conditionsIn(noun, options, terminal) : {};
   const question: Question = { noun, verb, options, record, conditions, requestId: uuid() };
   requireValidateOnly(options);
+  const isReading = verb === 'list' || verb === 'get';
   const { impact: ends, ...answered } = await withService('directory', terminal, {
-    name: verb === 'list' || verb === 'get' ? 'Reading' : 'Changing the record',
+    name: isReading ? 'Reading' : 'Changing the record',
+    changes: !isReading && options.validateOnly !== true,
     timeoutMs,
     run: (clientOf, call) => answerOf(question, clientOf, call),
   });

@@ -26,12 +26,17 @@ export const secrets = {
 /** A process that runs in the checkout is not for tests. */
 const nowhere = { TESSERA_DATA_DIR: join(tmpdir(), 'tessera-is-not-here') };
 
+/** The line that says where a command works. */
+const whereLine = /^On .*\.\n$/;
+
 /** What a command has printed. */
 export interface Printed {
   readonly code: number;
   /** Standard output alone: what a script reads. */
   readonly out: string;
-  /** Results and messages, in their order. */
+  /** Where it works, which tests that are not about it leave out. */
+  readonly where: string;
+  /** Other messages, and results, in their order. */
   readonly said: string;
 }
 
@@ -48,21 +53,24 @@ export async function printed(
   fetchFrom: typeof fetch = async () => Promise.reject(new TypeError('fetch failed')),
   input = '',
 ): Promise<Printed> {
-  let [out, said] = ['', ''];
+  let [out, where, said] = ['', '', ''];
   const terminal: Terminal = {
     environment: { ...nowhere, ...environment },
     out: (text) => {
       out += text;
       said += text;
     },
-    say: (text) => (said += text),
+    say(text) {
+      if (whereLine.test(text)) where += text;
+      else said += text;
+    },
     input: async () => input,
     sleep: async () => undefined,
     now: () => Date.now(),
     fetch: fetchFrom,
   };
   const code = await run(words.split(' '), terminal);
-  return { code, out, said };
+  return { code, out, where, said };
 }
 
 /** Writes a file, which replaces the one before. Resolves with its path. */

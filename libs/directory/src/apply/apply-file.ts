@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isBuiltIn } from '@tessera/oauth';
 import {
   ConnectError,
   fieldViolations,
@@ -22,6 +23,7 @@ import { parseDeclaredState, readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
 import { loadConfig } from '@tessera/process/settings';
 import { z } from 'zod';
+import { applyInTurn, onlyTenantIn, turnsOf, type Turn } from './apply-in-turn.ts';
 import { problemsInFile } from './problems-in-file.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
@@ -50,14 +52,28 @@ export interface ApplyFileOptions {
   readonly check?: (text: string) => void;
   /** Changes the text before its references are resolved. */
   readonly transform?: (text: string) => string;
+  /** For who waits. */
+  readonly progress?: FileProgress;
 }
+
+type AppliedTenant = Pick<
+  TenantOutcome,
+  'tenantId' | 'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople'
+>;
 
 /** By tenant, in the order of the file. */
 interface AppliedFile {
-  readonly tenants: readonly Pick<
-    TenantOutcome,
-    'tenantId' | 'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople'
-  >[];
+  readonly tenants: readonly AppliedTenant[];
+}
+
+/** What goes on with a file. */
+export interface FileProgress {
+  /** It is read, and declares these tenants. */
+  read?(tenants: readonly DeclaredTenant[]): void;
+  /** A tenant of several has its turn. */
+  began?(tenantId: string): void;
+  /** A tenant is applied. A directory that is not asked for one tenant after the other tells all at its end. */
+  applied?(tenant: AppliedTenant): void;
 }
 
 export type FileDifference = Omit<Difference, '$typeName' | '$unknown'>;
@@ -78,7 +94,8 @@ export interface ComparedFile {
  * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error
  * in the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a
  * list for what needs `allowDelete` or `allowAdministration`, with the owners of records that are not the caller's, or
- * with what clashes with records of others, by file, line and key.
+ * with what clashes with records of others, by file, line and key. A file of several tenants is checked as a whole, and
+ * then applied tenant by tenant: the error of one names it, those before and those that were not tried.
  */
 export async function applyFile(
   fileName: string,
@@ -88,17 +105,74 @@ export async function applyFile(
     ...options
   }: ApplyFileOptions & { readonly allowDelete?: boolean; readonly allowAdministration?: boolean },
 ): Promise<AppliedFile> {
-  const document = await resolved(fileName, options);
-  const { admin, declaredState, call, owner = '', takeOver = false } = options;
+  const { document, tenants } = await readFrom(fileName, options);
+  const { admin, declaredState, call, owner = '', takeOver = false, progress } = options;
   const request = { document, fileName, allowDelete, allowAdministration, owner, takeOver };
-  const asBefore = async (): Promise<AppliedFile> => admin.apply(request, call);
-  const tenantId = tenantOf(document, fileName);
-  if (declaredState === undefined || tenantId === undefined) return asBefore();
-  const applied = declaredState.apply({ ...request, tenantId }, call).catch(inLines);
-  return whereOffered(
-    applied.then((outcome) => ({ tenants: [{ ...outcome, tenantId }] })),
-    asBefore,
+  const atOnce = async (): Promise<AppliedFile> => {
+    const applied = await admin.apply(request, call);
+    for (const tenant of applied.tenants) progress?.applied?.(tenant);
+    return applied;
+  };
+  if (declaredState === undefined) return atOnce();
+  const turns = turnsOf(document, fileName, tenants);
+  if (turns === undefined) return atOnce();
+  const applyOne = async (turn: Turn): Promise<AppliedTenant> => {
+    const { tenantId } = turn;
+    const outcome = {
+      ...(await declaredState.apply({ ...request, ...turn }, call).catch(inLines)),
+      tenantId,
+    };
+    progress?.applied?.(outcome);
+    return outcome;
+  };
+  const [only, ...others] = turns;
+  if (only !== undefined && others.length === 0)
+    return whereOffered(
+      applyOne(only).then((outcome) => ({ tenants: [outcome] })),
+      atOnce,
+    );
+  const allowed = { allowDelete, allowAdministration };
+  const inTurn = async (): Promise<AppliedFile> => {
+    const compared = await admin.diff({ document, fileName, owner, takeOver, deletionsOnly: true }, call);
+    // What is not allowed, the directory refuses before it writes the first tenant.
+    if (!isAllowed(compared, tenants, allowed)) return atOnce();
+    const applied = await applyInTurn(turns, async (turn) => {
+      progress?.began?.(turn.tenantId);
+      return applyOne(turn);
+    });
+    return { tenants: applied };
+  };
+  return whereOffered(inTurn(), atOnce);
+}
+
+/**
+ * Whether a file needs nothing that is not allowed. A comparison without passwords does not show whether an
+ * administrator would get another one: where a file declares one, that has to be allowed.
+ */
+function isAllowed(
+  compared: ComparedFile,
+  tenants: readonly DeclaredTenant[],
+  {
+    allowDelete,
+    allowAdministration,
+  }: { readonly allowDelete: boolean; readonly allowAdministration: boolean },
+): boolean {
+  const deletes = compared.tenants.some(
+    ({ differences, withoutWayIn }) =>
+      withoutWayIn.length > 0 || differences.some(({ needsAllowDelete }) => needsAllowDelete),
   );
+  const mayGive =
+    compared.tenants.some(({ administration }) => administration.length > 0) ||
+    tenants.some(({ users }) => users.some(isAdministratorWithPassword));
+  return (allowDelete || !deletes) && (allowAdministration || !mayGive);
+}
+
+function isAdministratorWithPassword({
+  password,
+  passwordHash,
+  roles,
+}: DeclaredTenant['users'][number]): boolean {
+  return (password ?? passwordHash) !== undefined && roles.some(isBuiltIn.role);
 }
 
 /**
@@ -117,26 +191,18 @@ export async function diffFile(
     readonly impact?: boolean;
   },
 ): Promise<ComparedFile> {
-  const document = await resolved(fileName, options);
+  const { document, tenants } = await readFrom(fileName, options);
   const { admin, declaredState, call, owner = '', takeOver = false } = options;
   const request = { document, fileName, deletionsOnly, owner, takeOver, impact };
   const asBefore = async (): Promise<ComparedFile> => admin.diff(request, call);
-  const tenantId = tenantOf(document, fileName);
+  const tenantId = onlyTenantIn(tenants);
+  // Several are compared with one another, too: one may get what another one gives up.
   if (declaredState === undefined || tenantId === undefined) return asBefore();
   const found = declaredState.diff({ ...request, tenantId }, call).catch(inLines);
   return whereOffered(
     found.then((differences) => ({ tenants: [{ ...differences, tenantId }] })),
     asBefore,
   );
-}
-
-/**
- * The tenant of a document that declares one. A document of several is for DirectoryAdminService: it is checked as a
- * whole before the first tenant is written, and one tenant may get what another one gives up.
- */
-function tenantOf(document: string, fileName: string): string | undefined {
-  const { tenantIds } = parseDeclaredState(document, fileName);
-  return tenantIds.length === 1 ? tenantIds[0] : undefined;
 }
 
 /** Throws the error of a call with a document, with the mistakes in it a line each, without the name of the field. */
@@ -196,19 +262,24 @@ function checked(
   throw new DeclaredStateError(problems);
 }
 
-async function resolved(
+/** Reads a file whose mistakes others find. Throws DeclaredStateError for a reference that cannot be resolved. */
+async function readFrom(
   fileName: string,
   {
     environment,
     read = async () => readFile(fileName, 'utf8'),
     check,
     transform = (text) => text,
+    progress,
   }: ApplyFileOptions,
-): Promise<string> {
+): Promise<{ readonly document: string; readonly tenants: readonly DeclaredTenant[] }> {
   const text = await read();
   check?.(text);
-  return resolveDeclaredState(transform(text), fileName, {
+  const document = await resolveDeclaredState(transform(text), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
   });
+  const { tenants } = parseDeclaredState(document, fileName);
+  progress?.read?.(tenants);
+  return { document, tenants };
 }

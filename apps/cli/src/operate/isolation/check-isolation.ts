@@ -21,6 +21,7 @@ const timeoutMs = 30_000;
 export async function checkIsolation(place: Place, terminal: Terminal): Promise<void> {
   await withAdministration(terminal, {
     name: 'Trying what tenants can do with values of others',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) => check(place, clientOf, call, terminal),
   });

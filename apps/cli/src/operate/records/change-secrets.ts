@@ -24,6 +24,7 @@ export async function createSecret(
   const expireTime = expires && { seconds: BigInt(Math.floor(expires.getTime() / 1000)), nanos: 0 };
   const { secretId, value } = await withService('directory', terminal, {
     name: 'Making a secret',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(ApplicationsService)
@@ -56,6 +57,7 @@ export async function deleteSecret(
 ): Promise<void> {
   await withService('directory', terminal, {
     name: 'Deleting the secret',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(ApplicationsService)

@@ -4,6 +4,7 @@ import {
   DeclaredStateError,
   diffFile,
   type ApplyFileOptions,
+  type FileProgress,
   type TenantComparison,
 } from '@tessera/directory/apply-file';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
@@ -11,6 +12,7 @@ import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process/settings';
 import { Code, ConnectError } from '@tessera/rpc/caller';
 import { CommandError, type Terminal } from '../../terminal.ts';
+import { shownProgress } from './file-progress.ts';
 import { aNewPerson, refuseDeletions, showDifferences, showNeeds, type Allowed } from './show-comparison.ts';
 import { counted, impactLines } from './show-impact.ts';
 import { withService, type ClientOf } from './with-service.ts';
@@ -26,8 +28,9 @@ export interface Declaring {
 }
 
 /**
- * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of what
- * needs `allowDelete` or `allowAdministration`, of records of other owners, or of what clashes with them.
+ * Applies a declared state, and says of each tenant when it is applied. Throws CommandError with every error in the
+ * file, and with exit code 3 after a list of what needs `allowDelete` or `allowAdministration`, of records of other
+ * owners, or of what clashes with them.
  */
 export async function applyState(
   file: string,
@@ -35,25 +38,35 @@ export async function applyState(
   terminal: Terminal,
 ): Promise<void> {
   const [name, sources] = documentOf(file, terminal);
-  const { tenants } = await withService('directory', terminal, {
+  const shown = shownProgress('Applying');
+  const said = new Set<string>();
+  const progress: FileProgress = {
+    ...shown,
+    applied({ tenantId, created, updated, deleted, newPeople }) {
+      // Where a store was unavailable it is done again, from the beginning.
+      if (said.has(tenantId)) return;
+      said.add(tenantId);
+      terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
+      for (const person of newPeople) terminal.say(`${tenantId}: user ${person} is ${aNewPerson}\n`);
+    },
+  };
+  await withService('directory', terminal, {
     name: 'Applying',
+    changes: true,
+    progress: shown.is,
     timeoutMs,
     run: async (clientOf, call) => {
-      const options = { ...sources, ...declaring, ...clientsOf(clientOf), call };
+      const options = { ...sources, ...declaring, ...clientsOf(clientOf), call, progress };
       try {
         // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
         if (!allowDelete)
           refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
-        return await applyFile(name, { ...options, allowDelete, allowAdministration });
+        await applyFile(name, { ...options, allowDelete, allowAdministration });
       } catch (error) {
-        return explain(name)(error);
+        explain(name)(error);
       }
     },
   });
-  for (const { tenantId, created, updated, deleted, newPeople } of tenants) {
-    terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
-    for (const name of newPeople) terminal.say(`${tenantId}: user ${name} is ${aNewPerson}\n`);
-  }
 }
 
 /**
@@ -67,11 +80,14 @@ export async function diffState(
   terminal: Terminal,
 ): Promise<{ readonly differs: boolean; readonly needed: readonly string[] }> {
   const [name, sources] = documentOf(file, terminal);
+  const progress = shownProgress('Comparing');
   const response = await withService('directory', terminal, {
     name: 'Comparing',
+    changes: false,
+    progress: progress.is,
     timeoutMs,
     run: async (clientOf, call) =>
-      diffFile(name, { ...sources, ...options, ...clientsOf(clientOf), call }).catch(explain(name)),
+      diffFile(name, { ...sources, ...options, ...clientsOf(clientOf), call, progress }).catch(explain(name)),
   });
   showDifferences(response, terminal);
   if (options.impact === true)

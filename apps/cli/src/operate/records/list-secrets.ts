@@ -8,6 +8,7 @@ const timeoutMs = 10_000;
 export async function listSecrets(clientId: string, terminal: Terminal): Promise<void> {
   const { secrets } = await withService('directory', terminal, {
     name: 'Listing secrets',
+    changes: false,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(DirectoryAdminService)

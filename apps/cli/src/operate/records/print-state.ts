@@ -11,6 +11,7 @@ const timeoutMs = 60_000;
 export async function printState(tenantId: string | undefined, terminal: Terminal): Promise<void> {
   const document = await withService('directory', terminal, {
     name: 'Reading what is declared',
+    changes: false,
     timeoutMs,
     async run(clientOf, call) {
       if (tenantId === undefined) return ofTenants('', clientOf, call);

@@ -16,6 +16,10 @@ export type ClientOf = RemoteService['client'];
 export interface ServiceWork<T> {
   /** Its name in messages, such as "Applying". */
   readonly name: string;
+  /** Whether it changes something: then it says first where. */
+  readonly changes: boolean;
+  /** What it is at, for who waits; default: its name. */
+  readonly progress?: () => string;
   readonly timeoutMs: number;
   run(clientOf: ClientOf, call: CallOptions): Promise<T>;
 }

@@ -20,10 +20,13 @@ import {
 } from '@tessera/rpc';
 import { openDatabase, type Database } from '@tessera/stores';
 import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
-import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import {
+  DeclaredStateService,
+  type ApplyDeclaredStateRequest,
+} from '@tessera/proto-gen/admin-declared_state';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime, waitFor } from '@tessera/test-kit';
-import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
+import { file, pepper, printed, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody =
@@ -388,6 +391,67 @@ describe('tessera apply of a file that leaves out people or applications', () =>
   });
 });
 
+describe('tessera apply of several tenants', () => {
+  const ids = ['acme', 'globex', 'initech'];
+  const several = `tenants:\n${ids.map((id) => `  - { id: ${id}, name: ${id}, roles: [clerk] }\n`).join('')}`;
+
+  /** A directory that refuses one tenant, and what it is asked to apply. */
+  function refusing(built: BuiltService, tenantId: string) {
+    const documents: string[] = [];
+    const declaredState = local(DeclaredStateService, built, 'operator');
+    const apply = async (request: ApplyDeclaredStateRequest) => {
+      documents.push(request.document);
+      if (request.tenantId === tenantId) throw new ConnectError('Not this one.', Code.FailedPrecondition);
+      return declaredState.apply(request, rootCall('test'));
+    };
+    const routes = built.routes.map((route) =>
+      route.service.typeName === DeclaredStateService.typeName
+        ? { ...route, handlers: { ...route.handlers, apply } }
+        : route,
+    );
+    return { documents, built: { ...built, routes } };
+  }
+
+  it('says of each that it is applied before the next one, and which one failed', async () => {
+    const { documents, built } = refusing(await directory(), 'globex');
+    const environment = await serving(built, 'directory');
+    expect(await tessera(`apply -f ${file(several)}`, environment)).toEqual({
+      code: 3,
+      said:
+        'acme: 2 created, 0 updated, 0 deleted\n' +
+        'Not this one.\nFailed: globex. Applied before: acme. Not tried: initech.\n',
+    });
+    expect(documents.map((document) => document.match(/id: \w+/g))).toEqual([['id: acme'], ['id: globex']]);
+    expect((await tessera('tenant list -o json', environment)).said).not.toMatch(/globex|initech/);
+  });
+
+  it('changes nothing before it has found every mistake, at its line', async () => {
+    const environment = await serving(await directory(), 'directory');
+    const mistaken = several.replace('name: initech', 'name: initech, colour: blue');
+    const { code, said } = await tessera(`apply -f ${file(mistaken)}`, environment);
+    expect([code, said]).toEqual([1, expect.stringMatching(/yaml:4:\d+: tenants\[2\]\S*colour/)]);
+    expect((await tessera('tenant list -o json', environment)).said).toBe('[]\n');
+    const giving = `${several}    users: [{ username: ada, roles: [tessera.auditor] }]\n`.replace(
+      '{ id: initech, name: initech, roles: [clerk] }',
+      'id: initech\n    name: initech',
+    );
+    expect((await tessera(`apply -f ${file(giving)}`, environment)).code).toBe(3);
+    expect((await tessera('tenant list -o json', environment)).said).toBe('[]\n');
+  });
+
+  it('applies first the tenant that gives up what another one gets', async () => {
+    const tv = 'applications: [{ clientId: tv, name: TV, type: public, grantTypes: [device_code] }]';
+    const state = (ofAcme: string, ofGlobex: string) =>
+      file(`tenants: [{ id: globex, name: Globex${ofGlobex} }, { id: acme, name: Acme${ofAcme} }]\n`);
+    const environment = await serving(await directory(), 'directory');
+    expect((await tessera(`apply -f ${state(`, ${tv}`, '')}`, environment)).code).toBe(0);
+    expect(await tessera(`apply --allow-delete -f ${state('', `, ${tv}`)}`, environment)).toEqual({
+      code: 0,
+      said: 'acme: 0 created, 0 updated, 1 deleted\nglobex: 1 created, 0 updated, 0 deleted\n',
+    });
+  });
+});
+
 describe('tessera apply of a second file for a tenant', () => {
   const second = `
 owner: orders
@@ -432,6 +496,34 @@ async function servingBeside(built: BuiltService): Promise<Record<string, string
   await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
   return { TESSERA_DATA_DIR: folder };
 }
+
+describe('where a command works', () => {
+  it('is said once before a change, and with the error of what reads', async () => {
+    const peers = await serving(await directory(), 'directory');
+    const beside = await servingBeside(await directory());
+    const stored = {
+      DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+      TESSERA_DIRECTORY_PEPPER: pepper,
+    };
+    for (const [environment, installation] of [
+      [peers, 'the processes of TESSERA_PEERS'],
+      [beside, `the process of ${beside['TESSERA_DATA_DIR']}`],
+      [stored, 'the database of DATABASE_URL'],
+    ] as const) {
+      const ask = (words: string) => printed(words, environment, fetch);
+      const where = `On ${installation}.\n`;
+      expect(await ask('tenant create acme --name Acme')).toMatchObject({ code: 0, where });
+      expect((await ask(`apply -f ${file(people())} --take-over`)).where).toBe(where);
+      expect((await ask('tenant list')).where).toBe('');
+      expect(await ask('user get eve --tenant acme')).toMatchObject({
+        code: 1,
+        where,
+        said: 'There is no user eve in the tenant acme.\n',
+      });
+    }
+    expect((await printed('epoch bump', stored)).where).toBe('On the database of DATABASE_URL.\n');
+  });
+});
 
 describe('tessera apply at a directory that was started with another pepper', () => {
   it('fails at once and says what to do, by gRPC and by the administration API', async () => {

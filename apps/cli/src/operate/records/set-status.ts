@@ -32,6 +32,7 @@ export async function setStatus({ verb, target, takeOver }: StatusChange, termin
   const { name, status, done } = verbs[verb];
   const what = await withService('directory', terminal, {
     name,
+    changes: true,
     timeoutMs,
     async run(clientOf, call) {
       // Of this field alone, as a record of another owner is then disabled without being taken over.

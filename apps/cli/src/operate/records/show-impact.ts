@@ -52,6 +52,7 @@ export async function counted(
   try {
     return await withService('token', terminal, {
       name: 'Counting',
+      changes: false,
       timeoutMs,
       async run(clientOf, call) {
         const { completeImpact } = await import('@tessera/admin/command');

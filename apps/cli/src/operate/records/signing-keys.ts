@@ -20,6 +20,7 @@ export async function listKeys(
 ): Promise<void> {
   const { keys } = await withService('keys', terminal, {
     name: 'Listing the keys',
+    changes: false,
     timeoutMs,
     run: async (clientOf, call) => clientOf(KeysService).list({ tenantId }, call),
   });
@@ -37,6 +38,7 @@ export async function rotateKeys(
 ): Promise<void> {
   const { before, after } = await withService('keys', terminal, {
     name: 'Rotating the keys',
+    changes: true,
     timeoutMs: rotationTimeoutMs,
     run: async (clientOf, call) => {
       const keys = clientOf(KeysService);
@@ -79,6 +81,7 @@ export async function revokeKey(
 ): Promise<void> {
   await withService('keys', terminal, {
     name: 'Revoking the key',
+    changes: true,
     timeoutMs,
     run: async (clientOf, call) =>
       clientOf(KeysService)

@@ -2,6 +2,7 @@ import { Code, ConnectError, operatorRemedy, type CallOptions } from '@tessera/r
 import { isGiven, isPeerGiven, processConfig } from '@tessera/process/settings';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
 import { readContexts } from '../../contexts/context-file.ts';
+import { installationOf, sayWhere, theDatabase } from '../../contexts/say-where.ts';
 import { orExplain, settings } from '../../settings.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import type { ServiceName } from './in-database.ts';
@@ -13,7 +14,8 @@ export type { ClientOf } from './service-work.ts';
  * Works with a service. With a context: by the administration API, as who is logged in. Without: calls its processes as
  * `operator` if `TESSERA_PEERS` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes
  * notice the changes; otherwise takes the current context; otherwise calls the process with embedded stores whose data
- * directory is `TESSERA_DATA_DIR`. Throws CommandError, also if the service refuses.
+ * directory is `TESSERA_DATA_DIR`. Work that changes something says first which of them it is, unless `--context` does;
+ * other work says it with its error. Throws CommandError, also if the service refuses.
  */
 export async function withService<T>(
   name: ServiceName,
@@ -29,11 +31,11 @@ export async function withAdministration<T>(terminal: Terminal, work: ServiceWor
 }
 
 async function saying<T>(
-  { name }: Pick<ServiceWork<T>, 'name'>,
+  { name, progress = () => name }: Pick<ServiceWork<T>, 'name' | 'progress'>,
   { waiting }: Terminal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const line = waiting?.(name);
+  const line = waiting?.(progress);
   try {
     return await work();
   } finally {
@@ -54,12 +56,12 @@ async function reach<T>(name: ServiceName, terminal: Terminal, work: ServiceWork
   if (direct && !hasDatabase) throw new CommandError('--direct needs DATABASE_URL.', 2);
   if (named === undefined && !direct && isPeerGiven(environment, name)) {
     const { byCall } = await import('./by-call.ts');
-    return byCall(name, terminal, work);
+    return sayingWhere('the processes of TESSERA_PEERS', terminal, work, () => byCall(name, terminal, work));
   }
   if (named === undefined && hasDatabase) {
     if (!direct) await sayWhyNot(terminal);
     const { inDatabase } = await import('./in-database.ts');
-    return inDatabase(name, terminal, work);
+    return sayingWhere(theDatabase, terminal, work, () => inDatabase(name, terminal, work));
   }
   return overApi(terminal, work, ', TESSERA_PEERS or DATABASE_URL');
 }
@@ -70,7 +72,25 @@ async function overApi<T>(terminal: Terminal, work: ServiceWork<T>, orElse: stri
   if (context === undefined) return besideEmbeddedStores(terminal, work, orElse);
   const { withContext } = await import('../../contexts/with-context.ts');
   const { clientOf, run } = await withContext(context, terminal, work.run);
-  return attempt({ ...work, run }, clientOf);
+  return sayingWhere(installationOf(context), terminal, work, () => attempt({ ...work, run }, clientOf));
+}
+
+async function sayingWhere<T>(
+  installation: string,
+  terminal: Terminal,
+  { changes }: Pick<ServiceWork<T>, 'changes'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { context, tenant } = terminal.reach?.() ?? {};
+  const isSaid = context !== undefined && tenant === undefined;
+  if (changes && !isSaid) sayWhere(installation, terminal);
+  try {
+    return await work();
+  } catch (error) {
+    const isRefused = error instanceof CommandError && error.exitCode !== 2;
+    if (isRefused && !isSaid) sayWhere(installation, terminal);
+    throw error;
+  }
 }
 
 /** Who is logged in somewhere may not expect that the environment decides. */
@@ -110,9 +130,9 @@ async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>,
       );
     }
   };
-  return attempt(
-    { ...work, run: reached },
-    connectClients({ url: `http://${target}`, token, asOperator: true }),
+  const clientOf = connectClients({ url: `http://${target}`, token, asOperator: true });
+  return sayingWhere(`the process of ${directory}`, terminal, work, () =>
+    attempt({ ...work, run: reached }, clientOf),
   );
 }
 

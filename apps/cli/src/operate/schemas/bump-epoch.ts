@@ -1,6 +1,7 @@
 import { migrate } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
 import { bumpEpoch, migrations } from '@tessera/directory';
+import { sayWhere, theDatabase } from '../../contexts/say-where.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { patiently, withDatabase } from './with-database.ts';
 
@@ -10,6 +11,7 @@ import { patiently, withDatabase } from './with-database.ts';
  */
 export async function bump(tenant: string | undefined, terminal: Terminal): Promise<void> {
   const epochs = await withDatabase(terminal, async (database, log) => {
+    sayWhere(theDatabase, terminal);
     await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
     const runtime = { clock: systemClock, random: systemRandom };
     const operator = { type: 'operator', id: 'operator' } as const;

@@ -1,4 +1,5 @@
 import { migrate } from '@tessera/stores';
+import { sayWhere, theDatabase } from '../../contexts/say-where.ts';
 import type { Terminal } from '../../terminal.ts';
 import { CommandError } from '../../terminal.ts';
 import { patiently, withDatabase } from './with-database.ts';
@@ -7,6 +8,7 @@ import { schemas } from '../../processes.ts';
 /** Brings every schema up to date, in order. Throws CommandError when a file cannot be applied. */
 export async function migrateSchemas(terminal: Terminal): Promise<void> {
   await withDatabase(terminal, async (database, log) => {
+    sayWhere(theDatabase, terminal);
     for (const migrations of schemas) {
       const applying = patiently(
         async () => migrate(database, migrations, log),

@@ -93,7 +93,10 @@ describe('the first administrator', () => {
     environment = { ...environment, TESSERA_DATA_DIR: join(directory, 'elsewhere') };
     const words = ['user', 'create', '--tenant', 'demo', '--username', 'eve', '-o', 'json'];
     const made = await tessera(...words);
-    expect([made.code, made.said]).toEqual([0, '']);
+    expect([made.code, made.said]).toEqual([
+      0,
+      expect.stringMatching(/^On http:\/\/\S+ \(context here\)\.\n$/),
+    ]);
     expect(JSON.parse(made.out)).toMatchObject({ username: 'eve', owner: 'api' });
     const state = join(directory, 'state.yaml');
     await writeFile(state, 'owner: here\ntenants: [{ id: demo, roles: [tester] }]\n');

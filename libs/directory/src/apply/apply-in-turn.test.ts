@@ -1,0 +1,58 @@
+import { Code, ConnectError, needsOperator } from '@tessera/rpc';
+import { expect, it } from 'vitest';
+import { takenElsewhere } from '../resources/checks.ts';
+import { applyInTurn, type Turn } from './apply-in-turn.ts';
+
+const turns = ['acme', 'globex', 'initech'].map((tenantId): Turn => ({ tenantId, document: tenantId }));
+const taken = () =>
+  new ConnectError(
+    `state.yaml:3:5: tenants[0].applications[0].clientId: ${takenElsewhere}`,
+    Code.FailedPrecondition,
+  );
+
+it('a tenant that claims what a later one has waits for it', async () => {
+  const order: string[] = [];
+  const outcomes = await applyInTurn(turns, async ({ tenantId }) => {
+    if (tenantId !== 'initech' && !order.includes('initech')) throw taken();
+    order.push(tenantId);
+    return `${tenantId} is there`;
+  });
+  expect(order).toEqual(['initech', 'acme', 'globex']);
+  expect(outcomes).toEqual(['acme is there', 'globex is there', 'initech is there']);
+});
+
+it('tenants that wait for one another are refused, each at its own place', async () => {
+  const applied = applyInTurn(turns, async ({ tenantId }) => {
+    if (tenantId !== 'acme') throw taken();
+    return tenantId;
+  });
+  await expect(applied).rejects.toMatchObject({
+    code: Code.FailedPrecondition,
+    rawMessage: [
+      `state.yaml:3:5: tenants[1].applications[0].clientId: ${takenElsewhere}`,
+      `state.yaml:3:5: tenants[2].applications[0].clientId: ${takenElsewhere}`,
+      'Failed: globex, initech. Applied before: acme.',
+    ].join('\n'),
+  });
+});
+
+it('any other refusal ends it, and names what was applied and what was not tried', async () => {
+  const applied = applyInTurn(turns, async ({ tenantId }) => {
+    if (tenantId === 'globex') throw new ConnectError('Nothing was applied: no.', Code.FailedPrecondition);
+    return tenantId;
+  });
+  await expect(applied).rejects.toMatchObject({
+    rawMessage:
+      'Nothing of globex was applied: no.\nFailed: globex. Applied before: acme. Not tried: initech.',
+  });
+});
+
+it('an error that no directory answered, or that an operator has to mend, stays as it is', async () => {
+  const lost = new TypeError('a defect');
+  for (const error of [lost, needsOperator('Start with the former one')]) {
+    const applied = applyInTurn(turns, async () => {
+      throw error;
+    });
+    await expect(applied).rejects.toBe(error);
+  }
+});
