@@ -2,9 +2,9 @@ import type { ClaimObject } from '@tessera/oauth';
 import { z } from 'zod';
 import { line } from '../fields/values.ts';
 
-const mostAttributes = 50;
+export const mostAttributes = 50;
 /** Of all attributes of a user as JSON in UTF-8: tokens may hold every one of them, and travel in headers. */
-const mostAttributeBytes = 4096;
+export const mostAttributeBytes = 4096;
 
 export const attributeName = z
   .string()
