@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { allowAdministrationOption, nonEmpty, takeOverOption } from '../options.ts';
 import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
+import type { ReadPeople } from './files/imported.ts';
+import { textOfFile } from './files/text-of-file.ts';
 
 /** What every import is told. */
 interface Common {
@@ -12,6 +13,9 @@ interface Common {
 }
 
 interface PeopleOptions extends Common {
+  readonly from?: string;
+  readonly hashes?: string;
+  readonly nobodyHas?: string;
   readonly format?: Format;
   readonly tenant: string;
   readonly owner?: string;
@@ -25,6 +29,8 @@ interface KeycloakOptions extends Common {
 
 const formats = ['json', 'csv'] as const;
 type Format = (typeof formats)[number];
+/** As `from/products.ts` has them, which is loaded when it is used. */
+const productNames = ['auth0', 'cognito', 'entra', 'firebase', 'okta', 'supabase'];
 
 /** Adds `import`: people and applications of other products. */
 export function addImport(program: Command, context: CommandContext): void {
@@ -85,31 +91,69 @@ function addPeople(group: Command, context: CommandContext): void {
     .argument('<file>', '- reads standard input', nonEmpty)
     .requiredOption('--tenant <id>', 'the tenant, which must exist', nonEmpty)
     .addOption(new Option('--format <format>', 'default: how the name of the file ends').choices(formats))
+    .addOption(new Option('--from <product>', 'who has written the file').choices(productNames))
+    .option('--hashes <file>', 'with --from auth0: its export of password hashes', nonEmpty)
+    .option('--nobody-has <keys>', 'with --from: keys that nobody has, such as blocked,multifactor', nonEmpty)
     .option('--owner <name>', 'who owns the people; default: import:<file>', nonEmpty)
     .addHelpText(
       'after',
       `
 Keys are those of a user in the declared state, in CSV also attributes.<name>.
 JSON: a list of people, also as \`users\` of an object. CSV: the first line names the keys; ; separates roles.
-passwordHash: argon2, PBKDF2 or scrypt as PHC string, or bcrypt; the first sign-in replaces it by argon2id.${repeated}`,
+passwordHash: argon2, PBKDF2 or scrypt as PHC string, or bcrypt; the first sign-in replaces it by argon2id.
+--from: the file as the product exports it, JSON also a person a line. Who may not sign in there is disabled; who has a
+second factor there needs a link to set a password. The former identifier is an attribute, such as auth0Id.${repeated}`,
     )
-    .action(async (file: string, { owner, format, ...options }: PeopleOptions) => {
+    .action(async (file: string, { owner, format, from, hashes, nobodyHas, ...options }: PeopleOptions) => {
       const readAs = format ?? formatOf(file);
-      const [{ peopleInCsv, peopleInJson }, { importRecords, ownerOf }] = await Promise.all([
-        import('./files/people-file.ts'),
-        import('./import-records.ts'),
-      ]);
-      const read = readAs === 'csv' ? peopleInCsv : peopleInJson;
-      const { users, leftOut } = read(await contentOf(file, context));
+      if (from === undefined && (hashes !== undefined || nobodyHas !== undefined))
+        throw new CommandError('--hashes and --nobody-has need --from.', 2);
+      const { importRecords, ownerOf } = await import('./import-records.ts');
+      const text = await contentOf(file, context);
+      const { users, leftOut } =
+        from === undefined
+          ? await peopleIn(text, readAs)
+          : await peopleOfProduct(text, readAs, { from, hashes, nobodyHas }, context);
       const records = { resources: [], roles: [], users, applications: [] };
       const imported = { records, leftOut, owner: owner ?? ownerOf(file), tenantName: undefined };
       await importRecords(imported, options, context);
     });
 }
 
+async function peopleIn(text: string, format: Format): Promise<ReadPeople> {
+  const { peopleInCsv, peopleInJson } = await import('./files/people-file.ts');
+  return format === 'csv' ? peopleInCsv(text) : peopleInJson(text);
+}
+
+/** Throws CommandError. */
+async function peopleOfProduct(
+  text: string,
+  format: Format,
+  { from, hashes, nobodyHas }: { from: string; hashes: string | undefined; nobodyHas: string | undefined },
+  context: CommandContext,
+): Promise<ReadPeople> {
+  const [{ peopleFrom }, { hashFiles, products }] = await Promise.all([
+    import('./from/people-from.ts'),
+    import('./from/products.ts'),
+  ]);
+  const [product, hashesIn] = [products[from], hashFiles[from]];
+  if (product === undefined) throw new Error(`no product ${from}`);
+  if (hashes !== undefined && hashesIn === undefined)
+    throw new CommandError(`${product.name} has no file of password hashes: leave out --hashes.`, 2);
+  return peopleFrom(product, text, {
+    format,
+    nobodyHas: nobodyHas?.split(',') ?? [],
+    hashes: hashes === undefined ? undefined : hashesIn?.(await contentOf(hashes, context)),
+    now: context.now(),
+  });
+}
+
+/** How the names of JSON and CSV end. */
+const endings: Readonly<Record<string, Format>> = { csv: 'csv', json: 'json', jsonl: 'json', ndjson: 'json' };
+
 /** By the end of a file's name. Throws CommandError if that says nothing. */
 function formatOf(file: string): Format {
-  const format = formats.find((each) => file.toLowerCase().endsWith(`.${each}`));
+  const format = endings[/\.([a-z]+)$/.exec(file.toLowerCase())?.[1] ?? ''];
   if (format !== undefined) return format;
   throw new CommandError(`The name ${file} does not say the format. Give --format json or csv.`, 2);
 }
@@ -130,10 +174,9 @@ function withOptions(command: Command): Command {
 
 /** Throws CommandError. */
 async function contentOf(file: string, terminal: Terminal): Promise<string> {
-  if (file === '-') return terminal.input();
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    throw new CommandError(`Cannot read the file ${file}.`);
-  }
+  if (file !== '-') return textOfFile(file);
+  const text = await terminal.input();
+  // What is no UTF-8 was replaced by this.
+  if (text.includes('\uFFFD')) throw new CommandError('Standard input is not UTF-8.');
+  return text;
 }

@@ -1,6 +1,5 @@
 import { adminRoles, isBuiltIn } from '@tessera/oauth';
-import type { Entry, ImportedRecords } from './files/imported.ts';
-import { isEntry } from './leave-out.ts';
+import { isEntry, type Entry, type ImportedRecords } from './files/imported.ts';
 import { refill } from './parts.ts';
 
 /** What is left out of people part by part, and counted over all parts. */

@@ -1,5 +1,5 @@
 import { listedKinds, normalizeIdentifier, recordKinds } from '@tessera/directory';
-import type { Entry, ImportedRecords } from './files/imported.ts';
+import { isEntry, type Entry, type ImportedRecords } from './files/imported.ts';
 import { refill } from './parts.ts';
 
 /** A mistake in the declared state: `key` such as `tenants[0].users[1].email`, empty for the document as a whole. */
@@ -127,10 +127,6 @@ function compact(value: unknown): void {
 function nameOf(entry: unknown, key: string, index: number): string {
   const name = isEntry(entry) ? entry[key] : entry;
   return typeof name === 'string' && name !== '' ? name : `number ${index + 1}`;
-}
-
-export function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,6 +1,17 @@
 /** An entry of a list of a tenant in the declared state. */
 export type Entry = Record<string, unknown>;
 
+/** Whether it is a set of keys. */
+export function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** People as a file has them, read anew each time, and a line for each thing of theirs that is left out. */
+export interface ReadPeople {
+  readonly users: Iterable<Entry>;
+  readonly leftOut: readonly string[];
+}
+
 /** What a tenant has in the declared state, as far as it was read elsewhere. */
 export interface ImportedRecords {
   readonly resources: Entry[];

@@ -33,6 +33,11 @@ describe('people in CSV', () => {
     const read = () => peopleInCsv('username,email\nada,ada@acme.example\nbob,secret,more\n');
     expect(read).toThrow(new CommandError('The file is not CSV (csv record inconsistent columns, line 3).'));
   });
+
+  it('are refused without a name if two columns have one', () => {
+    const read = () => peopleInCsv('status,username,status\nactive,ada,disabled\n');
+    expect(read).toThrow(new CommandError('Columns 1 and 3 of the file have one name.'));
+  });
 });
 
 describe('the status of people', () => {

@@ -1,14 +1,8 @@
-import { CsvError, parse } from 'csv-parse/sync';
 import { declaredUserKeys } from '@tessera/directory';
 import { CommandError } from '../../terminal.ts';
-import type { Entry } from './imported.ts';
+import { rowsInCsv } from './csv.ts';
+import { isEntry, type Entry, type ReadPeople } from './imported.ts';
 import { listInJson } from './json-list.ts';
-
-/** People as a file has them, read anew each time, and a line for each key of theirs that is left out. */
-interface People {
-  readonly users: Iterable<Entry>;
-  readonly leftOut: readonly string[];
-}
 
 const known: ReadonlySet<string> = new Set(declaredUserKeys);
 const yesOrNo = new Set(['emailVerified', 'phoneNumberVerified']);
@@ -20,7 +14,7 @@ const otherStatuses =
   /^(?:is)?(?:(?:account|user)?(?:active|enabled?|disabled?|blocked|locked|suspended|deactivated|deleted|banned|archived|state|status)|expire[sd](?:at|on)?)$/;
 
 /** Reads a JSON array of users of the declared state, or an object with this array as `users`. Throws CommandError. */
-export function peopleInJson(text: string): People {
+export function peopleInJson(text: string): ReadPeople {
   try {
     const list = listInJson(text, 'users');
     if (list === undefined) throw new CommandError('The file has no list of people.');
@@ -35,22 +29,11 @@ export function peopleInJson(text: string): People {
  * Reads CSV (RFC 4180) whose first line names the keys of users in the declared state: `attributes.<name>` and
  * `address.<part>` for one of those, roles with `;` between them. An empty cell is no value. Throws CommandError.
  */
-export function peopleInCsv(text: string): People {
-  const rows = rowsOf(text);
+export function peopleInCsv(text: string): ReadPeople {
+  const rows = rowsInCsv(text);
   return knownPart(function* entries() {
     for (const row of rows) yield entryOf(normalized(row));
   });
-}
-
-function rowsOf(text: string): Record<string, string>[] {
-  try {
-    return parse(text, { columns: true, bom: true, skip_empty_lines: true, trim: true });
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    // Its message may repeat a cell.
-    const line = typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
-    throw new CommandError(`The file is not CSV (${error.code.toLowerCase().replaceAll('_', ' ')}${line}).`);
-  }
 }
 
 function entryOf(row: Readonly<Record<string, string>>): Entry {
@@ -73,7 +56,7 @@ function valueOf(column: string, cell: string): unknown {
  * The people of a file as they may come, and what of them may not.
  * @param entries each time all of them
  */
-function knownPart(entries: () => Iterable<unknown>): People {
+function knownPart(entries: () => Iterable<unknown>): ReadPeople {
   const malformed: string[] = [];
   const unknown = new Map<string, number>();
   const withOtherStatus: string[] = [];
@@ -110,8 +93,7 @@ function* people(entries: Iterable<unknown>): Generator<Entry> {
 }
 
 function keysOf(value: unknown): Entry | undefined {
-  const isEntry = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isEntry ? normalized({ ...value }) : undefined;
+  return isEntry(value) ? normalized(value) : undefined;
 }
 
 function otherKeys(entry: Entry): string[] {
@@ -119,7 +101,12 @@ function otherKeys(entry: Entry): string[] {
 }
 
 function otherStatus(entry: Entry): string | undefined {
-  return otherKeys(entry).find((key) => otherStatuses.test(key.toLowerCase().replaceAll(/[^a-z]/g, '')));
+  return otherKeys(entry).find(looksLikeStatus);
+}
+
+/** Whether a key that is not known may say who is let in. */
+export function looksLikeStatus(key: string): boolean {
+  return otherStatuses.test(key.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
 
 /**

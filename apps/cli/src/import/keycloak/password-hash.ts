@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pbkdf2Hash, unpadded, type Digest } from '../files/pbkdf2-hash.ts';
 import type { Credential } from './realm.ts';
 
 const secretData = z.object({ value: z.string().min(1), salt: z.string().default('') });
@@ -8,11 +9,11 @@ const credentialData = z.object({
   additionalParameters: z.record(z.string(), z.array(z.string())).default({}),
 });
 
-/** The digest of PBKDF2 by Keycloak's name, and the bytes of its blocks. */
-const digests: Readonly<Record<string, { readonly name: string; readonly block: number }>> = {
-  pbkdf2: { name: 'sha1', block: 20 },
-  'pbkdf2-sha256': { name: 'sha256', block: 32 },
-  'pbkdf2-sha512': { name: 'sha512', block: 64 },
+/** The digest of PBKDF2 by Keycloak's name. */
+const digests: Readonly<Record<string, Digest>> = {
+  pbkdf2: 'sha1',
+  'pbkdf2-sha256': 'sha256',
+  'pbkdf2-sha512': 'sha512',
 };
 
 /** The password of a credential as a PHC string, or why it has none. */
@@ -31,13 +32,8 @@ export function passwordHashOf({
   const data: z.infer<typeof credentialData> | undefined = isFormer ? former : read(credentialData, dataText);
   if (secret === undefined || data === undefined) return { problem: 'is not in the file' };
   const { algorithm, hashIterations, additionalParameters: parameters } = data;
-  const salt = unpadded(secret.salt);
   const digest = digests[algorithm];
-  if (digest !== undefined) {
-    // RFC 8018 §5.2: blocks are computed one by one. The first proves the password, at a fraction of the cost.
-    const tag = Buffer.from(secret.value, 'base64').subarray(0, digest.block).toString('base64');
-    return { hash: `$pbkdf2-${digest.name}$i=${hashIterations}$${salt}$${unpadded(tag)}` };
-  }
+  if (digest !== undefined) return { hash: pbkdf2Hash(digest, hashIterations, secret) };
   const {
     type: [type] = [],
     memory: [memory] = [],
@@ -49,7 +45,7 @@ export function passwordHashOf({
       problem: `has a hash by ${algorithm}${version === undefined ? '' : ` ${version}`}, which is unknown here`,
     };
   const costs = `m=${memory ?? ''},t=${hashIterations},p=${lanes ?? ''}`;
-  return { hash: `$argon2${type ?? ''}$v=19$${costs}$${salt}$${unpadded(secret.value)}` };
+  return { hash: `$argon2${type ?? ''}$v=19$${costs}$${unpadded(secret.salt)}$${unpadded(secret.value)}` };
 }
 
 function read<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
@@ -58,8 +54,4 @@ function read<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefi
   } catch {
     return undefined;
   }
-}
-
-function unpadded(base64: string): string {
-  return base64.replace(/=+$/, '');
 }

@@ -1,0 +1,70 @@
+import { flag, ifSet, oneOf, type Product } from './product.ts';
+
+/** CSV of the admin center (Download users), and `GET /users` of Microsoft Graph. */
+export const entra: Product = {
+  name: 'Entra',
+  list: 'value',
+  id: { keys: ['id', 'objectId'], attribute: 'entraId' },
+  user: {
+    username: ['userPrincipalName'],
+    email: ['mail'],
+    name: ['displayName'],
+    givenName: ['givenName'],
+    familyName: ['surname'],
+    phoneNumber: ['mobilePhone', 'mobile'],
+    locale: ['preferredLanguage'],
+    'address.streetAddress': ['streetAddress'],
+    'address.locality': ['city'],
+    'address.region': ['state'],
+    'address.postalCode': ['postalCode'],
+    'address.country': ['country'],
+  },
+  attributes: {
+    businessPhones: 'businessPhones',
+    companyName: 'companyName',
+    department: 'department',
+    employeeId: 'employeeId',
+    employeeType: 'employeeType',
+    jobTitle: 'jobTitle',
+    officeLocation: 'officeLocation',
+    physicalDeliveryOfficeName: 'officeLocation',
+    telephoneNumber: 'telephoneNumber',
+    usageLocation: 'usageLocation',
+    userType: 'userType',
+  },
+  json: ['identities'],
+  status: [
+    { keys: ['accountEnabled'], says: flag('active', 'disabled'), isNeeded: true },
+    { keys: ['deletedDateTime'], says: ifSet('gone'), otherwise: 'active', isNeeded: false },
+    {
+      keys: ['externalUserState', 'invitationState'],
+      says: oneOf({ ACCEPTED: 'active', PENDINGACCEPTANCE: 'disabled' }),
+      otherwise: 'active',
+      isNeeded: false,
+    },
+  ],
+  secondFactors: { keys: ['strongAuthenticationDetail', 'strongAuthenticationMethods'], isNeeded: false },
+  providers: {
+    keys: ['identities'],
+    name: 'signInType',
+    own: ['userPrincipalName', 'emailAddress', 'userName', 'phoneNumber'],
+  },
+  password: { keys: ['passwordProfile', 'passwordPolicies'] },
+  meaningless: {
+    'times there': [
+      'createdDateTime',
+      'externalUserStateChangeDateTime',
+      'lastPasswordChangeDateTime',
+      'refreshTokensValidFromDateTime',
+      'signInActivity',
+      'signInSessionsValidFromDateTime',
+    ],
+    'how the account was made': [
+      'creationType',
+      'directorySynced',
+      'identityIssuer',
+      'onPremisesSyncEnabled',
+    ],
+    'of Microsoft Graph': ['@odata.context', '@odata.id', '@odata.type', 'securityIdentifier'],
+  },
+};

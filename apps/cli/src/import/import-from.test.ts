@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { migrations as directoryMigrations } from '@tessera/directory';
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+import { products } from './from/products.ts';
+
+const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
+
+async function deployment() {
+  const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+  const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+  await tessera(`apply --file ${file('tenants: [{ id: acme, name: Acme }]\n')}`, environment);
+  const people =
+    'SELECT username, owner, status, password_hash, attributes FROM directory.user_account ORDER BY username';
+  return {
+    run: (words: string, input = '') => tessera(words, environment, undefined, input),
+    people: async () => rows(DATABASE_URL, people),
+  };
+}
+
+const lines = (...people: readonly object[]) => people.map((each) => JSON.stringify(each)).join('\n');
+const users = lines(
+  {
+    user_id: 'auth0|1',
+    email: 'ada@example.com',
+    blocked: false,
+    app_metadata: { bio: 'a\tb', plan: 'gold' },
+  },
+  { user_id: 'auth0|2', email: 'eve@example.com', blocked: true, multifactor: ['guardian'] },
+);
+const hashes = lines(...['1', '2'].map((id) => ({ _id: { $oid: id }, passwordHash: bcrypt })));
+
+it('people of another product come with what they may do there; again, nothing changes', async () => {
+  const { run, people } = await deployment();
+  const given = `import people ${file(users, 'users.ndjson')} --tenant acme --from auth0`;
+  const words = `${given} --hashes ${file(hashes, 'hashes.json')}`;
+  const { code, said } = await run(words);
+  expect([code, said.trimEnd().split('\n')]).toEqual([
+    0,
+    [
+      expect.stringMatching(/^left out: multifactor of 1 people: cannot be moved, so their passwords/),
+      expect.stringMatching(/^left out: attributes.app_metadata_bio of user ada@example.com: must /),
+      'acme: 2 created, 0 updated, 0 deleted',
+    ],
+  ]);
+  const owner = 'import:users.ndjson';
+  const present = await people();
+  expect(present).toEqual([
+    {
+      username: 'ada@example.com',
+      owner,
+      status: 'active',
+      password_hash: bcrypt,
+      attributes: { auth0Id: 'auth0|1', app_metadata_plan: 'gold' },
+    },
+    {
+      username: 'eve@example.com',
+      owner,
+      status: 'disabled',
+      password_hash: null,
+      attributes: { auth0Id: 'auth0|2' },
+    },
+  ]);
+  expect((await run(words)).said).toContain('acme: 0 created, 0 updated, 0 deleted');
+  expect(await people()).toEqual(present);
+});
+
+it.each([
+  ['--hashes x.json', '--hashes and --nobody-has need --from.'],
+  ['--nobody-has blocked', '--hashes and --nobody-has need --from.'],
+  ['--from okta --hashes x.json', 'Okta has no file of password hashes: leave out --hashes.'],
+  ['--from auth0 --nobody-has email', '--nobody-has takes blocked,multifactor of Auth0.'],
+])('%s is refused', async (options, message) => {
+  const words = `import people - --format json --tenant acme ${options}`;
+  expect(await tessera(words, {}, undefined, '[]')).toEqual({ code: 2, said: `${message}\n` });
+});
+
+it('every product that is read is one that the command line takes', async () => {
+  const { said } = await tessera('import people - --format json --tenant acme --from nobody', {});
+  expect(said).toContain(`Allowed choices are ${Object.keys(products).join(', ')}`);
+});
+
+it('a file is read as UTF-8, or as UTF-16 if it says so, and as nothing else', async () => {
+  const { run, people } = await deployment();
+  const text = 'username,name\nada,Åda\n';
+  const path = file(text, 'people.csv');
+  const words = `import people ${path} --tenant acme`;
+  writeFileSync(path, Buffer.from(text, 'latin1'));
+  expect(await run(words)).toEqual({
+    code: 1,
+    said: `The file ${path} is not UTF-8. Save it as UTF-8 and try again.\n`,
+  });
+  writeFileSync(path, Buffer.from(`\uFEFF${text}`, 'utf16le'));
+  expect((await run(words)).code).toBe(0);
+  expect(await people()).toMatchObject([{ username: 'ada' }]);
+  writeFileSync(path, `\uFEFF${text}`);
+  expect((await run(words)).said).toContain('0 created, 0 updated, 0 deleted');
+  expect(await run('import people - --format csv --tenant acme', 'username\nad\uFFFD\n')).toEqual({
+    code: 1,
+    said: 'Standard input is not UTF-8.\n',
+  });
+});
