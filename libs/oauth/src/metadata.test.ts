@@ -120,12 +120,9 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
 describe('authorizationServerMetadata by the paths of Keycloak', () => {
   it('names these where Keycloak has an endpoint, and differs in nothing else.', () => {
     const issuer = 'https://id.example/realms/harbour';
-    const standard = Object.entries(authorizationServerMetadata(issuer, served));
-    const keycloak = Object.entries(
-      authorizationServerMetadata(issuer, { ...served, endpoints: 'keycloak' }),
-    );
-    const differing = keycloak.filter(([, value], at) => value !== standard[at]?.[1]);
-    expect(Object.fromEntries(differing)).toEqual({
+    const standard = authorizationServerMetadata(issuer, served);
+    expect(authorizationServerMetadata(issuer, { ...served, endpoints: 'keycloak' })).toEqual({
+      ...standard,
       authorization_endpoint: `${issuer}/protocol/openid-connect/auth`,
       token_endpoint: `${issuer}/protocol/openid-connect/token`,
       jwks_uri: `${issuer}/protocol/openid-connect/certs`,

@@ -71,8 +71,10 @@ function problemsOfVerbs(program: Command): readonly string[] {
 
 /** Options whose value is written in several ways, and why. */
 const differentValues: Readonly<Record<string, string>> = {
+  '--email': 'of whom a link is for, and a field',
   '--issuer': 'an address, and the field of a tenant',
   '--name': 'names a role, and is the field of other records',
+  '--role': 'narrows a list to one, and gives several',
   '--username': 'names a person by any identifier, and is the field of a new one',
 };
 
@@ -80,6 +82,7 @@ const differentValues: Readonly<Record<string, string>> = {
 const differentMeanings: Readonly<Record<string, string>> = {
   '--allow-delete': 'an import has people and applications alone',
   '--client-id': 'whom the command acts as, is about, or narrows a list to',
+  '--email': 'of the first administrator, of one person in place of a file, and a field',
   '--file': 'the declared state, a record, or people',
   '--impact': 'a comparison changes nothing anyway, and has no --validate-only',
   '--issuer': 'whose sign-in it is, and a field',
@@ -87,6 +90,7 @@ const differentMeanings: Readonly<Record<string, string>> = {
   '--owner': 'of one record, of a file, of an import: the default differs',
   '--provider': 'narrows a list, and says what to remove',
   '--resource': 'what a token is for, and what a configuration has',
+  '--role': 'narrows a list, and what one person gets',
   '--roles': 'a person has them, and tokens are narrowed to them',
   '--search': 'people are found by words',
   '--status': 'a condition, and a field, which has one value more for people',

@@ -10,6 +10,7 @@ const byField: Readonly<Record<string, string>> = {
   authenticationPolicy: 'what its sign-ins need: any, second-factor or phishing-resistant',
 
   issuer: 'its own issuer; without it, it is served at the shared one',
+  endpoints: 'by what paths the endpoints of its issuer are found: standard or keycloak',
   passkeyDomain: 'whose host passkeys are for: own or shared',
   registration: 'who may make an account: closed, invitation, domain or open',
   registrationDomains: 'domains of e-mail addresses, such as acme.example',

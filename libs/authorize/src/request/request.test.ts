@@ -91,7 +91,7 @@ describe('the order of the checks', () => {
     async (value) => refused({ code_challenge: value }, 'invalid_request'),
   );
 
-  it.each(['fragment', 'form_post.jwt', 'query.jwt', '"><script>'])(
+  it.each(['token', 'form_post.jwt', 'query.jwt', '"><script>'])(
     'refuses response_mode %s without a redirect',
     async (mode) => refused({ response_mode: mode }, 'invalid_request'),
   );

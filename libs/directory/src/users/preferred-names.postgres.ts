@@ -27,20 +27,25 @@ export async function namesSharedBy(
 }
 
 /**
- * Selects the people of the tenant `$1` who have an identifier, or a preferred name, that is in an array.
+ * For FROM: the people `u` of the tenant `$1` who have an identifier, or a preferred name, that is in an array. They are
+ * found first, and each is then looked at by the index: a plan that was made while the tables were small is kept until
+ * they are analyzed, and as one join it compared everybody with every name.
  * @param identifiers in their stored forms
  * @param preferred normalized
  * @param earlier the preferred names in their stored forms: earlier versions wrote them as far as SQL compares them
  */
-export function havingNames(identifiers: string, preferred: string, earlier: string): string {
-  return `
-    SELECT user_id FROM directory.user_identifier WHERE tenant_id = $1 AND identifier = ANY(${identifiers}::text[])
-     UNION ALL
-    SELECT user_id FROM directory.preferred_name WHERE tenant_id = $1 AND name = ANY(${preferred}::text[])
-     UNION ALL
-    SELECT user_id FROM directory.user_account
-     WHERE tenant_id = $1 AND standard_claims ? 'preferredUsername'
-       AND lower(standard_claims ->> 'preferredUsername') = ANY(${earlier}::text[])`;
+export function peopleHaving(identifiers: string, preferred: string, earlier: string): string {
+  return `(
+    WITH named AS MATERIALIZED (
+      SELECT user_id FROM directory.user_identifier WHERE tenant_id = $1 AND identifier = ANY(${identifiers}::text[])
+       UNION
+      SELECT user_id FROM directory.preferred_name WHERE tenant_id = $1 AND name = ANY(${preferred}::text[])
+       UNION
+      SELECT user_id FROM directory.user_account
+       WHERE tenant_id = $1 AND standard_claims ? 'preferredUsername'
+         AND lower(standard_claims ->> 'preferredUsername') = ANY(${earlier}::text[]))
+    SELECT found.* FROM named CROSS JOIN LATERAL (
+      SELECT * FROM directory.user_account WHERE tenant_id = $1 AND user_id = named.user_id LIMIT 1) AS found) AS u`;
 }
 
 /**
@@ -52,8 +57,8 @@ async function peopleOfNames(tx: Queryable, tenantId: string, person: NamedPerso
   const { rows } = await tx.query<NamedPerson>({
     name: 'directory.people_of_names',
     text: `SELECT u.user_id AS "userId", u.username, u.email, u.phone_number AS "phoneNumber", u.standard_claims AS "standardClaims"
-             FROM directory.user_account u
-            WHERE u.tenant_id = $1 AND u.user_id <> $2 AND u.user_id IN (${havingNames('$3', '$4', '$5')})`,
+             FROM ${peopleHaving('$3', '$4', '$5')}
+            WHERE u.user_id <> $2`,
     values: [
       tenantId,
       person.userId,

@@ -5,7 +5,7 @@ import { areActive } from '../ground/ways-in.postgres.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { normalizeIdentifier, storedForms } from './identifiers.ts';
-import { havingNames } from './preferred-names.postgres.ts';
+import { peopleHaving } from './preferred-names.postgres.ts';
 
 type FoundRow = Readonly<Record<string, unknown>> & {
   readonly valid_from: number;
@@ -139,8 +139,7 @@ export async function readUsersNamed(
   if (names.length === 0) return [];
   const { rows } = await tx.query({
     name: 'directory.read_users_named',
-    text: `SELECT ${userColumns.selected} FROM directory.user_account u
-            WHERE u.tenant_id = $1 AND u.user_id IN (${havingNames('$2', '$3', '$2')})`,
+    text: `SELECT ${userColumns.selected} FROM ${peopleHaving('$2', '$3', '$2')}`,
     values: [tenantId, names.flatMap(storedForms), names],
   });
   return rows.map(userColumns.read);

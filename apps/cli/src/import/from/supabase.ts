@@ -9,6 +9,7 @@ const inBoth = (key: string): string[] => ofPeople.map((each) => `${each}.${key}
 export const supabase: Product = {
   name: 'Supabase',
   list: 'users',
+  hasBarePhoneNumbers: true,
   id: { keys: ['id'], attribute: 'supabaseId' },
   user: {
     email: ['email'],

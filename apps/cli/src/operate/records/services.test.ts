@@ -440,7 +440,7 @@ describe('tessera apply of several tenants', () => {
   });
 
   it('applies first the tenant that gives up what another one gets', async () => {
-    const tv = 'applications: [{ clientId: tv, name: TV, type: public, grantTypes: [device_code] }]';
+    const tv = "resources: [{ audience: 'https://tv.example', name: TV, scopes: [tv.watch] }]";
     const state = (ofAcme: string, ofGlobex: string) =>
       file(`tenants: [{ id: globex, name: Globex${ofGlobex} }, { id: acme, name: Acme${ofAcme} }]\n`);
     const environment = await serving(await directory(), 'directory');
