@@ -7,7 +7,8 @@ import type { RecordKind } from '@tessera/directory';
 const byField: Readonly<Record<string, string>> = {
   name: 'what people read',
   status: 'active or disabled',
-  authenticationPolicy: 'what its sign-ins need: any, second-factor or phishing-resistant',
+  'tenant.authenticationPolicy': 'what its sign-ins need: any, second-factor or phishing-resistant',
+  'application.authenticationPolicy': 'what its sign-ins need: any, second-factor or phishing-resistant',
 
   issuer: 'its own issuer; without it, it is served at the shared one',
   endpoints: 'by what paths the endpoints of its issuer are found: standard or keycloak',

@@ -1,5 +1,13 @@
 import type { Command } from 'commander';
-import { about, nonEmpty, outputOption, takeOverOption, tenantOption, wholeNumber, writerOption } from '../options.ts';
+import {
+  about,
+  nonEmpty,
+  outputOption,
+  takeOverOption,
+  tenantOption,
+  wholeNumber,
+  writerOption,
+} from '../options.ts';
 import type { CommandContext } from '../terminal.ts';
 import { methodOf, nouns, verbs, type Noun, type Verb } from './nouns.ts';
 import { listOptions } from './list-options.ts';

@@ -11,7 +11,7 @@ export interface Gift {
   readonly atSharedIssuer?: boolean;
   /** and write records of this owner; `*`: of everybody. */
   readonly owner?: string;
-  /** A role, a scope of an API, or the introspection of its tokens: its owner gives it, a scope also whom the API says. */
+  /** A role, or a scope of an API or the introspection of its tokens: its owner gives it, or whom the API says. */
   readonly assigns?: 'role' | 'scope' | 'audience';
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;

@@ -27,9 +27,9 @@ export async function namesSharedBy(
 }
 
 /**
- * For FROM: the people `u` of the tenant `$1` who have an identifier, or a preferred name, that is in an array. They are
- * found first, and each is then looked at by the index: a plan that was made while the tables were small is kept until
- * they are analyzed, and as one join it compared everybody with every name.
+ * For FROM: the people `u` of the tenant `$1` who have an identifier, or a preferred name, that is in an array. They
+ * are found first, and each is then looked at by the index: a plan that was made while the tables were small is kept
+ * until they are analyzed, and as one join it compared everybody with every name.
  * @param identifiers in their stored forms
  * @param preferred normalized
  * @param earlier the preferred names in their stored forms: earlier versions wrote them as far as SQL compares them

@@ -137,7 +137,9 @@ function typed(
   { type, list }: Pick<ClaimMapping, 'type' | 'list'>,
 ): ClaimValue | undefined {
   const all = Array.isArray(given) ? given : given === undefined ? [] : [given];
-  const values = all.flatMap((value) => valuesOfType(String(value), type));
+  const values = all.flatMap((value) =>
+    valuesOfType(typeof value === 'string' ? value : JSON.stringify(value), type),
+  );
   if (values.length === 0) return undefined;
   const isList = list === 'always' || (list === '' && Array.isArray(given));
   return isList ? values : values[0];

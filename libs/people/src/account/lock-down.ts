@@ -2,7 +2,7 @@ import { eventBase } from '@tessera/audit';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { Handlers } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
-import { type PersonId, personValidFrom, type WayIn, waysInOf } from '@tessera/directory/ground';
+import { type PersonId, type WayIn, waysInOf } from '@tessera/directory/ground';
 import { changePerson } from '../change/change-person.postgres.ts';
 import { factorsOfUser, forgetFactors } from '../change/factors.postgres.ts';
 import { ofAnybody } from '../change/of-anybody.postgres.ts';
@@ -16,8 +16,8 @@ import { waysLeft } from './ways-left.ts';
 const removable: readonly string[] = ['password', 'passkey'] satisfies WayIn[];
 
 /**
- * The call of an administrator that shuts everybody out of an account. Throws NotFound, Aborted for another version, and
- * FailedPrecondition for the caller themselves, whom nobody else may be left to let in again.
+ * The call of an administrator that shuts everybody out of an account. Throws NotFound, Aborted for another version,
+ * and FailedPrecondition for the caller themselves, whom nobody else may be left to let in again.
  */
 export function createLockDown({
   database,
@@ -54,6 +54,7 @@ export function createLockDown({
           events: [{ ...event, tenantId, subject: userId, details }],
           letters: ['locked-down'],
         });
+        await noteLockdown(tx, person);
       }
       const ends = { people: 1, usernames: [username], ends: { tenantId, userIds: [userId] } };
       return { removed, waysLeft: waysLeft(left, { email, sendsMail }), ...(impact && { impact: ends }) };
@@ -68,12 +69,19 @@ async function shutOut(tx: Queryable, person: PersonId): Promise<void> {
   const { tenantId, userId } = person;
   await tx.query({
     name: 'directory.remove_password',
-    // What counts by the time of the lockdown counts no sign-in of before.
-    text: `UPDATE directory.user_account u SET ${newPassword('NULL')}, locked_down_at = ${personValidFrom('u')}
-            WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    text: `UPDATE directory.user_account u SET ${newPassword('NULL')} WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
   });
   await forgetFactors(tx, [person], ['passkey']);
   // An address that somebody else proposed would get the links with which the person comes back.
   await emailLinks.end(tx, { tenantId, holder: { user_id: userId } });
+}
+
+/** Browsers of sign-ins that ended with it are known no more. */
+async function noteLockdown(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
+  await tx.query({
+    name: 'directory.note_lockdown',
+    text: `UPDATE directory.user_account SET locked_down_at = valid_from WHERE tenant_id = $1 AND user_id = $2`,
+    values: [tenantId, userId],
+  });
 }

@@ -7,8 +7,20 @@ import { oneOf, type FoundPassword, type Product } from './product.ts';
 /** What a user has besides the profile. */
 const own = new Set(
   [
-    ...['id', 'status', 'transitioningToStatus', 'type', 'realmId', 'credentials', '_links', '_embedded'],
-    ...['created', 'activated', 'statusChanged', 'lastLogin', 'lastUpdated', 'passwordChanged'],
+    'id',
+    'status',
+    'transitioningToStatus',
+    'type',
+    'realmId',
+    'credentials',
+    '_links',
+    '_embedded',
+    'created',
+    'activated',
+    'statusChanged',
+    'lastLogin',
+    'lastUpdated',
+    'passwordChanged',
   ].map(keyOf),
 );
 

@@ -4,9 +4,9 @@ import { isEntry, type Entry, type ReadPeople } from '../files/imported.ts';
 import { isJsonLines, linesInJson } from '../files/json-lines.ts';
 import { listInJson } from '../files/json-list.ts';
 import { fieldsOf, keyOf, pathOf, type Fields } from './fields.ts';
-import { knownKeys, type KnownKeys, type Reading } from './known-keys.ts';
+import { knownKeys, type KnownKeys, type Reading } from './keys-of-product.ts';
 import { createNotes, noNotes, type Notes } from './notes.ts';
-import { idOf, personOf } from './person.ts';
+import { idOf, personOf } from './person-of-product.ts';
 import type { Product } from './product.ts';
 
 /** What the command line says about a file of another product. */

@@ -182,7 +182,7 @@ describe('clients', () => {
     const claimsBy = (more: Part, clientId = 'a.web') => {
       const ofClient = mapper('oidc-usermodel-client-role-mapper', { ...config, ...more });
       const { application, leftOut } = movedClient({ clientId, protocolMappers: [ofClient] }, {}, { roles });
-      const { keycloak_id: _id, ...claims } = application?.['claims'] as Part;
+      const { keycloak_id: _id, ...claims } = (application?.['claims'] ?? {}) as Part;
       return { claims, leftOut };
     };
     const targets = ['accessToken'];

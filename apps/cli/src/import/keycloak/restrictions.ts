@@ -1,4 +1,4 @@
-import { policyOfFlow } from './sign-in-flows.ts';
+import { policyOfFlow, secondFactor } from './sign-in-flows.ts';
 import type { Client, Realm, Report } from './realm.ts';
 
 /** What people who import decide. */
@@ -66,7 +66,7 @@ export function narrowedBy(
 /** An unknown flow of the realm is no reason to disable everything: a second factor is asked for in its place. */
 function policyFor(policy: string, isOwn: boolean, acceptsWider: boolean): string | undefined {
   if (policy !== 'unknown') return policy;
-  return isOwn || acceptsWider ? undefined : 'second-factor';
+  return isOwn || acceptsWider ? undefined : secondFactor;
 }
 
 /** Reports a sign-in flow of the realm that is not known here. */

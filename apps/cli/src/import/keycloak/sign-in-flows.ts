@@ -1,6 +1,9 @@
 import { authenticationPolicies } from '@tessera/oauth';
 import type { Flow } from './realm.ts';
 
+/** The policy of who needs one more, and of who needs a passkey. */
+export const [, secondFactor, phishingResistant] = authenticationPolicies;
+
 /** What a flow asks for: a policy, or `unknown` if it has a step that is not known here. */
 export type FlowPolicy = (typeof authenticationPolicies)[number] | 'unknown';
 
@@ -19,10 +22,10 @@ const steps: Readonly<Record<string, Asked>> = {
   'auth-password-form': 'any',
   'auth-username-form': 'nothing',
   'auth-username-password-form': 'any',
-  'auth-otp-form': 'second-factor',
-  'auth-recovery-authn-code-form': 'second-factor',
-  'webauthn-authenticator': 'second-factor',
-  'webauthn-authenticator-passwordless': 'phishing-resistant',
+  'auth-otp-form': secondFactor,
+  'auth-recovery-authn-code-form': secondFactor,
+  'webauthn-authenticator': secondFactor,
+  'webauthn-authenticator-passwordless': phishingResistant,
 };
 
 /** What a flow asks people for, by its alias or its identifier. A step that some people skip counts for all. */

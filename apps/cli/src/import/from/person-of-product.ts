@@ -1,8 +1,8 @@
 import { isEntry, type Entry } from '../files/imported.ts';
 import { looksLikeStatus } from '../files/people-file.ts';
-import { attributesOf } from './attributes.ts';
+import { attributesOf } from './attributes-of-product.ts';
 import { isEmpty, keyOf, parsed, pathOf, textOf, type Field, type Fields } from './fields.ts';
-import type { KnownKeys, Reading } from './known-keys.ts';
+import type { KnownKeys, Reading } from './keys-of-product.ts';
 import type { Notes } from './notes.ts';
 import { hashAsText } from './password-texts.ts';
 import { saysNo, saysYes, stricter, type Outcome, type Product } from './product.ts';

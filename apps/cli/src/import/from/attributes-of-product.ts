@@ -1,6 +1,6 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import { isEmpty, textOf, type Fields } from './fields.ts';
-import type { Reading } from './known-keys.ts';
+import type { Reading } from './keys-of-product.ts';
 
 type Attribute = string | readonly string[];
 
