@@ -39,7 +39,7 @@ export async function importKeycloak(issuer: string, dataDirectory: string): Pro
   const part = Object.fromEntries(read.map((key) => [key, whole[key]]));
   writeFileSync(join(folder, 'realm.json'), JSON.stringify(part, undefined, 2));
   const imported = () =>
-    execFileSync(process.execPath, ['apps/cli/src/main.ts', 'import', 'keycloak', file], {
+    execFileSync(process.execPath, ['apps/cli/src/main.ts', 'import', 'keycloak', file, '--accept-wider'], {
       cwd: root,
       env: { PATH: process.env['PATH'], TESSERA_DATA_DIR: dataDirectory },
       encoding: 'utf8',
