@@ -84,6 +84,11 @@ describe('Values are refused', () => {
       { publicPaths: { prefix: ['/t/'] }, extraHosts: ['id.example.com/t/acme'] },
       'would publish /t/acme/introspect',
     ],
+    [
+      'that make introspection by the paths of Keycloak public',
+      { publicPaths: { prefix: ['/protocol/'] } },
+      'would publish /protocol/openid-connect/token/introspect',
+    ],
     ['with a further host that is a URL', { extraHosts: ['https://id.example.com'] }, 'extraHosts'],
     [
       'with a certificate for a host that is not served',

@@ -97,10 +97,10 @@ export function about(
 }
 
 /** A command about a person, who is named as its argument or by an option. */
-export function ofPerson(command: Command, act: Act): Command {
+export function ofPerson(command: Command, act: Act, isRequired = false): Command {
   const help = 'user name, e-mail address or phone number';
   const person = { name: 'person', flags: '--username <identifier>', help, otherFlags: '--user-id <id>' };
-  return about(command.addOption(tenantOption()), { ...person, isRequired: false }, act);
+  return about(command.addOption(tenantOption()), { ...person, isRequired }, act);
 }
 
 /** Reads the value of a required option. Throws InvalidArgumentError when it is empty. */

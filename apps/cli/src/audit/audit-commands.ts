@@ -11,7 +11,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     .description('see what happened, and who did it')
     .command('search')
     .description('list events, the latest first')
-    .option('--tenant <id>', 'only this tenant instead of all', '')
+    .option('--tenant <id>', 'only this tenant instead of all; default: that of the login', '')
     .option('--actor <id>', 'who did it: a person, a client, an operator or a service', '')
     .option(
       '--event <name>',
@@ -43,7 +43,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     .command('why')
     .description('explain why a request was refused, by the reference on its error page')
     .argument('<reference>', 'the reference, or the X-Request-Id of a response', nonEmpty)
-    .option('--tenant <id>', 'only this tenant instead of all; default: that of the context', '')
+    .option('--tenant <id>', 'only this tenant instead of all; default: that of the login', '')
     .addOption(outputOption('yaml', ['yaml', 'json']))
     .action(async (reference: string, options: WhyOptions) => {
       const { explainRefusal } = await import('./explain-refusal.ts');

@@ -43,6 +43,10 @@ const changes: Readonly<Record<string, string>> = {
   other_client: 'The code is of another application.',
 };
 
+/** Of a limit of sign-ins, by whose name the reason begins. */
+const afterTooMany =
+  'Too many attempts: tessera user show says until when, and tessera user unlock ends it. Of an address (sign-in.address): wait.';
+
 /**
  * Says why the request with a reference was refused: by what, whom it concerned, and what to change. Throws
  * CommandError if nothing is known of it.
@@ -77,7 +81,7 @@ export async function explainRefusal(
 
 function shown(row: AuditEvent) {
   const { time, event, reason, tenantId, clientId, subject, details } = row;
-  const { phase = '', received = '', hint = changes[reason] ?? '' } = details;
+  const { phase = '', received = '', hint = changeFor(reason) } = details;
   const told = {
     tenant: tenantId,
     application: clientId,
@@ -92,4 +96,8 @@ function shown(row: AuditEvent) {
     event,
     ...Object.fromEntries(Object.entries(told).filter(([, value]) => value !== '')),
   };
+}
+
+function changeFor(reason: string): string {
+  return changes[reason] ?? (reason.startsWith('sign-in.') ? afterTooMany : '');
 }

@@ -2,6 +2,7 @@ import { toJson, type JsonObject } from '@bufbuild/protobuf';
 import { AuditEventSchema, AuditService } from '@tessera/proto-gen/admin-audit';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, readPages, type CallOptions } from '@tessera/rpc/caller';
+import { chosenContext } from '../contexts/chosen-context.ts';
 import { withAdministration, type ClientOf } from '../operate/records/with-service.ts';
 import { timeOption, type Format } from '../options.ts';
 import { printed } from '../print-records.ts';
@@ -34,7 +35,9 @@ const columns = [
 
 /** Prints the events that match, the latest first. Throws CommandError. */
 export async function searchAuditTrail(options: SearchOptions, terminal: Terminal): Promise<void> {
-  const { tenant: tenantId, actor, event, about, outcome, since, until, limit, output } = options;
+  const { tenant, actor, event, about, outcome, since, until, limit, output } = options;
+  // Who administers one tenant may ask for no other.
+  const tenantId = tenant || (await chosenContext(terminal))?.tenant || '';
   const endTime = until === undefined ? {} : { endTime: timeOption('--until', until, terminal) };
   const asked = {
     tenantId,

@@ -21,7 +21,8 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
   diff: ['-f tessera.yaml', '-f tessera.yaml --impact'],
   get: ['> tessera.yaml', '--tenant demo'],
   schema: ['> tessera.schema.json'],
-  'import people': ['people.csv --tenant demo --dry-run', 'people.csv --tenant demo'],
+  'import people': [
+    'users.ndjson --from auth0 --tenant demo --dry-run','people.csv --tenant demo --dry-run', 'people.csv --tenant demo'],
   'import keycloak': ['realm.json --dry-run', 'realm.json --tenant demo --allow-delete'],
 
   'tenant list': ['', '--search acme -o json'],
@@ -75,14 +76,17 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
   'user disable': ['eve --tenant demo'],
   'user enable': ['eve --tenant demo'],
   'user unlock': ['eve --tenant demo'],
-  'user invite': ['-f people.csv --tenant demo -o csv > links.csv'],
+  'user invite': [
+    'eve@example.com --tenant demo --name Eve --role clerk',
+    '-f people.csv --tenant demo -o csv > links.csv',
+  ],
   'user reset-link': ['eve --tenant demo', 'eve --tenant demo --mail'],
   'user reset-factors': ['eve --tenant demo'],
   'user remove-credential': ['eve --tenant demo --passkey Laptop', 'eve --tenant demo --provider corp'],
   'user lockdown': ['eve --tenant demo', 'eve --tenant demo --validate-only'],
 
   'session list': ['ada --tenant demo'],
-  'session revoke': ['ada --tenant demo', '--tenant demo --session-id=Z3kE1nB0dVh8T2xW'],
+  'session revoke': ['--tenant demo --session-id=Z3kE1nB0dVh8T2xW', 'ada --tenant demo'],
   'grant list': ['ada --tenant demo', '--tenant demo --client-id demo-tv'],
   'grant revoke': ['ada --tenant demo --client-id demo-tv --reason lost'],
   'consent list': ['ada --tenant demo'],

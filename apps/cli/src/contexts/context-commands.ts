@@ -20,7 +20,7 @@ export function addContextCommands(program: Command, context: CommandContext): v
       'after',
       `
 Without options it logs in to the current context again, or beside npm start. With --issuer it makes a context, called as the host of the
-issuer unless --context names it. With --tenant, at that tenant's own issuer, it is for that tenant alone.
+issuer unless --context names it. With --tenant it is for that tenant alone; administrators of a tenant at the shared issuer need it, too.
 The login is kept in the folder tessera of XDG_CONFIG_HOME (~/.config), for its user alone. It lasts 30 days, and 7 without use.
 A pipeline needs no login: it sets TESSERA_API, and TESSERA_ACCESS_TOKEN_FILE, or TESSERA_ISSUER, TESSERA_CLIENT_ID and
 TESSERA_CLIENT_SECRET_FILE; for a certificate of its own TESSERA_API_CA_FILE and TESSERA_API_SERVER_NAME.`,
@@ -86,7 +86,7 @@ function withSettings(command: Command): Command {
     )
     .option(
       '--tenant <id>',
-      'the tenant that has this issuer of its own; default: the operator tenant',
+      'the tenant to administer, at its own issuer or at the shared one; default: the operator tenant',
       nonEmpty,
     )
     .option('--ca-file <path>', "authority of the API's certificate, as PEM", nonEmpty)

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
 import { allowAdministrationOption, nonEmpty, takeOverOption } from '../options.ts';
-import { CommandError, type CommandContext, type Terminal } from '../terminal.ts';
+import { CommandError, type CommandContext } from '../terminal.ts';
 import type { ReadPeople } from './files/imported.ts';
-import { textOfFile } from './files/text-of-file.ts';
+import { contentOf } from './files/text-of-file.ts';
 
 /** What every import is told. */
 interface Common {
@@ -57,7 +57,7 @@ function addKeycloak(group: Command, context: CommandContext): void {
     .addHelpText(
       'after',
       `
-What would be wider here comes disabled, until tessera application enable; people with a second factor come without their password. With
+What would be wider here comes disabled, until tessera application enable --take-over after the last import; people with a second factor come without their password. With
 --accept-wider they come in full, and the lines say what is accepted. Every key of the files is read, without meaning here, or has a line.
 The owner is keycloak:<realm>. A role of a client is <client>:<role>; what a group or a composite role gives, people get one by one.
 The claim keycloak_id is what clients know as sub.${repeated}`,
@@ -67,15 +67,11 @@ The claim keycloak_id is what clients know as sub.${repeated}`,
         names: readonly string[],
         { tenant, realm, acceptWider: acceptsWider, ...options }: KeycloakOptions,
       ) => {
-        const [{ importedRealm }, { textOfFile, textOfInput }, { importRecords }] = await Promise.all([
+        const [{ importedRealm }, { importRecords }] = await Promise.all([
           import('./keycloak/imported-realm.ts'),
-          import('./keycloak/export-text.ts'),
           import('./import-records.ts'),
         ]);
-        const texts = names.map(async (name) => ({
-          name,
-          text: name === '-' ? textOfInput(await context.input()) : textOfFile(name),
-        }));
+        const texts = names.map(async (name) => ({ name, text: await contentOf(name, context) }));
         const imported = importedRealm(await Promise.all(texts), { realm, acceptsWider });
         const tenantId = tenant ?? imported.tenant;
         if (tenantId === '')
@@ -170,13 +166,4 @@ function withOptions(command: Command): Command {
     .option(...takeOverOption)
     .option('--allow-delete', 'delete people and applications that the file no longer has', false)
     .option(...allowAdministrationOption);
-}
-
-/** Throws CommandError. */
-async function contentOf(file: string, terminal: Terminal): Promise<string> {
-  if (file !== '-') return textOfFile(file);
-  const text = await terminal.input();
-  // What is no UTF-8 was replaced by this.
-  if (text.includes('\uFFFD')) throw new CommandError('Standard input is not UTF-8.');
-  return text;
 }

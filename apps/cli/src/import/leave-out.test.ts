@@ -89,14 +89,18 @@ describe('what the declared state refuses', () => {
   });
 
   it('is a part of what a record says, whatever its name is', () => {
-    const claims = { roles: { roles: true }, status: { attribute: 'team' }, team: { attribute: 'team' } };
+    const claims = {
+      roles: { roles: true, rolePrefix: 'x' },
+      status: { attribute: 'team' },
+      team: { attribute: 'team' },
+    };
     const lifetimes = { accessToken: 172_800, refreshTokenIdle: 60 };
     const given = {
       ...records(),
       applications: [{ clientId: 'web', claims, lifetimes, roles: ['clerk', 'x'] }],
     };
     leaveOut(given, [
-      { key: 'tenants[0].applications[0].claims.roles', message: 'is the third claim of its source' },
+      { key: 'tenants[0].applications[0].claims.roles.rolePrefix', message: 'is too long' },
       { key: 'tenants[0].applications[0].claims.status', message: 'is the third claim of its source' },
       { key: 'tenants[0].applications[0].lifetimes.accessToken', message: 'must be at most 1d' },
       { key: 'tenants[0].applications[0].roles[1]', message: 'is not a role of the tenant' },

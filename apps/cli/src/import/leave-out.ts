@@ -102,7 +102,8 @@ function removed(node: Entry, path: string, kind?: string): boolean {
   const value = node[key];
   if (divisible.has(key) && rest !== '') {
     const [, index] = /^\[(\d+)\]/.exec(rest) ?? [];
-    if (isEntry(value)) return removed(value, rest);
+    // A claim may be named like what can be divided, and without a part of it would say more.
+    if (isEntry(value) && kind !== undefined) return removed(value, rest);
     if (Array.isArray(value) && index !== undefined) {
       value[Number(index)] = gone;
       return true;

@@ -53,7 +53,12 @@ function addSessions(group: Command, context: CommandContext): void {
     await revokeSessions(options, context);
   })
     .description('sign a person out of one browser, or of all')
-    .option('--session-id <id>', 'only this session', nonEmpty);
+    .option('--session-id <id>', 'only this one, as tessera session list names it: --session-id=<id>', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+Without --session-id it ends all sessions of the person. Refresh tokens stay: tessera grant revoke. A lost device: also tessera user remove-credential.`,
+    );
 }
 
 function addGrants(group: Command, context: CommandContext): void {

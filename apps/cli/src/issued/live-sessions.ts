@@ -59,7 +59,9 @@ function browserOf({ userAgent }: Session): string {
 
 /** Revokes the session that is named, else all of the person. Throws CommandError. */
 export async function revokeSessions(options: RevokeOptions, terminal: Terminal): Promise<void> {
-  const { tenant: tenantId, sessionId } = options;
+  const { tenant: tenantId, sessionId, username, userId: person } = options;
+  if (sessionId !== undefined && (username ?? person) !== undefined)
+    throw new CommandError('Name a person, whose sessions all end, or one session by --session-id.', 2);
   const { sessions } = await withAdministration(terminal, {
     name: 'Revoking the sessions',
     changes: true,

@@ -12,10 +12,11 @@ export function addSecrets(secret: Command, context: CommandContext): void {
   secret
     .command('list')
     .description('show when each secret of an application was declared, expires and was last used')
+    .option('--tenant <id>', 'its tenant; only operators can leave it out', nonEmpty)
     .requiredOption('--client-id <id>', 'the application', nonEmpty)
-    .action(async ({ clientId }: { clientId: string }) => {
+    .action(async (options: { tenant?: string; clientId: string }) => {
       const { listSecrets } = await import('./records/list-secrets.ts');
-      await listSecrets(clientId, context);
+      await listSecrets(options, context);
     });
   const ofApplication = (command: Command) =>
     command

@@ -41,13 +41,13 @@ has had anything to sign in with it may be repeated, which ends the link before.
   const group = program.commands.find((command) => command.name() === 'user') ?? program.command('user');
   group
     .command('invite')
-    .description('add a person, or those of a CSV file, and print a one-time link for each to set a password')
+    .description('invite one person, or those of a CSV file: print or mail a one-time link to set a password')
     .argument('[address]', 'of one person: e-mail address, or a user name', nonEmpty)
     .addOption(tenantOption())
     .option('-f, --file <path>', 'several people: the CSV file; - reads standard input', nonEmpty)
     .option('--email <address>', 'of one person, whose user name is the argument', nonEmpty)
     .option('--name <name>', 'of one person', nonEmpty)
-    .option('--role <name...>', 'roles of one person')
+    .option('--role <name...>', 'roles of one person; after the address')
     .option('--issuer <url>', issuerHelp)
     .option('--mail', 'mail the link to the person instead of printing it', false)
     .option('--validate-only', 'check everything, and change nothing', false)
@@ -64,7 +64,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
   ofPerson(group.command('reset-link'), async (options: ResetOptions) => {
     const { resetLink } = await import('./reset-link.ts');
     await resetLink(options, context);
-  })
+  }, true)
     .description('print a one-time link with which a person sets a new password, valid for an hour')
     .option('--mail', 'mail the link to the person instead of printing it', false)
     .option('--issuer <url>', issuerHelp)
@@ -72,7 +72,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
   ofPerson(group.command('reset-factors'), async (options: ResetFactorsOptions) => {
     const { resetFactors } = await import('./reset-factors.ts');
     await resetFactors(options, context);
-  })
+  }, true)
     .description(
       'remove the authenticator app, recovery codes and passkeys of a person who has lost the device',
     )
@@ -81,7 +81,7 @@ has had anything to sign in with it may be repeated, which ends the link before.
   ofPerson(group.command('remove-credential'), async (options: RemoveCredentialOptions) => {
     const { removeCredential } = await import('./remove-credential.ts');
     await removeCredential(options, context);
-  })
+  }, true)
     .description('remove one thing that a person signs in with, as of a lost device, and end all sign-ins')
     .option('--passkey <name>', 'the passkey of that name or ID: tessera user show', nonEmpty)
     .option('--provider <name>', 'the link with that provider', nonEmpty)
@@ -90,15 +90,20 @@ has had anything to sign in with it may be repeated, which ends the link before.
   ofPerson(group.command('lockdown'), async (options: LockdownOptions) => {
     const { lockdown } = await import('./lockdown.ts');
     await lockdown(options, context);
-  })
+  }, true)
     .description(
       'shut everybody out of the account of a person, as after a theft: end all sign-ins, remove password and passkeys',
+    )
+    .addHelpText(
+      'after',
+      `
+App, recovery codes and linked providers stay; access tokens live until they expire. Look at the e-mail address (user show), then: tessera user reset-link.`,
     )
     .option('--validate-only', 'show what it would end, and change nothing', false);
   ofPerson(group.command('show'), async (options: ShowOptions) => {
     const { showPerson } = await import('./show-person.ts');
     await showPerson(options, context);
-  })
+  }, true)
     .description(
       'show who a person is, how they sign in, whether they are locked, and what was issued to them',
     )
@@ -106,5 +111,5 @@ has had anything to sign in with it may be repeated, which ends the link before.
   ofPerson(group.command('unlock'), async (options: PersonOptions) => {
     const { unlock } = await import('./unlock.ts');
     await unlock(options, context);
-  }).description('let a person sign in again who was locked out by too many wrong passwords or codes');
+  }, true).description('let a person sign in again who was locked out by too many wrong passwords or codes');
 }

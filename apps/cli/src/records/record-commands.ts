@@ -95,7 +95,7 @@ function addFields(command: Command, noun: Noun, verb: 'create' | 'update'): voi
   for (const { option } of recordOptions(noun, verb)) command.addOption(option);
   command.option(
     '-f, --file <path>',
-    'the record as YAML or JSON; - reads standard input. Options come first',
+    'its fields as YAML or JSON, as get prints them; - reads standard input. What options say counts',
   );
   if (verb === 'update')
     command.option('--clear <field...>', 'fields that get their default, such as email or lifetimes');

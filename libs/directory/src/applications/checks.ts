@@ -112,7 +112,7 @@ const ofTheOtherSource = {
   list: 'is for attributes: roles are a list',
 };
 
-/** Each source twice at most, so that the attributes of a user bound the size of its tokens. */
+/** Each source twice at most, so that the attributes of a user bound the size of its tokens; roles are those of all. */
 function checkClaims({ claims }: Checked, report: Report): void {
   const entries = Object.entries(claims);
   for (const [name, mapping] of entries) {

@@ -40,7 +40,7 @@ export const tenantFields = {
     sent: () => ({}),
     reference:
       'by what paths the endpoints of its own issuer are found: `standard` (default), or `keycloak`: also by those of Keycloak, `/protocol/openid-connect/token` ' +
-      'and the others, which its metadata then name ([moving](../../docs/migrating-from-keycloak.md))',
+      'and the others, which its metadata then name; without `issuer` it has no effect ([moving](../../docs/migrating-from-keycloak.md))',
   }),
   authenticationPolicy: field({
     schema: z.enum(authenticationPolicies).default(weakestPolicy),

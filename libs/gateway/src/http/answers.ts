@@ -9,9 +9,13 @@ export function sendJson(reply: FastifyReply, text: string): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(text);
 }
 
-/** Answers an error in the dialect of the request, or in the contract's if the request has none. */
+/**
+ * Answers an error in the dialect of the request, or in the contract's if the request has none; at the paths of Keycloak
+ * in that of the standard.
+ */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: OAuthError): FastifyReply {
   errorHeaders(request, reply, error);
-  const dialect = dialectOf[mediaType(request.headers['content-type']) ?? 'json'];
+  const type = request.incoming.isKeycloakPath ? 'form' : mediaType(request.headers['content-type']);
+  const dialect = dialectOf[type ?? 'json'];
   return sendJson(reply, JSON.stringify(dialect.failure(publicCode(error), error.message)));
 }

@@ -51,6 +51,7 @@ export function commonHeaders(reply: FastifyReply, requestId: string): void {
 export function crossOriginHeaders({ headers, incoming }: FastifyRequest, reply: FastifyReply): void {
   const { origin } = headers;
   reply.header('access-control-expose-headers', 'www-authenticate, retry-after, x-request-id');
+  if (incoming.isKeycloakPath) reply.header('vary', 'Origin');
   if (!incoming.isKeycloakPath || origin === undefined) {
     reply.header('access-control-allow-origin', '*');
     return;
@@ -58,8 +59,7 @@ export function crossOriginHeaders({ headers, incoming }: FastifyRequest, reply:
   // keycloak-js sends cookies along, which no endpoint reads, and its browser wants to be told that it may.
   reply
     .header('access-control-allow-origin', origin)
-    .header('access-control-allow-credentials', 'true')
-    .header('vary', 'Origin');
+    .header('access-control-allow-credentials', 'true');
 }
 
 /**

@@ -23,7 +23,7 @@ async function open(endpoints: string, behaviours: Behaviours = {}) {
   onTestFinished(() => gateway.close());
   await gateway.app.ready();
   const ask = async (
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS',
     path: string,
     headers: Readonly<Record<string, string>> = {},
     payload = '',
@@ -68,7 +68,11 @@ describe('below an issuer with the endpoints of Keycloak', () => {
   it('nobody gets the dialect of the contract there, and finds it at our paths', async () => {
     const { ask } = await open('keycloak', { exchange: () => ({ accessToken: 'at', tokenType: 'Bearer' }) });
     const asked = '{"grantType":"client_credentials","clientId":"shop","clientSecret":"s"}';
-    expect((await ask('POST', `/realms/harbour${below}/token`, json, asked)).statusCode).toBe(415);
+    const refused = await ask('POST', `/realms/harbour${below}/token`, json, asked);
+    expect([refused.statusCode, refused.json()]).toEqual([
+      415,
+      { error: expect.any(String) as string, error_description: expect.any(String) as string },
+    ]);
     expect((await ask('POST', '/realms/harbour/token', json, asked)).statusCode).toBe(200);
     for (const headers of [json, form]) {
       const removed = await ask('DELETE', `/realms/harbour${below}/revoke`, headers, '{"token":"tr_x"}');
@@ -89,8 +93,20 @@ describe('keycloak-js in a browser', () => {
     expect(await allowed(`/realms/harbour${below}/certs`)).toEqual([origin, 'true']);
     expect(await allowed('/realms/harbour/.well-known/jwks.json')).toEqual(['*', undefined]);
     expect(await allowed('/.well-known/jwks.json')).toEqual(['*', undefined]);
-    const preflight = await ask('GET', `/realms/harbour${below}/auth`, { origin });
-    expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
+    const page = await ask('GET', `/realms/harbour${below}/auth`, { origin });
+    expect(page.headers['access-control-allow-origin']).toBeUndefined();
+    const preflight = await ask('OPTIONS', `/realms/harbour${below}/userinfo`, { origin });
+    expect([preflight.statusCode, preflight.headers]).toMatchObject([
+      204,
+      {
+        'access-control-allow-origin': origin,
+        'access-control-allow-credentials': 'true',
+        'access-control-allow-headers': 'authorization, content-type',
+        vary: 'Origin',
+      },
+    ]);
+    const without = await ask('GET', `/realms/harbour${below}/certs`);
+    expect(without.headers).toMatchObject({ 'access-control-allow-origin': '*', vary: 'Origin' });
   });
 
   it('learns in a frame that frames get no cookies, from a page that runs that one script', async () => {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
 import { contract, success } from '../dialects/contract.ts';
+import { standard } from '../dialects/standard.ts';
 import { errorHeaders, publicCode } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
@@ -64,7 +65,8 @@ export function sendPageError(
   if (page.status !== undefined) reply.code(page.status);
   pageHeaders(reply, page.formTarget, page.script);
   if (wantsHtml(request)) return sendHtml(reply, gateway, page);
-  const body = contract.failure(publicCode(error), error.message);
+  const dialect = request.incoming.isKeycloakPath ? standard : contract;
+  const body = dialect.failure(publicCode(error), error.message);
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 

@@ -207,8 +207,8 @@ function addFiles(app: FastifyInstance, gateway: Gateway, readiness: ServerOptio
         .send(asset.body),
     );
   }
-  app.get(keycloakCookieCheck, async ({ incoming }, reply) => {
-    if (!incoming.isKeycloakPath) throw new OAuthError('not_found', 'Not found.');
+  app.get(keycloakCookieCheck, async (request, reply) => {
+    if (!request.incoming.isKeycloakPath) return refuseRoute(request, reply, gateway);
     return reply.headers(cookieCheckPage.headers).type('text/html; charset=utf-8').send(cookieCheckPage.text);
   });
   addLooksFiles(app, gateway);

@@ -1,25 +1,40 @@
 import { readFileSync } from 'node:fs';
-import { CommandError } from '../../terminal.ts';
+import { CommandError, type Terminal } from '../../terminal.ts';
 
-/** What spreadsheets and administration consoles write besides UTF-8, by its first bytes. */
-const marks = [
-  { bytes: [0xff, 0xfe], encoding: 'utf-16le' },
-  { bytes: [0xfe, 0xff], encoding: 'utf-16be' },
-] as const;
-
-/** The text of a file in UTF-8, or in UTF-16 that says so. Throws CommandError: nothing is read as something else. */
-export function textOfFile(file: string): string {
+/** The text of a file, or of standard input as `-`. Throws CommandError: nothing is read as something else. */
+export async function contentOf(file: string, terminal: Pick<Terminal, 'input'>): Promise<string> {
+  if (file === '-') return textOfInput(await terminal.input());
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch {
     throw new CommandError(`Cannot read the file ${file}.`);
   }
-  const marked = marks.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte));
+  return textOf(bytes, file);
+}
+
+/**
+ * The text of UTF-8, or of UTF-16 as JSON parsers find it by its first bytes; without a byte order mark. Throws
+ * CommandError for other bytes, which would become other names of people.
+ */
+export function textOf(bytes: Uint8Array, file: string): string {
   try {
-    return new TextDecoder(marked?.encoding ?? 'utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
   } catch (error) {
     if (!(error instanceof TypeError)) throw new CommandError(`Cannot read the file ${file}.`);
     throw new CommandError(`The file ${file} is not UTF-8. Save it as UTF-8 and try again.`);
   }
+}
+
+/** What standard input had, whose bytes were decoded before. Throws CommandError if they were not UTF-8. */
+export function textOfInput(text: string): string {
+  if (text.includes('\uFFFD')) throw new CommandError('Standard input is not UTF-8.');
+  return text.replace(/^\uFEFF/, '');
+}
+
+/** JSON and the first line of CSV begin with a character of one byte. */
+function encodingOf([first, second]: Uint8Array): string {
+  if ((first === 0xff && second === 0xfe) || second === 0) return 'utf-16le';
+  if ((first === 0xfe && second === 0xff) || first === 0) return 'utf-16be';
+  return 'utf-8';
 }

@@ -5,7 +5,7 @@ import type { Client } from './realm.ts';
 const shortestSecret = 32;
 
 const howTo =
-  'make a longer one in Keycloak and import again, or use tessera secret create after the last import';
+  'make a longer one in Keycloak and import again, or use tessera secret create --take-over after the last import';
 
 interface Secrets {
   readonly declared: readonly Entry[];

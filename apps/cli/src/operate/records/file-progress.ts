@@ -19,8 +19,8 @@ export function shownProgress(doing: string): ShownProgress {
       const people = sum(tenants.map(({ users }) => users.length));
       const applications = sum(tenants.map((tenant) => tenant.applications.length));
       const contents = [
-        ...counted(people, 'person', 'people'),
-        ...counted(applications, 'application', 'applications'),
+        ...numbered(people, 'person', 'people'),
+        ...numbered(applications, 'application', 'applications'),
       ].join(', ');
       const whose = others.length === 0 ? (only ?? '') : `${ids.length} tenants`;
       what = `${doing} ${whose}${contents === '' ? '' : `: ${contents}`}`.trimEnd();
@@ -35,6 +35,6 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-function counted(count: number, one: string, many: string): string[] {
+function numbered(count: number, one: string, many: string): string[] {
   return count === 0 ? [] : [`${written.format(count)} ${count === 1 ? one : many}`];
 }

@@ -121,7 +121,7 @@ describe('somebody at the help desk of a tenant', () => {
     );
     expect(lost).toHaveLength(1);
     const { sessionId = '' } = lost[0] ?? {};
-    await desk('session', 'revoke', 'ebaker', '--tenant', tenant, `--session-id=${sessionId}`);
+    await desk('session', 'revoke', '--tenant', tenant, `--session-id=${sessionId}`);
     expect((await showEve()).sessions).toEqual(before);
   });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { textOf, textOfInput } from './export-text.ts';
+import { textOf, textOfInput } from './text-of-file.ts';
 
 const text = '{"realm":"Ünï"}';
 
@@ -13,7 +13,7 @@ it.each([
 ])('an export in %s is read', (_, bytes) => expect(textOf(bytes, 'x.json')).toBe(text));
 
 it('an export in another encoding is refused, as its names would be others', () => {
-  expect(() => textOf(Buffer.from(text, 'latin1'), 'x.json')).toThrow('The file is not UTF-8: x.json.');
-  expect(() => textOfInput('{"realm":"\uFFFD"}')).toThrow('The file is not UTF-8: standard input.');
+  expect(() => textOf(Buffer.from(text, 'latin1'), 'x.json')).toThrow('The file x.json is not UTF-8.');
+  expect(() => textOfInput('{"realm":"\uFFFD"}')).toThrow('Standard input is not UTF-8.');
   expect(textOfInput(`\uFEFF${text}`)).toBe(text);
 });
