@@ -5,7 +5,7 @@ import { readPages, timestampMs } from '@tessera/rpc/caller';
 import { orNotFound, withAdministration } from '../operate/records/with-service.ts';
 import type { Format, PersonOptions } from '../options.ts';
 import { printed } from '../print-records.ts';
-import type { Terminal } from '../terminal.ts';
+import { CommandError, type Terminal } from '../terminal.ts';
 import { personOf, requiredPerson } from '../people/person-options.ts';
 
 export interface ListOptions extends PersonOptions {

@@ -34,10 +34,11 @@ export const declaredKinds: ReadonlyMap<string, DeclaredKind> = new Map([
     'provider',
     {
       rule: {
-        gifts: ({ roles, attributes }: PlannedProvider) => [
-          ...roles.map((what) => ({
+        gifts: ({ roles, roleSources, attributes }: PlannedProvider) => [
+          ...roles.map((what, at) => ({
             field: 'roleMappings',
             what,
+            from: roleSources[at] ?? '',
             scopes: ['admin.roles.write'],
             assigns: 'role' as const,
           })),

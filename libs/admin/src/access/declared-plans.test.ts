@@ -381,6 +381,17 @@ describe('who is bound to owners', () => {
     }
   });
 
+  it('gives no role of another one to those whom a provider says otherwise', async () => {
+    const corp = (claim: string) => ({
+      provider: { name: 'corp', owner: 'orders', roles: ['packer'], roleSources: [claim] },
+    });
+    const change = (after: string) => ({ name: 'corp', before: corp('["groups","a"]'), after: corp(after) });
+    const asked = async (after: string) =>
+      carriedOut(apply, [part({ changes: [change(after)] })]).ask(bound(['orders']));
+    await asked('["groups","a"]');
+    await expect(asked('["sub","mallory"]')).rejects.toMatchObject(refused);
+  });
+
   it('gives a role that the same document declares, and what people have already', async () => {
     const role = { role: create(RoleSchema, { name: 'picker', owner: 'orders' }) };
     const had = person({ owner: 'orders', roles: ['packer'] });

@@ -3,6 +3,8 @@ export interface Gift {
   /** Of the record. */
   readonly field: string;
   readonly what: string;
+  /** Who gets it: another one is another gift. */
+  readonly from?: string;
   /** Who gives it must hold all of these scopes; */
   readonly scopes: readonly string[];
   /** and reach every tenant. */

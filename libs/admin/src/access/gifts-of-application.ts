@@ -28,11 +28,7 @@ export function giftsOfApplication(application: Application): readonly Gift[] {
       assigns: 'audience' as const,
     })),
     // It tells the application what the directory knows of people.
-    ...Object.entries(claims).map(([name, { attribute, roles, targets }]) => ({
-      field: 'claims',
-      what: [name, 'from', roles ? 'roles' : attribute, 'in', ...targets].join(' '),
-      scopes: ['admin.users.read'],
-    })),
+    ...Object.entries(claims).map(giftOfClaim),
     // What answers there decides for people. Other addresses get what the application gets, which who changes it
     // controls anyway.
     ...(webhook === '' ? [] : [{ field: 'ciba.url', what: webhook, scopes: ['admin.users.write'] }]),
@@ -49,4 +45,20 @@ function ownersBoundTo({ owners, scopes, grantTypes }: Application): readonly st
   if (held.length === 0) return [];
   const isForPeople = grantTypes.some((grant) => grant !== 'client_credentials');
   return isForPeople || held.length === adminScopes.size ? ['*'] : [apiOwner];
+}
+
+/**
+ * What a claim tells an application, with all that decides where it stands and what of its source it has. APIs that were
+ * made for another server take their roles from objects, whoever owns these: a claim in an access token that may look
+ * like such roles is for who writes everybody's.
+ */
+function giftOfClaim([name, claim]: [string, Application['claims'][string]]): Gift {
+  const { attribute, roles, targets, path, type, list, rolePrefix } = claim;
+  const source = (roles ? ['roles', rolePrefix] : [attribute, type, list]).filter((part) => part !== '');
+  const what = [[name, ...path].join('.'), 'from', ...source, 'in', ...targets].join(' ');
+  const isRoles =
+    targets.includes('accessToken') && (path.length > 0 || rolePrefix !== '' || type === 'json');
+  return isRoles
+    ? { field: 'claims', what, scopes: ['admin.users.read', 'admin.roles.write'], owner: '*' }
+    : { field: 'claims', what, scopes: ['admin.users.read'] };
 }

@@ -603,6 +603,37 @@ describe('a request', () => {
     });
   });
 
+  it.each([
+    ['in an object', { path: ['realm_access', 'roles'] }, 'realm.realm_access.roles from roles'],
+    ['by a prefix that goes', { rolePrefix: 'o:' }, 'realm from roles o:'],
+  ])('bound to owners, makes no roles of APIs of others out of its own: %s', async (_how, form, what) => {
+    const claims = { realm: { roles: true, targets: ['accessToken'], ...form } };
+    const ask = async (who: Principal) =>
+      carriedOut(ApplicationsService.method.create).ask(
+        { application: application({ claims }), owner: 'orders' },
+        who,
+      );
+    await expect(ask(bound(['orders']))).rejects.toMatchObject({
+      rawMessage: expect.stringContaining(`claims: ${what} in accessToken needs`) as string,
+    });
+    await ask(bound(['*']));
+  });
+
+  it('gives more by a claim of all roles than by one of some', async () => {
+    const some = { realm: { roles: true, rolePrefix: 'shop:', targets: ['idToken'] } };
+    const all = { realm: { roles: true, targets: ['idToken'] } };
+    const { ask } = carriedOut(
+      ApplicationsService.method.update,
+      application({ clientId: 'shop', claims: some }),
+    );
+    const asked = {
+      tenantId: 'acme',
+      application: application({ clientId: 'shop', claims: all }),
+      updateMask: { paths: ['claims'] },
+    };
+    await expect(ask(asked, holding(['admin.applications.write']))).rejects.toMatchObject(refused);
+  });
+
   it('is told of the operator tenant where only its tokens do', async () => {
     const tenant = { tenant: { issuer: 'https://id.example' } };
     const asks = (who: Principal) => carriedOut(TenantsService.method.create).ask(tenant, who);

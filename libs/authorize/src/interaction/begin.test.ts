@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Status } from '@tessera/proto-gen/directory';
+import { ApplicationType, Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, password, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 import { redemption, newPerson } from '../testing/visitor.ts';
@@ -463,5 +463,23 @@ describe('reading the session', () => {
     await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
     expect(gone.session).toBeUndefined();
     expect((await world.gateway.getSession({ browser: newPerson(world).context() })).session).toBeUndefined();
+  });
+});
+
+describe('response_mode=fragment (OAuth 2.0 Multiple Response Types §2.1)', () => {
+  const locationOf = async (difference: Record<string, string>) => {
+    const { next } = await newPerson(world).start({ response_mode: 'fragment', ...difference });
+    return next.case === 'redirect' ? next.value.location : '';
+  };
+
+  it('has errors of public applications in the fragment', async () => {
+    expect(await locationOf({ ...spa, prompt: 'none' })).toMatch(
+      /^https:\/\/spa\.example\/cb#error=login_required&/,
+    );
+  });
+
+  it('is refused in the query of a confidential application, whose server never sees a fragment', async () => {
+    await world.directory.changeApplication('acme-web', { type: ApplicationType.CONFIDENTIAL });
+    expect(await locationOf({})).toMatch(/\?error=invalid_request&[^#]*fragment[^#]*$/);
   });
 });

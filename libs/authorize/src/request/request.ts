@@ -26,6 +26,7 @@ import type {
 } from '@tessera/oauth';
 import { isServedAt, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
+import { ApplicationType } from '@tessera/proto-gen/directory';
 import { errorResponse } from './error-responses.ts';
 import { membersOfRequestObject } from './request-object.ts';
 
@@ -200,9 +201,19 @@ function checkRedirectUri(draft: Draft): void {
 const exactly =
   'It must equal a redirect URI of the application: scheme, host, port, path, trailing slash and query.';
 
-/** Browsers lose the form's body when they hand a URI to an app, so the error goes in the query. */
+/** The error goes in the query, as the request's own mode is the one that is refused. */
 function checkResponseMode(draft: Draft): void {
   const form = settled(draft.form);
+  // Whoever makes a link chooses the mode, and a fragment is for every script where it arrives: a client that expects
+  // the code at its server would leave it there, unused.
+  if (form.responseMode === 'fragment' && settled(draft.record).application.type !== ApplicationType.PUBLIC) {
+    draft.form = { ...form, responseMode: 'query' };
+    throw new OAuthError(
+      'invalid_request',
+      'response_mode=fragment is for public applications. Use response_mode=query.',
+    );
+  }
+  // Browsers lose the form's body when they hand a URI to an app.
   if (form.responseMode !== 'form_post' || /^https?:/i.test(form.redirectUri)) return;
   draft.form = { ...form, responseMode: 'query' };
   throw new OAuthError(

@@ -112,7 +112,9 @@ const ofTheOtherSource = {
   list: 'is for attributes: roles are a list',
 };
 
-/** Each source twice at most, so that the attributes of a user bound the size of its tokens; roles are those of all. */
+/** So that what a user has bounds the size of its tokens: of clients of another server each may want its own roles. */
+const mostOfSource = { attribute: 2, roles: 10 };
+
 function checkClaims({ claims }: Checked, report: Report): void {
   const entries = Object.entries(claims);
   for (const [name, mapping] of entries) {
@@ -123,11 +125,12 @@ function checkClaims({ claims }: Checked, report: Report): void {
     for (const key of mapping.roles === undefined ? (['rolePrefix'] as const) : (['type', 'list'] as const))
       if (mapping[key] !== undefined) report(['claims', name, key], ofTheOtherSource[key]);
   }
-  const sources = entries.map(([, { attribute = '', rolePrefix = '' }]) => `${attribute} ${rolePrefix}`);
+  const sources = entries.map(([, { attribute }]) => attribute);
   const paths = entries.map(([name, { path = [name] }]) => path);
   for (const [at, [name]] of entries.entries()) {
-    if (sources.slice(0, at).filter((source) => source === sources[at]).length > 1)
-      report(['claims', name], 'is the third claim of its source');
+    const most = mostOfSource[sources[at] === undefined ? 'roles' : 'attribute'];
+    if (sources.slice(0, at).filter((source) => source === sources[at]).length >= most)
+      report(['claims', name], `is one of more than ${most} claims of its source`);
     const earlier = paths.slice(0, at).map((other) => claimPathsProblem(paths[at] ?? [], other));
     const problem = earlier.find((each) => each !== undefined);
     if (problem !== undefined) report(['claims', name], problem);

@@ -200,7 +200,7 @@ export const applicationFields = {
     sent: claimsSent,
     reference:
       'up to 20 claims by name, each `{attribute, targets}` or `{roles: true, targets}`, with `targets` of `idToken`, `accessToken`, ' +
-      '`userinfo`; [further](#claims) `path`, `type`, `list`, `rolePrefix`; each source twice at most; no claims of the protocol (`sub`, `scope`, `role`, ...) and no standard claims',
+      '`userinfo`; [further](#claims) `path`, `type`, `list`, `rolePrefix`; each attribute in two at most, roles in ten; no claims of the protocol (`sub`, `scope`, `role`, ...) and no standard claims',
   }),
   idTokenClaims: field({
     schema: z.array(z.enum(scopesWithClaims)).default([]),

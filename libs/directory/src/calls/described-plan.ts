@@ -23,6 +23,7 @@ const messages = {
     name,
     owner,
     roles: roleMappings.map(({ role }) => role),
+    roleSources: roleMappings.map(({ claim, value }) => JSON.stringify([claim, value])),
     attributes: attributeMappings,
   }),
   user: (record) => messageOfUser({ record }),

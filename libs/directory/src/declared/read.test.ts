@@ -388,8 +388,8 @@ describe('attributes and mapped claims', () => {
       /claims\.b: has the path of another claim, or one above or below it/,
     ],
     [
-      '{ a: { roles: true, targets: [idToken] }, b: { roles: true, targets: [idToken] }, c: { roles: true, targets: [idToken] } }',
-      /claims\.c: is the third claim of its source/,
+      '{ a: { attribute: x, targets: [idToken] }, b: { attribute: x, targets: [idToken] }, c: { attribute: x, targets: [idToken] } }',
+      /claims\.c: is one of more than 2 claims of its source/,
     ],
   ])('are refused at an application as %s', (claims, expected) => {
     expect(mistakes(application('claims', claims)).join('\n')).toMatch(expected);

@@ -40,6 +40,8 @@ export function tenantIssuerProblem(issuer: string): string | undefined {
   if (segments.length > mostIssuerSegments || !segments.every((text) => segment.test(text))) {
     return `must have a path of at most ${mostIssuerSegments} segments of letters, digits and . _ -`;
   }
+  if (/\/protocol(\/openid-connect(\/|$)|$)/.test(url.pathname))
+    return 'must not end in /protocol or have /protocol/openid-connect in its path, where other tenants may have the paths of Keycloak';
   if (segments.length > 0 && collidesWithServedPath(url.pathname)) {
     return `must not have the path ${url.pathname}, at or below which the server has pages, files or endpoints`;
   }

@@ -56,6 +56,8 @@ describe('mappedClaims', () => {
     ['boolean', '', 'yes', undefined],
     ['json', '', '{"a":[1]}', { a: [1] }],
     ['json', '', '{', undefined],
+    ['json', '', '[1e400]', undefined],
+    ['json', '', `${'['.repeat(17)}${']'.repeat(17)}`, undefined],
     ['', 'always', 'one', ['one']],
     ['', 'first', ['one', 'two'], 'one'],
     ['number', '', ['1', 'x', '2'], [1, 2]],

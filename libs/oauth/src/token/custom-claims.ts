@@ -156,11 +156,21 @@ function valuesOfType(text: string, type: string): ClaimValue[] {
       return text === 'true' || text === 'false' ? [text === 'true'] : [];
     case 'json':
       try {
-        return [JSON.parse(text) as ClaimValue];
+        const value = JSON.parse(text) as ClaimValue;
+        return isSound(value) ? [value] : [];
       } catch {
         return [];
       }
     default:
       return [text];
   }
+}
+
+/** Deeper ones, and numbers that JSON cannot write, no message carries to `/userinfo`. */
+const deepest = 16;
+
+function isSound(value: ClaimValue, depth = 0): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return depth < deepest && Object.values(value).every((each) => isSound(each, depth + 1));
 }

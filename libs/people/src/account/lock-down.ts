@@ -51,10 +51,10 @@ export function createLockDown({
         const details = { removed: removed.join(' ') };
         await changePerson(tx, runtime, person, {
           ends: 'all',
+          locksDown: true,
           events: [{ ...event, tenantId, subject: userId, details }],
           letters: ['locked-down'],
         });
-        await noteLockdown(tx, person);
       }
       const ends = { people: 1, usernames: [username], ends: { tenantId, userIds: [userId] } };
       return { removed, waysLeft: waysLeft(left, { email, sendsMail }), ...(impact && { impact: ends }) };
@@ -75,13 +75,4 @@ async function shutOut(tx: Queryable, person: PersonId): Promise<void> {
   await forgetFactors(tx, [person], ['passkey']);
   // An address that somebody else proposed would get the links with which the person comes back.
   await emailLinks.end(tx, { tenantId, holder: { user_id: userId } });
-}
-
-/** Browsers of sign-ins that ended with it are known no more. */
-async function noteLockdown(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
-  await tx.query({
-    name: 'directory.note_lockdown',
-    text: `UPDATE directory.user_account SET locked_down_at = valid_from WHERE tenant_id = $1 AND user_id = $2`,
-    values: [tenantId, userId],
-  });
 }

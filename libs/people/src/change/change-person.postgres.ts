@@ -10,6 +10,8 @@ export interface PersonChange {
    * again; `nothing` is of what no other service knows.
    */
   readonly ends: 'all' | 'renewed' | 'nothing';
+  /** With `all`: browsers of sign-ins that ended with it are known no more. */
+  readonly locksDown?: true;
   /** What happened, in its order. */
   readonly events: readonly AuditEvent[];
   /** What they are told by mail. */
@@ -37,10 +39,11 @@ export async function changePerson(
   tx: Queryable,
   runtime: ChangeRuntime,
   person: PersonId,
-  { ends, events, letters = [] }: PersonChange,
+  { ends, locksDown, events, letters = [] }: PersonChange,
 ): Promise<number | undefined> {
   const { tenantId, userId: id } = person;
   const validFrom = ends === 'all' ? await endSignIns(tx, person) : undefined;
+  if (locksDown === true) await noteLockdown(tx, person);
   await concludeChange(tx, runtime, {
     events,
     async tell() {
@@ -62,4 +65,12 @@ async function endSignIns(tx: Queryable, { tenantId, userId }: PersonId): Promis
   const [ended] = rows;
   if (ended === undefined) throw new Error('a locked person is gone');
   return ended.valid_from;
+}
+
+async function noteLockdown(tx: Queryable, { tenantId, userId }: PersonId): Promise<void> {
+  await tx.query({
+    name: 'directory.note_lockdown',
+    text: `UPDATE directory.user_account SET locked_down_at = valid_from WHERE tenant_id = $1 AND user_id = $2`,
+    values: [tenantId, userId],
+  });
 }

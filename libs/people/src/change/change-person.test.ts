@@ -75,5 +75,9 @@ it('every change of a person ends sign-ins, has its audit rows, tells the person
   const links = (await smtp.gotAll(9)).map(({ link }) => link);
   const reset = links.find((uri) => uri.includes('link=')) ?? '';
   expect(await endOf('set_password_by_link', redeem(reset, first))).toEqual(ended);
-  expect(await endOf('remove_password', api.users.lockDown(ids, call()))).toEqual(ended);
+  expect(await endOf('remove_password', api.users.lockDown(ids, call()))).toEqual([
+    'end_sign_ins',
+    'note_lockdown',
+    ...told,
+  ]);
 });

@@ -41,7 +41,11 @@ export async function setRecoveryCodes(
 }
 
 /** What new recovery codes do besides. The first ones come with a factor, of which the person is told. */
-export function codesReplaced(person: PersonId, origin: Origin, hadCodes: boolean): Required<PersonChange> {
+export function codesReplaced(
+  person: PersonId,
+  origin: Origin,
+  hadCodes: boolean,
+): PersonChange & Required<Pick<PersonChange, 'letters'>> {
   const events = [eventOf(person, origin, 'auth.recovery_codes.replaced')];
   return { ends: 'nothing', events, letters: hadCodes ? ['recovery-codes-replaced'] : [] };
 }
