@@ -23,6 +23,14 @@ const rows = [
     tenantId: 'demo',
     subject: 'usr_ada',
   },
+  {
+    requestId: 'r-many',
+    event: 'auth.throttled',
+    outcome: 'failure',
+    reason: 'sign-in.account',
+    tenantId: 'demo',
+    subject: 'usr_ada',
+  },
   { requestId: 'r-good', event: 'session.created', outcome: 'success', tenantId: 'demo' },
   // Of another request, with a key that has the name of this one.
   { requestId: 'r-other', event: 'config.changed', outcome: 'success', details: { resource: 'r-key' } },
@@ -81,4 +89,8 @@ it('says that nothing was refused, and that nothing is known', async () => {
     const { code, said } = await run(words);
     expect([code, said]).toEqual([1, expect.stringContaining('has nothing with the reference')]);
   }
+});
+
+it('says who ends a lock after too many attempts', async () => {
+  expect((await run('why r-many')).out).toMatch(/reason: sign-in\.account[^]*tessera user\s+unlock ends it/);
 });

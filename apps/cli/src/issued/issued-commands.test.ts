@@ -134,3 +134,11 @@ describe('tessera mail', () => {
     expect((await run('mail delete --tenant demo')).code).toBe(2);
   });
 });
+
+it('a person is not named beside one session, which may be somebody else’s', async () => {
+  const { code, said } = await run('session revoke ada --tenant demo --session-id x');
+  expect([code, said]).toEqual([
+    2,
+    'Name a person, whose sessions all end, or one session by --session-id.\n',
+  ]);
+});

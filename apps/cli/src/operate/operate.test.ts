@@ -344,6 +344,10 @@ describe('tessera secret list', () => {
     const second = `${id}: declared ${time}, expires ${future}, last used 2026-01-02T03:04:05Z\n`;
     const { said } = await list('desk');
     expect(said).toMatch(new RegExp(`^${id}: declared ${time}, never expires, never used\n${second}$`));
+    const ofTenant = async (tenant: string) =>
+      tessera(`secret list --tenant ${tenant} --client-id desk`, environment);
+    expect(await ofTenant('acme')).toEqual({ code: 0, said });
+    expect(await ofTenant('globex')).toEqual({ code: 1, said: 'There is no application desk.\n' });
     expect(await list('tv')).toEqual({ code: 0, said: 'tv has no secrets.\n' });
     expect(await list('phone')).toEqual({ code: 1, said: 'There is no application phone.\n' });
   });
