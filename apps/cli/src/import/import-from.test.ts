@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+import { withheldPassword } from './files/withheld-password.ts';
 import { products } from './from/products.ts';
 
 const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
@@ -58,12 +59,28 @@ it('people of another product come with what they may do there; again, nothing c
       username: 'eve@example.com',
       owner,
       status: 'disabled',
-      password_hash: null,
+      password_hash: withheldPassword,
       attributes: { auth0Id: 'auth0|2' },
     },
   ]);
   expect((await run(words)).said).toContain('acme: 0 created, 0 updated, 0 deleted');
   expect(await people()).toEqual(present);
+});
+
+it('whoever has a second factor since an earlier import loses the password that it brought, once', async () => {
+  const { run, people } = await deployment();
+  const path = file('', 'users.ndjson');
+  const words = `import people ${path} --tenant acme --from auth0 --hashes ${file(hashes, 'hashes.json')}`;
+  const import_ = async (multifactor: readonly string[]) => {
+    const ada = { user_id: 'auth0|1', username: 'ada', blocked: false, multifactor };
+    writeFileSync(path, lines(ada, { user_id: 'auth0|2', username: 'eve', blocked: false, multifactor: [] }));
+    return (await run(words)).said;
+  };
+  expect(await import_([])).toContain('acme: 2 created');
+  expect(await people()).toMatchObject([{ password_hash: bcrypt }, { password_hash: bcrypt }]);
+  expect(await import_(['guardian'])).toContain('acme: 0 created, 1 updated, 0 deleted');
+  expect(await people()).toMatchObject([{ password_hash: withheldPassword }, { password_hash: bcrypt }]);
+  expect(await import_(['guardian'])).toContain('acme: 0 created, 0 updated, 0 deleted');
 });
 
 it.each([
