@@ -98,6 +98,19 @@ it('every product that is read is one that the command line takes', async () => 
   expect(said).toContain(`Allowed choices are ${Object.keys(products).join(', ')}`);
 });
 
+it('a line shows no control or format characters of the file', async () => {
+  const { run } = await deployment();
+  const importing = async (...usernames: readonly string[]) => {
+    const users = usernames.map((username) => ({ username }));
+    const words = 'import people - --format json --tenant acme --owner import:ours --allow-delete';
+    return run(words, JSON.stringify(users));
+  };
+  const { said } = await importing('ada', 'b\u202Eob', 'c\u001B]0;x\u0007arol\nleft out: nobody');
+  expect(said).toMatch(/^left out: user c\?\]0;x\?arol\?left out: nobody: username must /);
+  await importing('ada');
+  expect((await importing('ada', 'b\u202Eob')).said).toContain('acme: user b?ob is a new person');
+});
+
 it('a file is read as UTF-8, or as UTF-16 if it says so, and as nothing else', async () => {
   const { run, people } = await deployment();
   const text = 'username,name\nada,Åda\n';
