@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+import { withheldPassword } from './files/withheld-password.ts';
 import { products } from './from/products.ts';
 
 const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
@@ -58,12 +59,28 @@ it('people of another product come with what they may do there; again, nothing c
       username: 'eve@example.com',
       owner,
       status: 'disabled',
-      password_hash: null,
+      password_hash: withheldPassword,
       attributes: { auth0Id: 'auth0|2' },
     },
   ]);
   expect((await run(words)).said).toContain('acme: 0 created, 0 updated, 0 deleted');
   expect(await people()).toEqual(present);
+});
+
+it('whoever has a second factor since an earlier import loses the password that it brought, once', async () => {
+  const { run, people } = await deployment();
+  const path = file('', 'users.ndjson');
+  const words = `import people ${path} --tenant acme --from auth0 --hashes ${file(hashes, 'hashes.json')}`;
+  const import_ = async (multifactor: readonly string[]) => {
+    const ada = { user_id: 'auth0|1', username: 'ada', blocked: false, multifactor };
+    writeFileSync(path, lines(ada, { user_id: 'auth0|2', username: 'eve', blocked: false, multifactor: [] }));
+    return (await run(words)).said;
+  };
+  expect(await import_([])).toContain('acme: 2 created');
+  expect(await people()).toMatchObject([{ password_hash: bcrypt }, { password_hash: bcrypt }]);
+  expect(await import_(['guardian'])).toContain('acme: 0 created, 1 updated, 0 deleted');
+  expect(await people()).toMatchObject([{ password_hash: withheldPassword }, { password_hash: bcrypt }]);
+  expect(await import_(['guardian'])).toContain('acme: 0 created, 0 updated, 0 deleted');
 });
 
 it.each([
@@ -79,6 +96,19 @@ it.each([
 it('every product that is read is one that the command line takes', async () => {
   const { said } = await tessera('import people - --format json --tenant acme --from nobody', {});
   expect(said).toContain(`Allowed choices are ${Object.keys(products).join(', ')}`);
+});
+
+it('a line shows no control or format characters of the file', async () => {
+  const { run } = await deployment();
+  const importing = async (...usernames: readonly string[]) => {
+    const users = usernames.map((username) => ({ username }));
+    const words = 'import people - --format json --tenant acme --owner import:ours --allow-delete';
+    return run(words, JSON.stringify(users));
+  };
+  const { said } = await importing('ada', 'b\u202Eob', 'c\u001B]0;x\u0007arol\nleft out: nobody');
+  expect(said).toMatch(/^left out: user c\?\]0;x\?arol\?left out: nobody: username must /);
+  await importing('ada');
+  expect((await importing('ada', 'b\u202Eob')).said).toContain('acme: user b?ob is a new person');
 });
 
 it('a file is read as UTF-8, or as UTF-16 if it says so, and as nothing else', async () => {

@@ -10,6 +10,7 @@ import { CommandError, type Terminal } from '../terminal.ts';
 import { applyImport } from './apply-import.ts';
 import { checkImport, type CheckedImport } from './check-import.ts';
 import type { Imported } from './files/imported.ts';
+import { printable } from './from/notes.ts';
 import type { Importing } from './importing.ts';
 import { createPartCalls } from './part-calls.ts';
 import { readPresentTenant } from './present-tenant.ts';
@@ -40,14 +41,14 @@ export async function importRecords(
     const calls = createPartCalls({ tenantId, owner: imported.owner, takeOver }, directory, terminal);
     const importing = { imported, tenantId, present, allowed, dryRun, directory, calls, progress };
     const checked = await checkImport(importing);
-    const leftOut = (line: string) => terminal.out(`left out: ${line}\n`);
+    const leftOut = (line: string) => terminal.out(`left out: ${printable(line)}\n`);
     for (const line of checked.lines) leftOut(line);
     requireAllowed(importing, checked, terminal);
     if (dryRun) return;
     const { newPeople, ...counts } = await applyImport(importing, checked, leftOut);
     const { created, updated, deleted } = counts;
     terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
-    for (const name of newPeople) terminal.say(`${tenantId}: user ${name} is ${aNewPerson}\n`);
+    for (const name of newPeople) terminal.say(`${tenantId}: user ${printable(name)} is ${aNewPerson}\n`);
   } finally {
     await directory.end();
     progress.end();

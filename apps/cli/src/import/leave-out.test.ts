@@ -115,6 +115,18 @@ describe('what the declared state refuses', () => {
     ]);
   });
 
+  it('may have line breaks in its name', () => {
+    const given = records();
+    const [ada] = given.users;
+    Object.assign(ada?.['attributes'] ?? {}, { 'two\nlines': 'x', 'two\u2028more': 'x' });
+    const lines = leaveOut(given, [
+      { key: 'tenants[0].users[0].attributes.two\nlines', message: 'is no name' },
+      { key: 'tenants[0].users[0].attributes.two\u2028more', message: 'is no name' },
+    ]);
+    expect(lines).toHaveLength(2);
+    expect(ada).toHaveProperty('attributes', { 'cost.center': ' 7', team: 'sea' });
+  });
+
   it('may be more than a call has arguments', () => {
     const roles = Array.from({ length: 200_000 }, (_, index) => `role-${index}`);
     const given = { ...records(), roles };

@@ -69,7 +69,7 @@ export function leaveOut(
   const lines = new Set<string>();
   const lists = new Map<string, unknown[]>(Object.entries(records));
   for (const { key, message } of mistakes) {
-    const [, list = '', index = '', path = ''] = /^tenants\[0\]\.([a-z]+)\[(\d+)\]\.?(.*)$/.exec(key) ?? [];
+    const [, list = '', index = '', path = ''] = /^tenants\[0\]\.([a-z]+)\[(\d+)\]\.?(.*)$/s.exec(key) ?? [];
     const [kind, entries = []] = [kinds.get(list), lists.get(list)];
     const entry = entries[Number(index)];
     if (kind === undefined || entry === undefined) return undefined;

@@ -32,9 +32,26 @@ export class RequestError extends CommandError {
   }
 }
 
+/** Those that commands send secrets and tokens to. */
+const endpoints = [
+  'token_endpoint',
+  'device_authorization_endpoint',
+  'backchannel_authentication_endpoint',
+  'revocation_endpoint',
+] as const;
+
+/** Throws CommandError if an endpoint of the metadata is an address that secrets do not go to. */
+export function requireSafeEndpoints(issuer: string, metadata: Readonly<Record<string, unknown>>): void {
+  for (const name of endpoints) {
+    const address = metadata[name];
+    if (address !== undefined)
+      safeAddress(`The ${name} of ${issuer}`, typeof address === 'string' ? address : '');
+  }
+}
+
 /**
  * Fetches the metadata from its well-known URL (RFC 8414 §3.1). Throws CommandError, also for metadata of another
- * issuer (§3.3), and for an issuer that secrets do not go to.
+ * issuer (§3.3), and for an issuer or endpoint that secrets do not go to.
  */
 export async function discover(
   issuer: string,
@@ -56,6 +73,7 @@ export async function discover(
   });
   if (config.serverMetadata().token_endpoint === undefined)
     throw new CommandError(`The metadata of ${issuer} names no token endpoint.`);
+  requireSafeEndpoints(issuer, config.serverMetadata());
   return config;
 }
 

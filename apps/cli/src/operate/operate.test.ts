@@ -736,6 +736,25 @@ describe('tessera smoke', () => {
     expect((await ask('smoke --address http://gateway')).said).toContain('/token answered with status');
   });
 
+  it('sends no secret to a server whose metadata names a token endpoint without TLS', async () => {
+    const documents = {
+      ...wellKnown,
+      '/.well-known/oauth-authorization-server': { issuer, token_endpoint: 'http://id.example.com/token' },
+    };
+    const urls: string[] = [];
+    const ask = (words: string) =>
+      tessera(words, asClient, async (url, init) => {
+        urls.push(new URL(url instanceof Request ? url.url : url).href);
+        return answers(documents)(url, init);
+      });
+    expect(await ask('smoke')).toEqual({
+      code: 2,
+      said: expect.stringContaining(`The token_endpoint of ${issuer} must begin with https://`) as string,
+    });
+    expect(urls).not.toContain(`${issuer}/token`);
+    expect((await ask('smoke --address http://gateway')).said).toContain('/token answered with status');
+  });
+
   it('fails if a token is refused', async () => {
     const refusing: typeof fetch = async (url, init) =>
       url === 'https://id.example.com/token'

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
-import { requestError, endpointsOf, type OAuthClient } from '../oauth/oauth-client.ts';
+import { endpointsOf, requestError, requireSafeEndpoints, type OAuthClient } from '../oauth/oauth-client.ts';
 import { safeAddress } from '../oauth/safe-address.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { patientFetch } from './patient-fetch.ts';
@@ -26,10 +26,12 @@ export async function smoke(
 ): Promise<void> {
   const terminal = { ...atTerminal, fetch: patientFetch(atTerminal, waitMs) };
   const base = address.replace(/\/$/, '');
+  const documents: Json[] = [];
   for (const name of ['openid-configuration', 'oauth-authorization-server']) {
     const metadata = await get(`${base}/.well-known/${name}`, terminal);
     if (metadata['issuer'] !== issuer)
       throw new CommandError(`${name} has issuer ${String(metadata['issuer'])}, not ${issuer}.`);
+    documents.push(metadata);
     terminal.say(`good  ${name}\n`);
   }
   const { keys } = (await get(`${base}/.well-known/jwks.json`, terminal)) as { keys?: JWK[] };
@@ -39,7 +41,10 @@ export async function smoke(
   terminal.say('good  an invalid token is rejected\n');
   if (client === undefined) return;
   // Who gives an address of its own, such as that of a service in a cluster, knows the network to it.
-  if (address === issuer) safeAddress('--issuer', issuer);
+  if (address === issuer) {
+    safeAddress('--issuer', issuer);
+    for (const metadata of documents) requireSafeEndpoints(issuer, metadata);
+  }
   const server = endpointsOf({ issuer, token_endpoint: `${base}/token` }, client, terminal);
   const { access_token: token } = await clientCredentialsGrant(server).catch(async (error: unknown) => {
     const { status = 'none', code } = await requestError(error);

@@ -1,4 +1,6 @@
+import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { Code, ConnectError, needsOperator } from '@tessera/rpc';
+import { operatorRemedy } from '@tessera/rpc/caller';
 import { expect, it } from 'vitest';
 import { takenElsewhere } from '../resources/checks.ts';
 import { applyInTurn, type Turn } from './apply-in-turn.ts';
@@ -47,7 +49,27 @@ it('any other refusal ends it, and names what was applied and what was not tried
   });
 });
 
-it('an error that no directory answered, or that an operator has to mend, stays as it is', async () => {
+it('what an operator has to mend names them too, however it travelled', async () => {
+  const refusedReason = 'Start with the former one';
+  const detail = { code: 'temporarily_unavailable', refusedPhase: 'needs an operator', refusedReason };
+  const details = [{ desc: OAuthErrorDetailSchema, value: detail }];
+  const travelled = new ConnectError('Later.', Code.Unavailable, { a: 'b' }, details);
+  for (const error of [needsOperator(refusedReason), travelled]) {
+    const applied = applyInTurn(turns, async ({ tenantId }) => {
+      if (tenantId === 'globex') throw error;
+      return tenantId;
+    });
+    const { code, message } = error;
+    const thrown: unknown = await applied.catch((reason: unknown) => reason);
+    expect(thrown).toMatchObject({ code, message });
+    expect(operatorRemedy(thrown)).toBe(
+      'Start with the former one. Failed: globex. Applied before: acme. Not tried: initech',
+    );
+    if (thrown instanceof ConnectError) expect(thrown.metadata.get('a')).toBe('b');
+  }
+});
+
+it('an error that no directory answered, or that an operator has to mend before anything is applied, stays as it is', async () => {
   const lost = new TypeError('a defect');
   for (const error of [lost, needsOperator('Start with the former one')]) {
     const applied = applyInTurn(turns, async () => {

@@ -1,3 +1,5 @@
+import { OAuthError } from '@tessera/oauth';
+import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { Code, ConnectError, operatorRemedy } from '@tessera/rpc/caller';
 import { documentsOfTenants } from '../declared/documents-of-tenants.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
@@ -39,7 +41,7 @@ interface Tried {
 /**
  * Applies tenants one after the other, and returns the outcomes in their order; one that claims what a later one gives
  * up waits for it. Throws the ConnectError of the tenant that fails, with which one that is, what was applied before
- * and what was not tried.
+ * and what was not tried; an error that an operator has to mend says so once something was applied.
  */
 export async function applyInTurn<T>(
   turns: readonly Turn[],
@@ -54,12 +56,12 @@ export async function applyInTurn<T>(
       try {
         outcomes.set(turn.tenantId, await apply(turn));
       } catch (error) {
-        // What an operator has to do travels in the details.
-        if (!(error instanceof ConnectError) || operatorRemedy(error) !== undefined) throw error;
         const failed = [...refused.map((each) => each.turn), turn];
         const untried = waiting.slice(place + 1);
-        if (!isTaken(error))
-          throw withTenants(error, reasonOf(error, turn), tried({ failed, untried }, outcomes));
+        const soFar = tried({ failed, untried }, outcomes);
+        if (operatorRemedy(error) !== undefined) throw withTenantsInRemedy(error, soFar);
+        if (!(error instanceof ConnectError)) throw error;
+        if (!isTaken(error)) throw withTenants(error, reasonOf(error, turn), soFar);
         refused.push({ turn, error });
       }
     }
@@ -88,17 +90,30 @@ function isTaken({ code, rawMessage }: ConnectError): boolean {
   return code === Code.FailedPrecondition && reasons.some((reason) => rawMessage.includes(reason));
 }
 
-function withTenants(
-  { code, metadata, cause }: ConnectError,
-  why: string,
-  { failed, applied, untried }: Tried,
-): ConnectError {
-  const names = failed.join(', ');
+function withTenants({ code, metadata, cause }: ConnectError, why: string, tenants: Tried): ConnectError {
+  const names = tenants.failed.join(', ');
   const reason = why.replace(/^Nothing was applied/, `Nothing of ${names} was applied`);
-  const sentences = [
-    `Failed: ${names}.`,
-    ...(applied.length > 0 ? [`Applied before: ${applied.join(', ')}.`] : []),
-    ...(untried.length > 0 ? [`Not tried: ${untried.join(', ')}.`] : []),
-  ];
-  return new ConnectError(`${reason}\n${sentences.join(' ')}`, code, metadata, undefined, cause);
+  return new ConnectError(`${reason}\n${sentenceOf(tenants)}.`, code, metadata, undefined, cause);
+}
+
+/** What an operator has to do is all that is shown of such an error: it names the tenants once one was applied. */
+function withTenantsInRemedy(error: unknown, tenants: Tried): unknown {
+  if (tenants.applied.length === 0) return error;
+  const reason = `${operatorRemedy(error)}. ${sentenceOf(tenants)}`;
+  if (error instanceof OAuthError) return error.withRefusal({ ...error.refusal, reason });
+  if (!(error instanceof ConnectError)) return error;
+  const { rawMessage, code, metadata, cause } = error;
+  const details = error
+    .findDetails(OAuthErrorDetailSchema)
+    .map((detail) => ({ desc: OAuthErrorDetailSchema, value: { ...detail, refusedReason: reason } }));
+  return new ConnectError(rawMessage, code, metadata, details, cause);
+}
+
+/** Without the last full stop. */
+function sentenceOf({ failed, applied, untried }: Tried): string {
+  return [
+    `Failed: ${failed.join(', ')}`,
+    ...(applied.length > 0 ? [`Applied before: ${applied.join(', ')}`] : []),
+    ...(untried.length > 0 ? [`Not tried: ${untried.join(', ')}`] : []),
+  ].join('. ');
 }

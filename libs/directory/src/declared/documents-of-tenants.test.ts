@@ -43,6 +43,11 @@ describe('a document of several tenants', () => {
     for (const document of documents) expect(document.length).toBeLessThanOrEqual(text.length);
   });
 
+  it('is not told apart where the rest of it would say something else', () => {
+    for (const text of ['tenants:\n- id: a\n- id: b\n? : ', '!!omap\n- tenants:\n  - id: a\n  - id: b\n'])
+      expect(documentsOfTenants(text, 'state.yaml')).toBeUndefined();
+  });
+
   it('is not told apart where one may use what another one has, where there is no list, or where it is too long', () => {
     const withAlias =
       'tenants:\n  - { id: acme, name: A, roles: &roles [clerk] }\n  - { id: globex, name: G, roles: *roles }\n';

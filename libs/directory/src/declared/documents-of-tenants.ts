@@ -31,8 +31,11 @@ export function documentsOfTenants(text: string, fileName: string): readonly str
       text.slice(to),
     ].join('');
   });
-  const values = tenantsIn(whole);
-  const areSame = documents.every((document, place) => isDeepStrictEqual(read(document), [values[place]]));
+  const values = valuesOf(whole);
+  if (values === undefined) return undefined;
+  const areSame = documents.every((document, place) =>
+    isDeepStrictEqual(read(document), { ...values, tenants: [values.tenants[place]] }),
+  );
   return areSame ? documents : undefined;
 }
 
@@ -52,17 +55,17 @@ function emptied(text: string): string {
 }
 
 /** Undefined if it cannot be read. */
-function read(document: string): readonly unknown[] | undefined {
+function read(document: string): ReturnType<typeof valuesOf> {
   try {
-    return tenantsIn(new DeclaredText(document, ''));
+    return valuesOf(new DeclaredText(document, ''));
   } catch {
     return undefined;
   }
 }
 
-function tenantsIn(text: DeclaredText): readonly unknown[] {
+function valuesOf(text: DeclaredText): { readonly tenants: readonly unknown[] } | undefined {
   const values = text.values();
-  const tenants: unknown =
-    typeof values === 'object' && values !== null && 'tenants' in values ? values.tenants : undefined;
-  return Array.isArray(tenants) ? tenants : [];
+  if (typeof values !== 'object' || values === null || !('tenants' in values)) return undefined;
+  const { tenants } = values;
+  return Array.isArray(tenants) ? { ...values, tenants } : undefined;
 }

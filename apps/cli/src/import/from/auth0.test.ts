@@ -113,6 +113,18 @@ describe('Auth0', () => {
   });
 
   it.each([
+    [{ email: 'ada@example.com' }, { email: 'ada@example.com', emailVerified: false }],
+    [{ Email: 'ada@example.com' }, { email: 'ada@example.com', emailVerified: false }],
+    [{ email_verified: true }, {}],
+    [{}, { email: 'eve@example.com', emailVerified: true }],
+  ])('beside %j, identifiers say nothing of an address that may be another one', (more, expected) => {
+    const identifiers = [{ type: 'email', value: 'eve@example.com', verified: true }];
+    const { users } = read('auth0', [{ ...active['auth0'], ...more, identifiers }]);
+    const { email, emailVerified } = users[0] ?? {};
+    expect({ email, emailVerified }).toEqual({ email: undefined, emailVerified: undefined, ...expected });
+  });
+
+  it.each([
     ['bcrypt', { hash: { value: bcrypt } }, bcrypt],
     ['bcrypt', { hash: { value: bcrypt, encoding: 'utf8' }, password: { encoding: 'utf8' } }, bcrypt],
     ['bcrypt', { hash: { value: bcrypt }, password: { encoding: 'utf16le' } }, undefined],

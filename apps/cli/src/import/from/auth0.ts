@@ -1,7 +1,7 @@
 import { isEntry, type Entry } from '../files/imported.ts';
 import { isJsonLines, linesInJson } from '../files/json-lines.ts';
 import { CommandError } from '../../terminal.ts';
-import type { Field, Fields } from './fields.ts';
+import { keyOf, type Field, type Fields } from './fields.ts';
 import { hashAsText, unknownHash } from './password-texts.ts';
 import { flag, type FoundPassword, type Product } from './product.ts';
 
@@ -71,7 +71,9 @@ function isUsual({ key, value }: Field): boolean {
 /** The export of password hashes has the identifier in parts, and may have the address in a list alone. */
 function withOwnKeys(record: Entry): Entry {
   const id = idOf(record);
-  const address = addressOf(record['identifiers']);
+  const saysAddress = Object.keys(record).some((name) => /^email(verified)?$/.test(keyOf(name)));
+  // It may be another address, of which the record says nothing.
+  const address = saysAddress ? undefined : addressOf(record['identifiers']);
   return {
     ...(id !== undefined && { user_id: id }),
     ...(address !== undefined && { email: address['value'], email_verified: address['verified'] === true }),

@@ -35,13 +35,18 @@ export function keyOf(name: string): string {
   return key;
 }
 
+/** In UTF-16 code units. */
+const longestPath = 512;
+
 /** Those of all people are mostly the same. */
 const keys = new Map<string, string>();
 const mostKeys = 10_000;
 
-/** The key itself, and those of what it is in. */
+/** The key itself, and those of what it is in; a longer one than products write is one name. */
 export function pathOf(key: string): string[] {
   const path = [key];
+  // Each part of it would be as long again.
+  if (key.length > longestPath) return path;
   for (let end = key.lastIndexOf('.'); end > 0; end = key.lastIndexOf('.', end - 1))
     path.push(key.slice(0, end));
   return path;

@@ -25,7 +25,12 @@ export function createNotes(): Notes {
 /** Of whoever was noted before, nothing is noted again. */
 export const noNotes: Notes = { add: () => undefined, lines: () => [] };
 
+/** A text of a file for a terminal, which could take control and format characters for more than text. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?');
+}
+
 function shown(name: string): string {
-  const harmless = name.replaceAll(/\p{C}/gu, '?');
+  const harmless = printable(name);
   return harmless.length > longestName ? `${harmless.slice(0, longestName)}...` : harmless;
 }

@@ -51,6 +51,19 @@ describe('Okta', () => {
     });
   });
 
+  it.each([
+    ['ada@example.com', 'ada@example.com', true],
+    ['ada@example.com', 'eve@example.com', false],
+    ['ada@example.com', undefined, false],
+  ])(
+    'the address %s is verified if that of the credential is, which is %s: %s',
+    (email, value, isVerified) => {
+      const credentials = { emails: [{ value, status: 'VERIFIED', type: 'PRIMARY' }] };
+      const { users } = read('okta', [{ ...active['okta'], profile: { login: 'ada', email }, credentials }]);
+      expect(users).toMatchObject([{ email, emailVerified: isVerified }]);
+    },
+  );
+
   it('CSV has the profile without its name', () => {
     const text = 'Id,Login,First name,Status,Cost Center\n1,ada,Ada,ACTIVE,7\n2,eve,Eve,SUSPENDED,\n';
     expect(read('okta', text, { format: 'csv' }).users).toEqual([

@@ -1,6 +1,6 @@
 import { isEntry, type Entry } from '../files/imported.ts';
 import { pbkdf2Hash, type Digest } from '../files/pbkdf2-hash.ts';
-import { keyOf, type Fields } from './fields.ts';
+import { fieldsOf, keyOf, type Fields } from './fields.ts';
 import { unknownHash } from './password-texts.ts';
 import { oneOf, type FoundPassword, type Product } from './product.ts';
 
@@ -95,10 +95,16 @@ function withColumnsAsProfile(record: Entry): Entry {
   );
 }
 
-function hasVerifiedEmail({ credentials }: Entry): boolean {
+/** Whether the address of the profile is verified: the primary credential may have another one. */
+function hasVerifiedEmail(record: Entry): boolean {
+  const { credentials } = record;
   const emails: unknown = isEntry(credentials) ? credentials['emails'] : undefined;
   if (!Array.isArray(emails)) return false;
-  return emails.some((each) => isEntry(each) && each['type'] === 'PRIMARY' && each['status'] === 'VERIFIED');
+  const verified = emails
+    .filter(isEntry)
+    .filter(({ type, status }) => type === 'PRIMARY' && status === 'VERIFIED')
+    .map(({ value }) => value);
+  return verified.length > 0 && verified.includes(fieldsOf(record, new Set()).text('profile.email'));
 }
 
 const digests: Readonly<Record<string, Digest>> = {

@@ -1,5 +1,6 @@
 import { isEntry, type Entry } from '../files/imported.ts';
 import { looksLikeStatus } from '../files/people-file.ts';
+import { withheldPassword } from '../files/withheld-password.ts';
 import { attributesOf } from './attributes-of-product.ts';
 import { isEmpty, keyOf, parsed, pathOf, textOf, type Field, type Fields } from './fields.ts';
 import type { KnownKeys, Reading } from './keys-of-product.ts';
@@ -125,7 +126,7 @@ function converted(target: string, text: string | undefined, product: Product): 
   return number.startsWith('+') ? number : undefined;
 }
 
-/** The hash that may come: none if there a password alone would not have been enough. */
+/** The hash that may come: one that no password has if there a password alone would not have been enough. */
 function passwordOf(
   fields: Fields,
   { needsNewPassword }: Standing,
@@ -140,14 +141,22 @@ function passwordOf(
     notes.add(what, `${why}; they need a link to set one`);
     return undefined;
   };
+  const withheld = (what: string, why: string): string | undefined => {
+    none(what, why);
+    // Without any, an earlier import's hash would stay.
+    return found !== undefined && 'hash' in found ? withheldPassword : undefined;
+  };
   if (factor !== undefined)
-    return none(factor, 'cannot be moved, so their passwords, which alone would be enough, are left out too');
+    return withheld(
+      factor,
+      'cannot be moved, so their passwords, which alone would be enough, are left out too',
+    );
   if (found === undefined) return none('password', 'there is none in the file');
   if ('problem' in found) return none('password', found.problem);
-  if (needsNewPassword) return none('password', `${known.product.name} asks for a new one`);
+  if (needsNewPassword) return withheld('password', `${known.product.name} asks for a new one`);
   if (secondFactors.isNeeded && !said.has(needed)) {
     const remedy = `export ${needed}, or say --nobody-has ${needed}`;
-    return none('password', `the file does not say who has a second factor: ${remedy}`);
+    return withheld('password', `the file does not say who has a second factor: ${remedy}`);
   }
   return found.hash;
 }

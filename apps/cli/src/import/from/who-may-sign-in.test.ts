@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CommandError } from '../../terminal.ts';
 import type { Entry } from '../files/imported.ts';
+import { withheldPassword } from '../files/withheld-password.ts';
 import { active, bcrypt, linkFor, read } from '../../testing/read-people.ts';
 
 /** What becomes of the active person of a product if a key has another value. */
@@ -113,8 +114,24 @@ describe('a password that alone was not enough there is not here', () => {
     expect(leftOut).toEqual([linkFor(why).replace('password', key)]);
   });
 
+  it.each([
+    ['a second factor', { multifactor: ['guardian'] }],
+    ['nothing known of second factors', { multifactor: undefined }],
+  ])('of whom there is %s: a hash that no password has replaces an earlier one only', (_, changed) => {
+    const ada = { ...active['auth0'], ...changed };
+    const hashOf = (passwordHash?: string) =>
+      read('auth0', [{ ...ada, passwordHash }]).users[0]?.['passwordHash'];
+    expect([hashOf(bcrypt), hashOf('md5:secret'), hashOf()]).toEqual([
+      withheldPassword,
+      undefined,
+      undefined,
+    ]);
+  });
+
   it('if it has to be changed there', () => {
     const { leftOut } = becomes('okta', { status: 'PASSWORD_EXPIRED' });
+    const { users } = read('okta', [{ ...active['okta'], status: 'PASSWORD_EXPIRED' }]);
+    expect(users).toMatchObject([{ passwordHash: withheldPassword }]);
     expect(leftOut).toEqual([linkFor('Okta asks for a new one')]);
   });
 
@@ -124,7 +141,7 @@ describe('a password that alone was not enough there is not here', () => {
   ])('unless %s says by %s that there is none, or the command line does', (product, key) => {
     const { [key]: _, ...silent } = { ...active[product] };
     const { users, leftOut } = read(product, [silent]);
-    expect(users[0]).not.toHaveProperty('passwordHash');
+    expect(users[0]).toHaveProperty('passwordHash', withheldPassword);
     const why = `the file does not say who has a second factor: export ${key}, or say --nobody-has ${key}`;
     expect(leftOut).toEqual([linkFor(why)]);
     const { users: told, leftOut: nothing } = read(product, [silent], { nobodyHas: [key] });
