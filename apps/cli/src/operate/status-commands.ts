@@ -65,7 +65,10 @@ export function addStatus(program: Command, context: CommandContext): void {
   );
   addVerbs(
     'user',
-    { disable: 'block a person', enable: 'unblock a person whom an administrator disabled or locked; after wrong passwords: user unlock' },
+    {
+      disable: 'block a person',
+      enable: 'unblock a person whom an administrator disabled or locked; after wrong passwords: user unlock',
+    },
     "It invalidates the person's sessions, codes, refresh tokens and decisions.",
     (command, act) =>
       about(

@@ -48,9 +48,9 @@ function ownersBoundTo({ owners, scopes, grantTypes }: Application): readonly st
 }
 
 /**
- * What a claim tells an application, with all that decides where it stands and what of its source it has. APIs that were
- * made for another server take their roles from objects, whoever owns these: a claim in an access token that may look
- * like such roles is for who writes everybody's.
+ * What a claim tells an application, with all that decides where it stands and what of its source it has. APIs that
+ * were made for another server take their roles from objects, whoever owns these: a claim in an access token that may
+ * look like such roles is for who writes everybody's.
  */
 function giftOfClaim([name, claim]: [string, Application['claims'][string]]): Gift {
   const { attribute, roles, targets, path, type, list, rolePrefix } = claim;

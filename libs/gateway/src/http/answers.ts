@@ -10,8 +10,8 @@ export function sendJson(reply: FastifyReply, text: string): FastifyReply {
 }
 
 /**
- * Answers an error in the dialect of the request, or in the contract's if the request has none; at the paths of Keycloak
- * in that of the standard.
+ * Answers an error in the dialect of the request, or in the contract's if the request has none; at the paths of
+ * Keycloak in that of the standard.
  */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: OAuthError): FastifyReply {
   errorHeaders(request, reply, error);
