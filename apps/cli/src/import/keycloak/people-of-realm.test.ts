@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { moved, type Part } from '../../testing/moved-realm.ts';
+import { withheldPassword } from '../files/withheld-password.ts';
+
+/** What is declared of the password of a person. */
+const passwordOf = (user: Part) => user['password'] ?? user['passwordHash'];
 
 describe('people', () => {
   it('of a user federation are named, as they sign in by another way here', () => {
@@ -81,13 +85,13 @@ describe('people', () => {
       credentials: [password, { type }],
     }));
     const { records, leftOut } = moved({ users });
-    expect(records.users.some((user) => 'password' in user || 'passwordHash' in user)).toBe(false);
+    expect(records.users.map(passwordOf)).toEqual(users.map(() => withheldPassword));
     expect(leftOut[0]).toBe(
       'one-time password of user otp: has no counterpart, so the password is left out too; they need a link to set one',
     );
     expect(leftOut).toHaveLength(users.length);
     const accepted = moved({ users }, { acceptsWider: true });
-    expect(accepted.records.users.map((user) => user['password'])).toEqual(users.map(() => 'correct horse'));
+    expect(accepted.records.users.map(passwordOf)).toEqual(users.map(() => 'correct horse'));
     expect(accepted.leftOut[0]).toBe(
       'one-time password of user otp: has no counterpart; the password alone signs in',
     );
@@ -105,12 +109,23 @@ describe('people', () => {
       },
       { acceptsWider: true },
     );
-    expect(records.users.some((user) => 'password' in user)).toBe(false);
+    expect(records.users.map(passwordOf)).toEqual(records.users.map(() => withheldPassword));
     expect(leftOut).toEqual([
       'password of user ada: is a temporary one; they need a link to set one',
       'password of user bob: they have to set a new one, for which they need a link',
       'user federation of user carol: has no counterpart; they sign in with a password of their own',
     ]);
+  });
+
+  it('who have no password in the file keep the one that they have here, whatever else they have', () => {
+    const { records } = moved({
+      users: [
+        { username: 'ada', federationLink: 'ldap' },
+        { username: 'bob', credentials: [{ type: 'totp' }] },
+        { username: 'carol', requiredActions: ['UPDATE_PASSWORD'] },
+      ],
+    });
+    expect(records.users.map(passwordOf)).toEqual([undefined, undefined, undefined]);
   });
 
   it('keep their identifier and the small attributes, if there are too many or they are too large', () => {

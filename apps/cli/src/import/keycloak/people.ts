@@ -1,5 +1,6 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
+import { withheldPassword } from '../files/withheld-password.ts';
 import { passwordHashOf } from './password-hash.ts';
 import type { Realm, Report, User } from './realm.ts';
 import type { Choices } from './restrictions.ts';
@@ -105,7 +106,7 @@ function personOf(
 }
 
 /**
- * The password of a person, or its hash. It is left out where it alone would not have let them in, so that they need a
+ * The password of a person, or its hash. It is withheld where it alone would not have let them in, so that they need a
  * link to set one.
  */
 function passwordOf(
@@ -115,27 +116,31 @@ function passwordOf(
   report: Report,
 ): Entry {
   let found: Entry = {};
-  let isLeftOut = federationLink !== '';
-  if (isLeftOut)
+  let isWithheld = federationLink !== '';
+  if (isWithheld)
     report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
   for (const credential of credentials) {
     const { type, value, temporary } = credential;
     if (type !== 'password') {
       const isFactor = !noSecondFactors.has(type);
-      isLeftOut ||= isFactor && !acceptsWider;
+      isWithheld ||= isFactor && !acceptsWider;
       report(`${credentialNames[type] ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
       continue;
     }
     const read = value === '' ? passwordHashOf(credential) : { password: value };
+    isWithheld ||= temporary;
     if ('problem' in read) report(`password of ${person}: ${read.problem}`);
     else if (temporary) report(`password of ${person}: is a temporary one; they need a link to set one`);
     else found = 'hash' in read ? { passwordHash: read.hash } : read;
   }
-  if (!credentials.some(({ type }) => type === 'password'))
+  const hasPassword = credentials.some(({ type }) => type === 'password');
+  if (!hasPassword)
     report(`password of ${person}: there is none in the file; they need a link to set one`);
-  if (!requiredActions.includes(newPassword)) return isLeftOut ? {} : found;
-  report(`password of ${person}: they have to set a new one, for which they need a link`);
-  return {};
+  if (requiredActions.includes(newPassword)) {
+    isWithheld = true;
+    report(`password of ${person}: they have to set a new one, for which they need a link`);
+  }
+  return isWithheld && hasPassword ? { passwordHash: withheldPassword } : found;
 }
 
 function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
