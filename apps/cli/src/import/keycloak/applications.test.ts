@@ -119,6 +119,8 @@ describe('clients', () => {
   it.each([
     ['**********', 'its secret is not in the file; export with kc.sh'],
     [undefined, 'its secret is not in the file; export with kc.sh'],
+    ['$(env:SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR)', 'its secret is not in the file; export with kc.sh'],
+    ['${SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR}', 'its secret is not in the file; export with kc.sh'],
     ['short', expect.stringMatching(/^its secret has fewer than 32 characters; make a longer one/) as string],
   ])('with the secret %j come disabled, with one that has expired', (secret, reason) => {
     const { application, leftOut } = movedClient({ secret });

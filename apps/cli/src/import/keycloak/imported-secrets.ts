@@ -13,12 +13,16 @@ interface Secrets {
   readonly reasons: readonly string[];
 }
 
+/** Stands where a server is to put a value in, such as `${env.X}` and `$(env:X)`. */
+export const placeholder = /\$[({]/;
+
 /** The secret of a client. One that cannot come is replaced by one that has expired, as there must be one. */
 export function secretsOf({ clientId, publicClient, secret, attributes }: Client): Secrets {
   const expires = Number(attributes['client.secret.expiration.time'] ?? 0);
   if (publicClient) return { declared: [], reasons: [] };
   // The console exports asterisks.
-  const reasons = /^\**$/.test(secret)
+  const isMissing = /^\**$/.test(secret) || placeholder.test(secret);
+  const reasons = isMissing
     ? ['its secret is not in the file; export with kc.sh']
     : secret.length < shortestSecret
       ? [`its secret has fewer than ${shortestSecret} characters; ${howTo}`]

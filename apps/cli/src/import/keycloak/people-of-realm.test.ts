@@ -117,6 +117,16 @@ describe('people', () => {
     ]);
   });
 
+  it.each(['${PASSWORD_OF_ADA}', '$(env:PASSWORD_OF_ADA)'])(
+    'never have the placeholder %s as their password',
+    (value) => {
+      const credentials = [{ type: 'password', value }];
+      const { records, leftOut } = moved({ users: [{ username: 'ada', credentials }] });
+      expect(records.users.map(passwordOf)).toEqual([undefined]);
+      expect(leftOut).toEqual(['password of user ada: is a placeholder']);
+    },
+  );
+
   it('who have no password in the file keep the one that they have here, whatever else they have', () => {
     const { records } = moved({
       users: [

@@ -1,8 +1,9 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
 import { withheldPassword } from '../files/withheld-password.ts';
+import { placeholder } from './imported-secrets.ts';
 import { passwordHashOf } from './password-hash.ts';
-import type { Realm, Report, User } from './realm.ts';
+import type { Credential, Realm, Report, User } from './realm.ts';
 import type { Choices } from './restrictions.ts';
 import type { Roles } from './roles.ts';
 
@@ -120,27 +121,32 @@ function passwordOf(
   if (isWithheld)
     report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
   for (const credential of credentials) {
-    const { type, value, temporary } = credential;
+    const { type, temporary } = credential;
     if (type !== 'password') {
       const isFactor = !noSecondFactors.has(type);
       isWithheld ||= isFactor && !acceptsWider;
       report(`${credentialNames[type] ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
       continue;
     }
-    const read = value === '' ? passwordHashOf(credential) : { password: value };
+    const read = readPassword(credential);
     isWithheld ||= temporary;
     if ('problem' in read) report(`password of ${person}: ${read.problem}`);
     else if (temporary) report(`password of ${person}: is a temporary one; they need a link to set one`);
     else found = 'hash' in read ? { passwordHash: read.hash } : read;
   }
   const hasPassword = credentials.some(({ type }) => type === 'password');
-  if (!hasPassword)
-    report(`password of ${person}: there is none in the file; they need a link to set one`);
+  if (!hasPassword) report(`password of ${person}: there is none in the file; they need a link to set one`);
   if (requiredActions.includes(newPassword)) {
     isWithheld = true;
     report(`password of ${person}: they have to set a new one, for which they need a link`);
   }
   return isWithheld && hasPassword ? { passwordHash: withheldPassword } : found;
+}
+
+function readPassword(credential: Credential) {
+  const { value } = credential;
+  if (value === '') return passwordHashOf(credential);
+  return placeholder.test(value) ? { problem: 'is a placeholder' } : { password: value };
 }
 
 function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
