@@ -67,12 +67,13 @@ describe('people', () => {
         { username: 'eve' },
       ],
     });
-    expect(records.users[0]).toMatchObject({ password: 'correct horse', emailVerified: false });
+    expect(records.users[0]).toMatchObject({ passwordHash: withheldPassword, emailVerified: false });
     expect(leftOut).toEqual([
       'sign-in by github of user bob: has no counterpart',
       'VERIFY_EMAIL of user bob: their address comes as not verified',
       'CONFIGURE_TOTP of user bob: has no counterpart',
       'passkey of user bob: has no counterpart',
+      'password of user bob: they must verify their address; they need a link, which proves it',
       'password of user dora: is not in the file',
       'password of user eve: there is none in the file; they need a link to set one',
     ]);
@@ -105,6 +106,7 @@ describe('people', () => {
           { username: 'ada', credentials: [{ ...password, temporary: true }] },
           { username: 'bob', credentials: [password], requiredActions: ['UPDATE_PASSWORD'] },
           { username: 'carol', credentials: [password], federationLink: 'ldap' },
+          { username: 'dora', credentials: [password], requiredActions: ['VERIFY_EMAIL'] },
         ],
       },
       { acceptsWider: true },
@@ -114,6 +116,8 @@ describe('people', () => {
       'password of user ada: is a temporary one; they need a link to set one',
       'password of user bob: they have to set a new one, for which they need a link',
       'user federation of user carol: has no counterpart; they sign in with a password of their own',
+      'VERIFY_EMAIL of user dora: their address comes as not verified',
+      'password of user dora: they must verify their address; they need a link, which proves it',
     ]);
   });
 
@@ -136,6 +140,50 @@ describe('people', () => {
       ],
     });
     expect(records.users.map(passwordOf)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('with an address that is not verified come without their password, if the realm lets nobody in before', () => {
+    const credentials = [{ type: 'password', value: 'correct horse' }];
+    const users = [
+      { username: 'ada', email: 'ada@acme.example', credentials },
+      { username: 'bob', email: 'bob@acme.example', emailVerified: true, credentials },
+      { username: 'carol', credentials },
+      { username: 'dora', email: 'dora@acme.example' },
+    ];
+    const passwords = (verifyEmail: boolean) => moved({ verifyEmail, users }).records.users.map(passwordOf);
+    expect(passwords(true)).toEqual([withheldPassword, 'correct horse', 'correct horse', undefined]);
+    expect(passwords(false)).toEqual(['correct horse', 'correct horse', 'correct horse', undefined]);
+    expect(moved({ verifyEmail: true, users }).leftOut).toContain(
+      'password of user ada: they must verify their address; they need a link, which proves it',
+    );
+  });
+
+  it('come disabled for a required action that nobody knows, unless it is accepted', () => {
+    const known = [
+      'CONFIGURE_TOTP',
+      'UPDATE_PROFILE',
+      'UPDATE_EMAIL',
+      'VERIFY_PROFILE',
+      'TERMS_AND_CONDITIONS',
+      'terms_and_conditions',
+      'webauthn-register',
+      'webauthn-register-passwordless',
+      'CONFIGURE_RECOVERY_AUTHN_CODES',
+      'update_user_locale',
+      'UPDATE_PASSWORD',
+      'VERIFY_EMAIL',
+    ];
+    const users = [
+      { username: 'ada', enabled: true, requiredActions: known },
+      { username: 'bob', enabled: true, requiredActions: ['WAIT_FOR_APPROVAL'] },
+    ];
+    const statusOf = (user: Part) => user['status'];
+    const { records, leftOut } = moved({ users });
+    expect(records.users.map(statusOf)).toEqual([undefined, 'disabled']);
+    expect(leftOut).toContain('WAIT_FOR_APPROVAL of user bob: is not known here, so they come disabled');
+    const wider = moved({ users }, { acceptsWider: true });
+    expect(wider.records.users.map(statusOf)).toEqual([undefined, undefined]);
+    expect(wider.leftOut).toContain('WAIT_FOR_APPROVAL of user bob: is not known here; accepted');
   });
 
   it('keep their identifier and the small attributes, if there are too many or they are too large', () => {

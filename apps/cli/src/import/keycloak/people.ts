@@ -48,10 +48,30 @@ const noSecondFactors = new Set(['password', 'password-history', 'webauthn-passw
 /** What their administrators ask people to do before they sign in again. */
 const newPassword = 'UPDATE_PASSWORD';
 const verification = 'VERIFY_EMAIL';
+/** Whoever knows the password can do these, so that they keep nobody out. */
+const openActions = new Set([
+  'CONFIGURE_RECOVERY_AUTHN_CODES',
+  'CONFIGURE_TOTP',
+  'TERMS_AND_CONDITIONS',
+  'UPDATE_EMAIL',
+  'UPDATE_PROFILE',
+  'VERIFY_PROFILE',
+  'terms_and_conditions',
+  'update_user_locale',
+]);
+const registration = 'webauthn-register';
 
 /** How people are read. */
 interface Reading extends Choices {
   readonly roles: Roles;
+}
+
+/** How a person is read. */
+interface ReadingPerson extends Choices {
+  readonly name: string;
+  readonly roles: readonly string[];
+  /** Whether the realm lets in only those who have verified their address. */
+  readonly verifiesEmail: boolean;
 }
 
 /** The people of a realm as users of the declared state. Reports what of them is left out. */
@@ -72,23 +92,31 @@ export function peopleOf(realm: Realm, { roles, acceptsWider }: Reading, report:
       report(`user number ${index + 1}: has no user name`);
       return [];
     }
-    const person = personOf(user, { name, roles: held, acceptsWider }, report);
+    const reading = { name, roles: held, verifiesEmail: realm.verifyEmail, acceptsWider };
+    const person = personOf(user, reading, report);
     return [realm.enabled ? person : { ...person, status: 'disabled' }];
   });
 }
 
-function personOf(
-  user: User,
-  { name, roles, acceptsWider }: Choices & { readonly name: string; readonly roles: readonly string[] },
-  report: Report,
-): Entry {
+function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
+  const { name, roles, acceptsWider } = reading;
   const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
   const person = `user ${name}`;
   for (const { identityProvider } of user.federatedIdentities)
     report(`sign-in by ${identityProvider} of ${person}: has no counterpart`);
-  for (const action of requiredActions)
+  let isKeptOut = false;
+  for (const action of requiredActions) {
+    if (action === newPassword) continue;
     if (action === verification) report(`${action} of ${person}: their address comes as not verified`);
-    else if (action !== newPassword) report(`${action} of ${person}: has no counterpart`);
+    else if (openActions.has(action) || action.startsWith(registration))
+      report(`${action} of ${person}: has no counterpart`);
+    else {
+      isKeptOut ||= !acceptsWider;
+      report(
+        `${action} of ${person}: is not known here${acceptsWider ? '; accepted' : ', so they come disabled'}`,
+      );
+    }
+  }
   return Object.fromEntries(
     Object.entries({
       username: name,
@@ -98,9 +126,9 @@ function personOf(
       givenName: firstName,
       familyName: lastName,
       // Without a status, whoever was disabled here since stays so.
-      status: enabled ? '' : 'disabled',
+      status: enabled && !isKeptOut ? '' : 'disabled',
       roles,
-      ...passwordOf(user, person, { acceptsWider }, report),
+      ...passwordOf(user, person, reading, report),
       ...attributesOf(user, person, report),
     }).filter(([, value]) => value !== ''),
   );
@@ -111,11 +139,12 @@ function personOf(
  * link to set one.
  */
 function passwordOf(
-  { credentials, federationLink, requiredActions }: User,
+  user: User,
   person: string,
-  { acceptsWider }: Choices,
+  { acceptsWider, verifiesEmail }: ReadingPerson,
   report: Report,
 ): Entry {
+  const { credentials, federationLink, requiredActions } = user;
   let found: Entry = {};
   let isWithheld = federationLink !== '';
   if (isWithheld)
@@ -140,7 +169,16 @@ function passwordOf(
     isWithheld = true;
     report(`password of ${person}: they have to set a new one, for which they need a link`);
   }
+  if (hasPassword && mustVerify(user, verifiesEmail)) {
+    isWithheld = true;
+    report(`password of ${person}: they must verify their address; they need a link, which proves it`);
+  }
   return isWithheld && hasPassword ? { passwordHash: withheldPassword } : found;
+}
+
+/** As Keycloak asks: whoever has no address is let in. */
+function mustVerify({ email, emailVerified, requiredActions }: User, verifiesEmail: boolean): boolean {
+  return requiredActions.includes(verification) || (verifiesEmail && email !== '' && !emailVerified);
 }
 
 function readPassword(credential: Credential) {
