@@ -149,6 +149,39 @@ describe('the sign-in flow', () => {
     expect(policyOf('loop', [flow('loop', ['REQUIRED', 'flow loop'])])).toBe('second-factor');
   });
 
+  it.each([
+    [{}, { browserFlow: 'x' }],
+    [{ authenticationFlowBindingOverrides: { browser: 'x' } }, {}],
+  ])('that denies people in any step brings applications disabled, unless it is accepted: %j', (part, of) => {
+    const realm = (requirement: string) => ({
+      authenticationFlows: [
+        flow('x', password, ['CONDITIONAL', 'flow outsiders']),
+        flow('outsiders', ['REQUIRED', 'conditional-user-role'], ['REQUIRED', 'flow out']),
+        flow('out', [requirement, 'deny-access-authenticator'], ['REQUIRED', 'allow-access-authenticator']),
+      ],
+      ...of,
+    });
+    const { application, leftOut } = movedClient(part, {}, realm('REQUIRED'));
+    expect(application).toMatchObject({ status: 'disabled' });
+    expect(leftOut).toContain(
+      'application web: comes disabled: there is no counterpart of a sign-in flow that denies people',
+    );
+    const wider = movedClient(part, accepted, realm('REQUIRED'));
+    expect(wider.application).not.toHaveProperty('status');
+    expect(wider.leftOut).toContain(
+      'a sign-in flow that denies people of application web: has no counterpart; accepted',
+    );
+    expect(movedClient(part, {}, realm('DISABLED')).application).not.toHaveProperty('status');
+  });
+
+  it('is read once, however often others have it within', { timeout: 2000 }, () => {
+    const nested = Array.from({ length: 16 }, (_, index) => {
+      const below = ['REQUIRED', `flow n${index + 1}`] as const;
+      return flow(`n${index}`, below, below);
+    });
+    expect(policyOf('n0', [...nested, flow('n16', password, otp)])).toBe('second-factor');
+  });
+
   it('of a client stands in place of that of the realm', () => {
     const realm = { browserFlow: 'strict', authenticationFlows: [...own, flow('strict', password, otp)] };
     const overridden = (browser: string) =>
