@@ -207,6 +207,39 @@ describe('clients', () => {
     });
   });
 
+  it('map no roles of a client whose name and a colon begin the names of other roles, too', () => {
+    const config = { 'access.token.claim': true, 'claim.name': '${client_id}' };
+    const rolePrefixes = (more: Part, roles: Part) => {
+      const ofClient = mapper('oidc-usermodel-client-role-mapper', { ...config, ...more });
+      const { application, leftOut } = movedClient({ protocolMappers: [ofClient] }, {}, { roles });
+      const claims = Object.values(application?.['claims'] ?? {}) as Part[];
+      return { prefixes: claims.flatMap(({ rolePrefix }) => rolePrefix ?? []), leftOut };
+    };
+    const line = 'mapper m of application web: roles of a do not come: names of others begin with a:, too';
+    const a = { 'usermodel.clientRoleMapping.clientId': 'a' };
+    const ofClients = { client: { a: [{ name: 'x' }], 'a:b': [{ name: 'y' }] } };
+    expect(rolePrefixes({}, ofClients)).toEqual({ prefixes: ['a:b:'], leftOut: [line] });
+    expect(rolePrefixes(a, ofClients)).toEqual({ prefixes: [], leftOut: [line] });
+    const ofRealm = { realm: [{ name: 'a:y' }], client: { a: [{ name: 'x' }] } };
+    expect(rolePrefixes(a, ofRealm)).toEqual({ prefixes: [], leftOut: [line] });
+    const alone = { client: { a: [{ name: 'x:y' }], ab: [{ name: 'y' }] } };
+    expect(rolePrefixes(a, alone)).toEqual({ prefixes: ['a:'], leftOut: [] });
+  });
+
+  it('map the roles of the first clients of many, and say how many they do not', () => {
+    const ofClient = mapper('oidc-usermodel-client-role-mapper', {
+      'access.token.claim': true,
+      'claim.name': '${client_id}',
+    });
+    const names = Array.from({ length: 12 }, (_, index) => `api-${index}`);
+    const roles = { client: Object.fromEntries([...names, 'web'].map((of) => [of, [{ name: 'x' }]])) };
+    const { application, leftOut } = movedClient({ protocolMappers: [ofClient] }, {}, { roles });
+    expect(Object.keys(application?.['claims'] ?? {})).toEqual(['keycloak_id', 'web', ...names.slice(0, 7)]);
+    expect(leftOut).toEqual([
+      'mapper m of application web: names the roles of 8 clients, and not those of 5 more',
+    ]);
+  });
+
   it.each([
     ['String', 'false', { list: 'first' }],
     ['String', 'true', { list: 'always' }],
