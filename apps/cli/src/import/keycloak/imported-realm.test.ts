@@ -174,6 +174,19 @@ describe('roles', () => {
     ]);
   });
 
+  it('of thousands of clients are read once, and not again for each client', { timeout: 8000 }, () => {
+    const ids = Array.from({ length: 4000 }, (_, index) => `api-${index}`);
+    const ofClient = mapper('oidc-usermodel-client-role-mapper', {
+      'access.token.claim': true,
+      'claim.name': '${client_id}',
+    });
+    const { records } = moved({
+      roles: { client: Object.fromEntries(ids.map((of) => [of, [{ name: 'x' }]])) },
+      clients: ids.map((clientId) => ({ ...client, clientId, protocolMappers: [ofClient] })),
+    });
+    expect(Object.keys(records.applications.at(-1)?.['claims'] ?? {})).toContain('api-3999');
+  });
+
   it('of a service account are left out with it', () => {
     const robot = { username: 'service-account-web', serviceAccountClientId: 'web', realmRoles: ['clerk'] };
     const { records, leftOut } = moved({ ...realm, groups: [], users: [robot] });
