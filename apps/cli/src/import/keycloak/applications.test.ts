@@ -139,6 +139,18 @@ describe('clients', () => {
     ]);
   });
 
+  it.each(['100000000000000', '1e300', 'soon', '1.5'])(
+    'whose secret ends at %s, which is no time, come disabled',
+    (time) => {
+      const { application, leftOut } = movedClient({ attributes: { 'client.secret.expiration.time': time } });
+      expect(application).toMatchObject({
+        status: 'disabled',
+        secrets: [{ expiresAt: '1970-01-01T00:00:00Z' }],
+      });
+      expect(leftOut).toEqual(['application web: comes disabled: the end of its secret is no time']);
+    },
+  );
+
   it('without an exact redirect URI come disabled, to be given some, unless they have another grant', () => {
     const part = { redirectUris: ['', '*', 'https://web.example/*'] };
     const { application, leftOut } = movedClient(part);
