@@ -139,7 +139,7 @@ describe('clients', () => {
     ]);
   });
 
-  it.each(['100000000000000', '1e300', 'soon', '1.5'])(
+  it.each(['100000000000000', '253402300800', '1e300', 'soon', '1.5'])(
     'whose secret ends at %s, which is no time, come disabled',
     (time) => {
       const { application, leftOut } = movedClient({ attributes: { 'client.secret.expiration.time': time } });
@@ -258,6 +258,7 @@ describe('clients', () => {
     ['long', 'false', { type: 'number', list: 'first' }],
     ['boolean', undefined, { type: 'boolean', list: 'first' }],
     ['JSON', 'false', { type: 'json', list: 'first' }],
+    ['constructor', 'false', { list: 'first' }],
   ])('map attributes as %s, multivalued %s', (label, multivalued, expected) => {
     const config = { 'id.token.claim': 'true', 'user.attribute': 'level', 'claim.name': 'profile.level' };
     const asked = { ...config, 'jsonType.label': label, ...(multivalued && { multivalued }) };
@@ -270,6 +271,36 @@ describe('clients', () => {
       targets: ['idToken'],
       path: ['profile', 'level'],
     });
+  });
+
+  it('have the first of several claims of one name, and a line for each that differs', () => {
+    const attribute = (name: string, claim: string) => ({
+      ...mapper('oidc-usermodel-attribute-mapper', {
+        'id.token.claim': 'true',
+        'user.attribute': name,
+        'claim.name': claim,
+      }),
+      name,
+    });
+    const protocolMappers = [
+      attribute('team', 'team'),
+      attribute('team', 'team'),
+      attribute('group', 'team'),
+      attribute('id', 'keycloak_id'),
+      attribute('odd', '__proto__'),
+      attribute('made', 'constructor'),
+    ];
+    const { application, leftOut } = movedClient({ protocolMappers });
+    expect(Object.keys(application?.['claims'] ?? {})).toEqual(['keycloak_id', 'team', 'constructor']);
+    expect(application?.['claims']).toMatchObject({
+      keycloak_id: { attribute: 'keycloakId' },
+      team: { attribute: 'team' },
+    });
+    expect(leftOut).toEqual([
+      'mapper group of application web: another one has the claim team',
+      'mapper id of application web: another one has the claim keycloak_id',
+      'mapper odd of application web: no claim has the name __proto__',
+    ]);
   });
 
   it('map attributes and roles to claims, in objects too; other mappers are left out', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { userInfoClaimNames } from '@tessera/oauth';
 import type { Entry } from '../files/imported.ts';
 import { idAttribute } from './people.ts';
@@ -102,18 +103,26 @@ export function claimsOf(client: Client, { realm, roles }: OfRealm, report: Repo
   const { clientScopes = [] } = realm;
   const assigned = new Set(scopesOfClient(client, realm));
   const ofScopes = clientScopes.filter(({ name }) => assigned.has(name)).flatMap(addedMappers);
-  const claims: Entry = {
-    keycloak_id: { attribute: idAttribute, targets: ['idToken', 'accessToken', 'userinfo'] },
-  };
+  const claims = new Map<string, Entry>([
+    ['keycloak_id', { attribute: idAttribute, targets: ['idToken', 'accessToken', 'userinfo'] }],
+  ]);
   for (const mapper of [...client.protocolMappers, ...ofScopes]) {
     if (needless.has(mapper.protocolMapper)) continue;
     const line = (text: string) => report(`mapper ${mapper.name} of application ${client.clientId}: ${text}`);
     for (const claim of claimsOfMapper(mapper, client.clientId, roles)) {
-      if ('problem' in claim) line(claim.problem);
-      else claims[claim.path.join('.')] = claim.mapping;
+      if ('problem' in claim) {
+        line(claim.problem);
+        continue;
+      }
+      const claimName = claim.path.join('.');
+      const before = claims.get(claimName);
+      // A key of this name is none in the declared state.
+      if (claimName === '__proto__') line(`no claim has the name ${claimName}`);
+      else if (before === undefined) claims.set(claimName, claim.mapping);
+      else if (!isDeepStrictEqual(before, claim.mapping)) line(`another one has the claim ${claimName}`);
     }
   }
-  return claims;
+  return Object.fromEntries(claims);
 }
 
 type Claim = { readonly path: readonly string[]; readonly mapping: Entry } | { readonly problem: string };
@@ -149,16 +158,16 @@ function pathOf(name: string, clientId: string): string[] {
     .map((part) => part.replaceAll('\\.', '.').replaceAll('${client_id}', clientId));
 }
 
-const typesOf: Readonly<Partial<Record<string, string>>> = {
-  int: 'number',
-  long: 'number',
-  boolean: 'boolean',
-  JSON: 'json',
-};
+const types: ReadonlyMap<string, string> = new Map([
+  ['int', 'number'],
+  ['long', 'number'],
+  ['boolean', 'boolean'],
+  ['JSON', 'json'],
+]);
 
 /** Keycloak takes the first of several values, unless the claim is a list. */
 function formOf({ 'jsonType.label': label = '', multivalued }: Mapper['config']): Entry {
-  const type = typesOf[label];
+  const type = types.get(label);
   return { ...(type !== undefined && { type }), list: multivalued === 'true' ? 'always' : 'first' };
 }
 

@@ -16,8 +16,8 @@ interface Secrets {
 /** Stands where a server is to put a value in, such as `${env.X}` and `$(env:X)`. */
 export const placeholder = /\$[({]/;
 
-/** What JavaScript takes for a time, in seconds. */
-const latest = 8.64e12;
+/** The last second that a declared time can name: that of the year 9999, since the Unix epoch. */
+const latest = 253_402_300_799;
 
 /** The secret of a client. One that cannot come is replaced by one that has expired, as there must be one. */
 export function secretsOf({ clientId, publicClient, secret, attributes }: Client): Secrets {

@@ -202,6 +202,20 @@ describe('people', () => {
     );
   });
 
+  it('keep attributes whose names every object has, and lose these too where they are too large', () => {
+    const [constructor, large] = [['sea'], ['x'.repeat(5000)]];
+    const { records, leftOut } = moved({
+      users: [
+        { username: 'ada', attributes: { constructor }, credentials: [{ type: 'toString' }] },
+        { username: 'bob', attributes: { constructor: large } },
+      ],
+    });
+    expect(records.users.map(({ attributes }) => attributes)).toEqual([{ constructor: 'sea' }, {}]);
+    expect(leftOut).toContain(
+      'toString of user ada: has no counterpart, so the password is left out too; they need a link to set one',
+    );
+  });
+
   it('have the roles of clients also by the former name of the key', () => {
     const { records } = moved({
       roles: { client: { web: [{ name: 'payer' }] } },

@@ -11,37 +11,37 @@ import type { Roles } from './roles.ts';
 export const idAttribute = 'keycloakId';
 
 /** Attributes that Keycloak's own client scopes map to standard claims. */
-const standardAttributes: Readonly<Record<string, string>> = {
-  birthdate: 'birthdate',
-  gender: 'gender',
-  locale: 'locale',
-  middleName: 'middleName',
-  nickname: 'nickname',
-  phoneNumber: 'phoneNumber',
-  picture: 'picture',
-  profile: 'profile',
-  website: 'website',
-  zoneinfo: 'zoneinfo',
-};
-const addressAttributes: Readonly<Record<string, string>> = {
-  formatted: 'formatted',
-  street: 'streetAddress',
-  locality: 'locality',
-  region: 'region',
-  postal_code: 'postalCode',
-  country: 'country',
-};
+const standardAttributes: ReadonlyMap<string, string> = new Map([
+  ['birthdate', 'birthdate'],
+  ['gender', 'gender'],
+  ['locale', 'locale'],
+  ['middleName', 'middleName'],
+  ['nickname', 'nickname'],
+  ['phoneNumber', 'phoneNumber'],
+  ['picture', 'picture'],
+  ['profile', 'profile'],
+  ['website', 'website'],
+  ['zoneinfo', 'zoneinfo'],
+]);
+const addressAttributes: ReadonlyMap<string, string> = new Map([
+  ['formatted', 'formatted'],
+  ['street', 'streetAddress'],
+  ['locality', 'locality'],
+  ['region', 'region'],
+  ['postal_code', 'postalCode'],
+  ['country', 'country'],
+]);
 
 /** Ways to sign in besides the password, by the type of their credential. */
-const credentialNames: Readonly<Record<string, string>> = {
-  hotp: 'one-time password',
-  otp: 'one-time password',
-  'password-history': 'password history',
-  'recovery-authn-codes': 'recovery codes',
-  totp: 'one-time password',
-  webauthn: 'security key',
-  'webauthn-passwordless': 'passkey',
-};
+const credentialNames: ReadonlyMap<string, string> = new Map([
+  ['hotp', 'one-time password'],
+  ['otp', 'one-time password'],
+  ['password-history', 'password history'],
+  ['recovery-authn-codes', 'recovery codes'],
+  ['totp', 'one-time password'],
+  ['webauthn', 'security key'],
+  ['webauthn-passwordless', 'passkey'],
+]);
 /** The password signs in beside these, too. */
 const noSecondFactors = new Set(['password', 'password-history', 'webauthn-passwordless']);
 
@@ -154,7 +154,7 @@ function passwordOf(
     if (type !== 'password') {
       const isFactor = !noSecondFactors.has(type);
       isWithheld ||= isFactor && !acceptsWider;
-      report(`${credentialNames[type] ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
+      report(`${credentialNames.get(type) ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
       continue;
     }
     const read = readPassword(credential);
@@ -201,8 +201,9 @@ function attributesOf({ id, attributes: given }: User, person: string, report: R
   for (const [name, values] of Object.entries(given)) {
     const [first = '', ...more] = values.filter((value) => value !== '');
     if (first === '') continue;
-    if (standardAttributes[name] !== undefined) standard[standardAttributes[name]] = first;
-    else if (addressAttributes[name] !== undefined) address[addressAttributes[name]] = first;
+    const [ofPerson, ofAddress] = [standardAttributes.get(name), addressAttributes.get(name)];
+    if (ofPerson !== undefined) standard[ofPerson] = first;
+    else if (ofAddress !== undefined) address[ofAddress] = first;
     else attributes[name] = more.length === 0 ? first : [first, ...more];
   }
   const fitting = fittingOf(attributes, id, person, report);
@@ -218,7 +219,7 @@ function fittingOf(attributes: Entry, id: string, person: string, report: Report
   if (!isTooMuch(kept)) return kept;
   const sizeOf = (name: string): number => JSON.stringify(attributes[name]).length;
   const largestFirst = Object.keys(attributes)
-    .filter((name) => own[name] === undefined)
+    .filter((name) => !Object.hasOwn(own, name))
     .toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const gone: string[] = [];
   for (const name of largestFirst) {

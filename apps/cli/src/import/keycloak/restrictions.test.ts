@@ -68,6 +68,10 @@ describe('a client that may not have all roles', () => {
     expect(rolesOf({})).toBeUndefined();
   });
 
+  it('has none for a name that every object has', () => {
+    expect(rolesOf({ clientId: 'constructor', fullScopeAllowed: false })).toEqual(['keycloak:no-roles']);
+  });
+
   it('is one that asks for consent, unless it says otherwise', () => {
     expect(rolesOf({ consentRequired: true })).toEqual(['clerk', 'boss', 'web:own']);
     expect(rolesOf({ consentRequired: true, fullScopeAllowed: true })).toBeUndefined();
@@ -145,6 +149,7 @@ describe('the sign-in flow', () => {
     const wider = movedClient({}, accepted, realm);
     expect(wider.application).not.toHaveProperty('authenticationPolicy');
     expect(wider.leftOut).toEqual(['sign-in flow x: has steps that are not known here; accepted']);
+    expect(policyOf('y', [flow('y', password, ['REQUIRED', 'constructor'])])).toBe('second-factor');
     expect(policyOf('gone', [])).toBe('second-factor');
     expect(policyOf('loop', [flow('loop', ['REQUIRED', 'flow loop'])])).toBe('second-factor');
   });
