@@ -179,6 +179,19 @@ describe('the sign-in flow', () => {
     expect(movedClient(part, {}, realm('DISABLED')).application).not.toHaveProperty('status');
   });
 
+  it('within itself lets nobody in, whichever part is asked for first', () => {
+    const alternatives = [['ALTERNATIVE', 'flow two'], password] as const;
+    const authenticationFlows = [flow('one', ...alternatives), flow('two', ['REQUIRED', 'flow one'])];
+    for (const [browserFlow, browser] of [
+      ['one', 'two'],
+      ['two', 'one'],
+    ]) {
+      const part = { authenticationFlowBindingOverrides: { browser } };
+      const { application } = movedClient(part, {}, { browserFlow, authenticationFlows });
+      expect(application).toMatchObject({ status: 'disabled' });
+    }
+  });
+
   it('is read once, however often others have it within', { timeout: 2000 }, () => {
     const nested = Array.from({ length: 16 }, (_, index) => {
       const below = ['REQUIRED', `flow n${index + 1}`] as const;
