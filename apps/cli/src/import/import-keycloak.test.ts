@@ -3,18 +3,18 @@ import { parse } from 'yaml';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { newRealm } from '../testing/new-realm.ts';
-import { pepper, printed } from '../testing/run-command.ts';
+import { pepper, printed, rows } from '../testing/run-command.ts';
+import { withheldPassword } from './files/withheld-password.ts';
 
 type Entries = readonly Readonly<Record<string, unknown>>[];
 
 async function deployment() {
-  const environment = {
-    DATABASE_URL: await newDatabaseUrl(directoryMigrations),
-    TESSERA_DIRECTORY_PEPPER: pepper,
-  };
+  const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+  const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
   const run = async (words: string, input = '') => printed(words, environment, undefined, input);
   return {
     run,
+    passwordHashes: async () => rows(DATABASE_URL, 'SELECT password_hash FROM directory.user_account'),
     async applications(): Promise<Entries> {
       const { out } = await run('get --tenant harbour');
       const { tenants } = parse(out) as { readonly tenants: readonly { readonly applications: Entries }[] };
@@ -104,4 +104,23 @@ it('a realm whose name no tenant may have needs the name of a tenant', async () 
     said: 'No tenant may have the name of the realm. Give --tenant.\n',
   });
   expect((await run('import keycloak - --tenant harbour', text)).code).toBe(0);
+});
+
+it('a password that a later file withholds is no longer the one that an earlier file brought', async () => {
+  const { run, passwordHashes } = await deployment();
+  const [ada] = newRealm().users;
+  const password = ada?.credentials ?? [];
+  const imported = async (...more: readonly object[]) => {
+    const users = [{ ...ada, credentials: [...password, ...more] }];
+    const { said } = await run('import keycloak -', JSON.stringify({ ...newRealm(), users }));
+    return { said, hashes: await passwordHashes() };
+  };
+  expect((await imported()).hashes).toEqual([
+    { password_hash: expect.stringMatching(/^\$pbkdf2-sha256\$i=1000\$/) as string },
+  ]);
+  const withheld = [{ password_hash: withheldPassword }];
+  expect((await imported({ type: 'totp' })).hashes).toEqual(withheld);
+  const third = await imported({ type: 'totp' });
+  expect(third.said).toContain('harbour: 0 created, 0 updated, 0 deleted');
+  expect(third.hashes).toEqual(withheld);
 });

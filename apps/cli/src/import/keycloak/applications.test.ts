@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { client, mapper, movedClient, type Part } from '../../testing/moved-realm.ts';
+import { client, movedClient, type Part } from '../../testing/moved-realm.ts';
 
 describe('clients', () => {
   it('are applications with their grants, addresses, lifetime and secret', () => {
@@ -119,6 +119,8 @@ describe('clients', () => {
   it.each([
     ['**********', 'its secret is not in the file; export with kc.sh'],
     [undefined, 'its secret is not in the file; export with kc.sh'],
+    ['$(env:SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR)', 'its secret is not in the file; export with kc.sh'],
+    ['${SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR}', 'its secret is not in the file; export with kc.sh'],
     ['short', expect.stringMatching(/^its secret has fewer than 32 characters; make a longer one/) as string],
   ])('with the secret %j come disabled, with one that has expired', (secret, reason) => {
     const { application, leftOut } = movedClient({ secret });
@@ -136,6 +138,18 @@ describe('clients', () => {
       { value: client.secret, expiresAt: '2030-01-01T00:00:00.000Z' },
     ]);
   });
+
+  it.each(['100000000000000', '253402300800', '1e300', 'soon', '1.5'])(
+    'whose secret ends at %s, which is no time, come disabled',
+    (time) => {
+      const { application, leftOut } = movedClient({ attributes: { 'client.secret.expiration.time': time } });
+      expect(application).toMatchObject({
+        status: 'disabled',
+        secrets: [{ expiresAt: '1970-01-01T00:00:00Z' }],
+      });
+      expect(leftOut).toEqual(['application web: comes disabled: the end of its secret is no time']);
+    },
+  );
 
   it('without an exact redirect URI come disabled, to be given some, unless they have another grant', () => {
     const part = { redirectUris: ['', '*', 'https://web.example/*'] };
@@ -162,97 +176,5 @@ describe('clients', () => {
     const { application, leftOut } = movedClient(asking('plain'));
     expect(application).not.toHaveProperty('pkce');
     expect(leftOut).toEqual(['plain code challenges of application web: it must send them as S256']);
-  });
-
-  it('that are services have no claims, and say so', () => {
-    const { application, leftOut } = movedClient({
-      standardFlowEnabled: false,
-      serviceAccountsEnabled: true,
-      protocolMappers: [mapper('oidc-hardcoded-claim-mapper', { 'claim.name': 'x' })],
-    });
-    expect(application).not.toHaveProperty('claims');
-    expect(leftOut).toContain('mappers of application web: claims are those of people, and nobody signs in');
-  });
-
-  it('map the roles of clients to claims of their own, of one client or of all, the own one first', () => {
-    const config = { 'access.token.claim': true, 'claim.name': 'resource_access.${client_id}.roles' };
-    const roles = {
-      client: { api: [{ name: 'read' }], 'a.web': [{ name: 'buy' }], account: [{ name: 'x' }] },
-    };
-    const claimsBy = (more: Part, clientId = 'a.web') => {
-      const ofClient = mapper('oidc-usermodel-client-role-mapper', { ...config, ...more });
-      const { application, leftOut } = movedClient({ clientId, protocolMappers: [ofClient] }, {}, { roles });
-      const { keycloak_id: _id, ...claims } = (application?.['claims'] ?? {}) as Part;
-      return { claims, leftOut };
-    };
-    const targets = ['accessToken'];
-    expect(Object.entries(claimsBy({}).claims)).toEqual([
-      [
-        'resource_access.a.web.roles',
-        { roles: true, rolePrefix: 'a.web:', targets, path: ['resource_access', 'a.web', 'roles'] },
-      ],
-      [
-        'resource_access.api.roles',
-        { roles: true, rolePrefix: 'api:', targets, path: ['resource_access', 'api', 'roles'] },
-      ],
-    ]);
-    const one = { 'usermodel.clientRoleMapping.clientId': 'api', 'claim.name': 'roles' };
-    expect(claimsBy(one).claims).toEqual({ roles: { roles: true, rolePrefix: 'api:', targets } });
-    const own = { 'usermodel.clientRoleMapping.clientId': 'account' };
-    expect(claimsBy(own)).toEqual({
-      claims: {},
-      leftOut: ['mapper m of application a.web: roles of account do not come'],
-    });
-  });
-
-  it.each([
-    ['String', 'false', { list: 'first' }],
-    ['String', 'true', { list: 'always' }],
-    ['long', 'false', { type: 'number', list: 'first' }],
-    ['boolean', undefined, { type: 'boolean', list: 'first' }],
-    ['JSON', 'false', { type: 'json', list: 'first' }],
-  ])('map attributes as %s, multivalued %s', (label, multivalued, expected) => {
-    const config = { 'id.token.claim': 'true', 'user.attribute': 'level', 'claim.name': 'profile.level' };
-    const asked = { ...config, 'jsonType.label': label, ...(multivalued && { multivalued }) };
-    const { application } = movedClient({
-      protocolMappers: [mapper('oidc-usermodel-attribute-mapper', asked)],
-    });
-    expect(application?.['claims']).toHaveProperty(['profile.level'], {
-      attribute: 'level',
-      ...expected,
-      targets: ['idToken'],
-      path: ['profile', 'level'],
-    });
-  });
-
-  it('map attributes and roles to claims, in objects too; other mappers are left out', () => {
-    const here = { 'id.token.claim': 'true', 'access.token.claim': 'false' };
-    const { application, leftOut } = movedClient({
-      protocolMappers: [
-        mapper('oidc-usermodel-attribute-mapper', {
-          ...here,
-          'user.attribute': 'team',
-          'claim.name': 'https://acme\\.example/team',
-        }),
-        mapper('oidc-usermodel-realm-role-mapper', { ...here, 'claim.name': 'groups' }),
-        mapper('oidc-usermodel-realm-role-mapper', { ...here, 'claim.name': 'realm_access.roles' }),
-        mapper('oidc-hardcoded-claim-mapper', here),
-        mapper('oidc-audience-mapper', here),
-        mapper('oidc-usermodel-attribute-mapper', { 'user.attribute': 'x', 'claim.name': 'x' }),
-        mapper('oidc-acr-mapper', here),
-      ],
-    });
-    expect(application?.['claims']).toMatchObject({
-      'https://acme.example/team': { attribute: 'team', targets: ['idToken'] },
-      groups: { roles: true, targets: ['idToken'] },
-      'realm_access.roles': { roles: true, targets: ['idToken'], path: ['realm_access', 'roles'] },
-    });
-    expect(leftOut).toEqual(
-      [
-        'oidc-hardcoded-claim-mapper has no counterpart',
-        'audiences come with scopes; give a client scope this mapper',
-        'it sets a claim nowhere',
-      ].map((problem) => `mapper m of application web: ${problem}`),
-    );
   });
 });

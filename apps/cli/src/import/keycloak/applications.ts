@@ -6,6 +6,7 @@ import { narrowedBy, type Choices } from './restrictions.ts';
 import { noRoles, roleScopeOf } from './role-scope.ts';
 import type { Roles } from './roles.ts';
 import { secretsOf } from './imported-secrets.ts';
+import type { SignInFlows } from './sign-in-flows.ts';
 
 interface Grants {
   readonly grantTypes: string[];
@@ -19,6 +20,7 @@ interface Grants {
 interface Surroundings extends Choices {
   readonly realm: Realm;
   readonly roles: Roles;
+  readonly flows: SignInFlows;
   /** The scopes of the resources of the realm. */
   readonly scopes: ReadonlySet<string>;
 }
@@ -51,7 +53,7 @@ function reasonToLeaveOut(client: Client): string | undefined {
 }
 
 function applicationOf(client: Client, surroundings: Surroundings, report: Report): Entry[] {
-  const { realm, scopes: known, acceptsWider } = surroundings;
+  const { realm, scopes: known } = surroundings;
   const { clientId, name, publicClient, enabled, consentRequired } = client;
   const redirectUris = exact(client, client.redirectUris, report);
   const { grantTypes, hasPeople, needsRedirects } = grantsOf(client, redirectUris, report);
@@ -62,7 +64,7 @@ function applicationOf(client: Client, surroundings: Surroundings, report: Repor
   const hasCodes = grantTypes.includes('authorization_code');
   const scopes = scopesOf(client, surroundings, hasPeople);
   const roles = roleScopeOf(client, realm, surroundings.roles);
-  const narrowed = narrowedBy(client, realm, { hasPeople, acceptsWider }, report);
+  const narrowed = narrowedBy(client, { ...surroundings, hasPeople }, report);
   const secrets = secretsOf(client);
   // Also read where it does not count, so that its keys are known.
   const redirects = redirectsOf(client, redirectUris, hasCodes || needsRedirects ? report : () => undefined);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { userInfoClaimNames } from '@tessera/oauth';
 import type { Entry } from '../files/imported.ts';
 import { idAttribute } from './people.ts';
@@ -12,6 +13,7 @@ import {
   type Realm,
   type Report,
 } from './realm.ts';
+import type { Roles } from './roles.ts';
 
 const targets = {
   'id.token.claim': 'idToken',
@@ -90,23 +92,37 @@ export function reportMappers({ clientId, protocolMappers }: Client, report: Rep
 /** Clients whose roles one mapper names: an application has 20 claims. */
 const mostClients = 8;
 
+/** What claims refer to. */
+interface OfRealm {
+  readonly realm: Realm;
+  readonly roles: Roles;
+}
+
 /** The claims of a client, by its mappers and those of its client scopes that say more than every token here does. */
-export function claimsOf(client: Client, { realm }: { readonly realm: Realm }, report: Report): Entry {
+export function claimsOf(client: Client, { realm, roles }: OfRealm, report: Report): Entry {
   const { clientScopes = [] } = realm;
   const assigned = new Set(scopesOfClient(client, realm));
   const ofScopes = clientScopes.filter(({ name }) => assigned.has(name)).flatMap(addedMappers);
-  const claims: Entry = {
-    keycloak_id: { attribute: idAttribute, targets: ['idToken', 'accessToken', 'userinfo'] },
-  };
+  const claims = new Map<string, Entry>([
+    ['keycloak_id', { attribute: idAttribute, targets: ['idToken', 'accessToken', 'userinfo'] }],
+  ]);
   for (const mapper of [...client.protocolMappers, ...ofScopes]) {
     if (needless.has(mapper.protocolMapper)) continue;
     const line = (text: string) => report(`mapper ${mapper.name} of application ${client.clientId}: ${text}`);
-    for (const claim of claimsOfMapper(mapper, client.clientId, realm)) {
-      if ('problem' in claim) line(claim.problem);
-      else claims[claim.path.join('.')] = claim.mapping;
+    for (const claim of claimsOfMapper(mapper, client.clientId, roles)) {
+      if ('problem' in claim) {
+        line(claim.problem);
+        continue;
+      }
+      const claimName = claim.path.join('.');
+      const before = claims.get(claimName);
+      // A key of this name is none in the declared state.
+      if (claimName === '__proto__') line(`no claim has the name ${claimName}`);
+      else if (before === undefined) claims.set(claimName, claim.mapping);
+      else if (!isDeepStrictEqual(before, claim.mapping)) line(`another one has the claim ${claimName}`);
     }
   }
-  return claims;
+  return Object.fromEntries(claims);
 }
 
 type Claim = { readonly path: readonly string[]; readonly mapping: Entry } | { readonly problem: string };
@@ -114,7 +130,7 @@ type Claim = { readonly path: readonly string[]; readonly mapping: Entry } | { r
 function claimsOfMapper(
   { protocolMapper, config }: Mapper,
   clientId: string,
-  realm: Realm,
+  roles: Roles,
 ): readonly Claim[] {
   if (protocolMapper === audienceMapper)
     return [{ problem: 'audiences come with scopes; give a client scope this mapper' }];
@@ -131,7 +147,7 @@ function claimsOfMapper(
   if (chosen.length === 0) return [{ problem: 'it sets a claim nowhere' }];
   if (isAttribute) return [claim({ attribute, ...formOf(config) })];
   if (protocolMapper === realmRoleMapper) return [claim({ roles: true })];
-  const { clients, problems } = clientsOf(config, clientId, realm);
+  const { clients, problems } = clientsOf(config, clientId, roles);
   return [...clients.map((of) => claim({ roles: true, rolePrefix: `${of}:` }, of)), ...problems];
 }
 
@@ -142,16 +158,16 @@ function pathOf(name: string, clientId: string): string[] {
     .map((part) => part.replaceAll('\\.', '.').replaceAll('${client_id}', clientId));
 }
 
-const typesOf: Readonly<Partial<Record<string, string>>> = {
-  int: 'number',
-  long: 'number',
-  boolean: 'boolean',
-  JSON: 'json',
-};
+const types: ReadonlyMap<string, string> = new Map([
+  ['int', 'number'],
+  ['long', 'number'],
+  ['boolean', 'boolean'],
+  ['JSON', 'json'],
+]);
 
 /** Keycloak takes the first of several values, unless the claim is a list. */
 function formOf({ 'jsonType.label': label = '', multivalued }: Mapper['config']): Entry {
-  const type = typesOf[label];
+  const type = types.get(label);
   return { ...(type !== undefined && { type }), list: multivalued === 'true' ? 'always' : 'first' };
 }
 
@@ -159,15 +175,27 @@ function formOf({ 'jsonType.label': label = '', multivalued }: Mapper['config'])
 function clientsOf(
   { 'usermodel.clientRoleMapping.clientId': one = '' }: Mapper['config'],
   clientId: string,
-  { roles }: Realm,
+  roles: Roles,
 ): { readonly clients: readonly string[]; readonly problems: readonly Claim[] } {
   if (ownClients.has(one)) return { clients: [], problems: [{ problem: `roles of ${one} do not come` }] };
-  if (one !== '') return { clients: [one], problems: [] };
-  const all = Object.entries(roles.client).flatMap(([of, list]) =>
-    list.length > 0 && !ownClients.has(of) ? [of] : [],
-  );
-  const sorted = all.toSorted((a, b) => Number(b === clientId) - Number(a === clientId));
-  const more = sorted.length - mostClients;
-  const problem = `names the roles of ${mostClients} clients, and not those of ${more} more`;
-  return { clients: sorted.slice(0, mostClients), problems: more > 0 ? [{ problem }] : [] };
+  const named = one === '' ? firstClients(clientId, roles) : [one];
+  const problems = named
+    .filter((client) => roles.areMixed(client))
+    .map((of): Claim => ({ problem: `roles of ${of} do not come: names of others begin with ${of}:, too` }));
+  const more = one === '' ? roles.clients.size - mostClients : 0;
+  if (more > 0)
+    problems.push({
+      problem: `names the roles of ${mostClients} clients, and not those of ${more} more`,
+    });
+  return { clients: named.filter((client) => !roles.areMixed(client)), problems };
+}
+
+/** As many as one mapper names, without a look at all of them, which each client would take again. */
+function firstClients(clientId: string, { clients }: Roles): string[] {
+  const named = clients.has(clientId) ? [clientId] : [];
+  for (const of of clients) {
+    if (named.length === mostClients) break;
+    if (of !== clientId) named.push(of);
+  }
+  return named;
 }

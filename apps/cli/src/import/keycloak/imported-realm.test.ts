@@ -145,6 +145,48 @@ describe('roles', () => {
     expect(leftOut).toEqual(['composition of role boss: people who have it get clerk one by one']);
   });
 
+  it('whose names would be one are the first of them alone, and nobody gets it by the second', () => {
+    const { records, leftOut } = moved({
+      roles: {
+        realm: [
+          { name: 'shop:admin' },
+          { name: 'clerk' },
+          { name: 'boss', composites: { client: { shop: ['admin'] } } },
+        ],
+        client: {
+          shop: [{ name: 'admin', composites: { realm: ['clerk'] } }],
+          a: [{ name: 'b:c' }],
+          'a:b': [{ name: 'c' }],
+        },
+      },
+      groups: [{ name: 'Staff', clientRoles: { shop: ['admin'] } }],
+      users: [
+        { username: 'ada', realmRoles: ['shop:admin'] },
+        { username: 'bob', clientRoles: { shop: ['admin'], 'a:b': ['c'] }, groups: ['/Staff'] },
+        { username: 'carol', realmRoles: ['boss'], clientRoles: { a: ['b:c'] } },
+      ],
+    });
+    expect(records.roles).toEqual(['shop:admin', 'clerk', 'boss', 'a:b:c']);
+    expect(records.users.map(({ roles }) => roles)).toEqual([['shop:admin'], [], ['boss', 'a:b:c']]);
+    expect(leftOut.filter((line) => line.includes('role '))).toEqual([
+      'role shop:admin of client shop: two roles would have this name; nobody has this one',
+      'role a:b:c of client a:b: two roles would have this name; nobody has this one',
+    ]);
+  });
+
+  it('of thousands of clients are read once, and not again for each client', { timeout: 8000 }, () => {
+    const ids = Array.from({ length: 4000 }, (_, index) => `api-${index}`);
+    const ofClient = mapper('oidc-usermodel-client-role-mapper', {
+      'access.token.claim': true,
+      'claim.name': '${client_id}',
+    });
+    const { records } = moved({
+      roles: { client: Object.fromEntries(ids.map((of) => [of, [{ name: 'x' }]])) },
+      clients: ids.map((clientId) => ({ ...client, clientId, protocolMappers: [ofClient] })),
+    });
+    expect(Object.keys(records.applications.at(-1)?.['claims'] ?? {})).toContain('api-3999');
+  });
+
   it('of a service account are left out with it', () => {
     const robot = { username: 'service-account-web', serviceAccountClientId: 'web', realmRoles: ['clerk'] };
     const { records, leftOut } = moved({ ...realm, groups: [], users: [robot] });

@@ -9,6 +9,7 @@ import { ownScopes, readRealm } from './realm.ts';
 import { reportFlow, type Choices } from './restrictions.ts';
 import { noRoles } from './role-scope.ts';
 import { rolesOf } from './roles.ts';
+import { signInFlowsOf } from './sign-in-flows.ts';
 
 const federation = 'org.keycloak.storage.UserStorageProvider';
 
@@ -44,10 +45,11 @@ export function importedRealm(
   for (const { alias } of identityProviders) report(`identity provider ${alias}: has no counterpart`);
   for (const { name: alias } of components[federation] ?? [])
     report(`user federation ${alias}: has no counterpart; its people are not in the file`);
-  reportFlow(realm, { acceptsWider }, report);
+  const flows = signInFlowsOf(realm);
+  reportFlow({ realm, flows, acceptsWider }, report);
   const roles = rolesOf(realm, report);
   const { resources, names: scopes } = scopesOf(realm, report);
-  const applications = applicationsOf({ realm, roles, scopes, acceptsWider }, report);
+  const applications = applicationsOf({ realm, roles, flows, scopes, acceptsWider }, report);
   const users = peopleOf(realm, { roles, acceptsWider }, report);
   for (const { clientId } of applications) brought.applications.add(String(clientId));
   for (const scope of scopes) brought.scopes.add(scope);

@@ -127,7 +127,7 @@ describe('every key of an export', () => {
       'passwordPolicy: new passwords have the rules of the installation',
       'resetPasswordAllowed: people may set a new password by mail, where mail is sent',
       'ssoSessionIdleTimeout: sign-ins last as long as the installation says',
-      'verifyEmail: people sign in before they have verified their address',
+      'verifyEmail: people who are made here sign in before they have verified their address',
     ]);
   });
 });

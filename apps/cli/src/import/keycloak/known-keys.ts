@@ -107,7 +107,7 @@ const off: readonly unknown[] = [false, 'false', 'off', '', 0, '0', -1, '-1', 'n
 /** The lines of keys that nothing reads, with the keys and the values that change nothing: those of a new realm. */
 const told: readonly (readonly [line: string, keys: string, harmless?: readonly unknown[]])[] = [
   ['who may register here says the tenant: declare `registration`', 'registrationAllowed'],
-  ['people sign in before they have verified their address', 'verifyEmail'],
+  ['people who are made here sign in before they have verified their address', 'verifyEmail'],
   ['people may set a new password by mail, where mail is sent', 'resetPasswordAllowed', [true]],
   ['people sign in with their address, too', 'loginWithEmailAllowed', [true]],
   ['an address belongs to one person', 'duplicateEmailsAllowed'],

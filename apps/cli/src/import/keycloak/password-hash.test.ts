@@ -58,6 +58,9 @@ it('hashes by plug-ins and credentials without data have none', () => {
   expect(passwordHashOf(credential('bcrypt', salt, 10))).toEqual({
     problem: 'has a hash by bcrypt, which is unknown here',
   });
+  expect(passwordHashOf(credential('constructor', salt, 10))).toEqual({
+    problem: 'has a hash by constructor, which is unknown here',
+  });
   const nothing = { ...former, type: 'password', secretData: '', credentialData: '{}' };
   expect(passwordHashOf(nothing)).toEqual({ problem: 'is not in the file' });
 });

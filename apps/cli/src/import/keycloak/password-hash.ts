@@ -10,11 +10,11 @@ const credentialData = z.object({
 });
 
 /** The digest of PBKDF2 by Keycloak's name. */
-const digests: Readonly<Record<string, Digest>> = {
-  pbkdf2: 'sha1',
-  'pbkdf2-sha256': 'sha256',
-  'pbkdf2-sha512': 'sha512',
-};
+const digests: ReadonlyMap<string, Digest> = new Map([
+  ['pbkdf2', 'sha1'],
+  ['pbkdf2-sha256', 'sha256'],
+  ['pbkdf2-sha512', 'sha512'],
+]);
 
 /** The password of a credential as a PHC string, or why it has none. */
 export function passwordHashOf({
@@ -32,7 +32,7 @@ export function passwordHashOf({
   const data: z.infer<typeof credentialData> | undefined = isFormer ? former : read(credentialData, dataText);
   if (secret === undefined || data === undefined) return { problem: 'is not in the file' };
   const { algorithm, hashIterations, additionalParameters: parameters } = data;
-  const digest = digests[algorithm];
+  const digest = digests.get(algorithm);
   if (digest !== undefined) return { hash: pbkdf2Hash(digest, hashIterations, secret) };
   const {
     type: [type] = [],

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { moved, type Part } from '../../testing/moved-realm.ts';
+import { withheldPassword } from '../files/withheld-password.ts';
+
+/** What is declared of the password of a person. */
+const passwordOf = (user: Part) => user['password'] ?? user['passwordHash'];
 
 describe('people', () => {
   it('of a user federation are named, as they sign in by another way here', () => {
@@ -63,12 +67,13 @@ describe('people', () => {
         { username: 'eve' },
       ],
     });
-    expect(records.users[0]).toMatchObject({ password: 'correct horse', emailVerified: false });
+    expect(records.users[0]).toMatchObject({ passwordHash: withheldPassword, emailVerified: false });
     expect(leftOut).toEqual([
       'sign-in by github of user bob: has no counterpart',
       'VERIFY_EMAIL of user bob: their address comes as not verified',
       'CONFIGURE_TOTP of user bob: has no counterpart',
       'passkey of user bob: has no counterpart',
+      'password of user bob: they must verify their address; they need a link, which proves it',
       'password of user dora: is not in the file',
       'password of user eve: there is none in the file; they need a link to set one',
     ]);
@@ -81,13 +86,13 @@ describe('people', () => {
       credentials: [password, { type }],
     }));
     const { records, leftOut } = moved({ users });
-    expect(records.users.some((user) => 'password' in user || 'passwordHash' in user)).toBe(false);
+    expect(records.users.map(passwordOf)).toEqual(users.map(() => withheldPassword));
     expect(leftOut[0]).toBe(
       'one-time password of user otp: has no counterpart, so the password is left out too; they need a link to set one',
     );
     expect(leftOut).toHaveLength(users.length);
     const accepted = moved({ users }, { acceptsWider: true });
-    expect(accepted.records.users.map((user) => user['password'])).toEqual(users.map(() => 'correct horse'));
+    expect(accepted.records.users.map(passwordOf)).toEqual(users.map(() => 'correct horse'));
     expect(accepted.leftOut[0]).toBe(
       'one-time password of user otp: has no counterpart; the password alone signs in',
     );
@@ -101,16 +106,84 @@ describe('people', () => {
           { username: 'ada', credentials: [{ ...password, temporary: true }] },
           { username: 'bob', credentials: [password], requiredActions: ['UPDATE_PASSWORD'] },
           { username: 'carol', credentials: [password], federationLink: 'ldap' },
+          { username: 'dora', credentials: [password], requiredActions: ['VERIFY_EMAIL'] },
         ],
       },
       { acceptsWider: true },
     );
-    expect(records.users.some((user) => 'password' in user)).toBe(false);
+    expect(records.users.map(passwordOf)).toEqual(records.users.map(() => withheldPassword));
     expect(leftOut).toEqual([
       'password of user ada: is a temporary one; they need a link to set one',
       'password of user bob: they have to set a new one, for which they need a link',
       'user federation of user carol: has no counterpart; they sign in with a password of their own',
+      'VERIFY_EMAIL of user dora: their address comes as not verified',
+      'password of user dora: they must verify their address; they need a link, which proves it',
     ]);
+  });
+
+  it.each(['${PASSWORD_OF_ADA}', '$(env:PASSWORD_OF_ADA)'])(
+    'never have the placeholder %s as their password',
+    (value) => {
+      const credentials = [{ type: 'password', value }];
+      const { records, leftOut } = moved({ users: [{ username: 'ada', credentials }] });
+      expect(records.users.map(passwordOf)).toEqual([undefined]);
+      expect(leftOut).toEqual(['password of user ada: is a placeholder']);
+    },
+  );
+
+  it('who have no password in the file keep the one that they have here, whatever else they have', () => {
+    const { records } = moved({
+      users: [
+        { username: 'ada', federationLink: 'ldap' },
+        { username: 'bob', credentials: [{ type: 'totp' }] },
+        { username: 'carol', requiredActions: ['UPDATE_PASSWORD'] },
+      ],
+    });
+    expect(records.users.map(passwordOf)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('with an address that is not verified come without their password, if the realm lets nobody in before', () => {
+    const credentials = [{ type: 'password', value: 'correct horse' }];
+    const users = [
+      { username: 'ada', email: 'ada@acme.example', credentials },
+      { username: 'bob', email: 'bob@acme.example', emailVerified: true, credentials },
+      { username: 'carol', credentials },
+      { username: 'dora', email: 'dora@acme.example' },
+    ];
+    const passwords = (verifyEmail: boolean) => moved({ verifyEmail, users }).records.users.map(passwordOf);
+    expect(passwords(true)).toEqual([withheldPassword, 'correct horse', 'correct horse', undefined]);
+    expect(passwords(false)).toEqual(['correct horse', 'correct horse', 'correct horse', undefined]);
+    expect(moved({ verifyEmail: true, users }).leftOut).toContain(
+      'password of user ada: they must verify their address; they need a link, which proves it',
+    );
+  });
+
+  it('come disabled for a required action that nobody knows, unless it is accepted', () => {
+    const known = [
+      'CONFIGURE_TOTP',
+      'UPDATE_PROFILE',
+      'UPDATE_EMAIL',
+      'VERIFY_PROFILE',
+      'TERMS_AND_CONDITIONS',
+      'terms_and_conditions',
+      'webauthn-register',
+      'webauthn-register-passwordless',
+      'CONFIGURE_RECOVERY_AUTHN_CODES',
+      'update_user_locale',
+      'UPDATE_PASSWORD',
+      'VERIFY_EMAIL',
+    ];
+    const users = [
+      { username: 'ada', enabled: true, requiredActions: known },
+      { username: 'bob', enabled: true, requiredActions: ['WAIT_FOR_APPROVAL'] },
+    ];
+    const statusOf = (user: Part) => user['status'];
+    const { records, leftOut } = moved({ users });
+    expect(records.users.map(statusOf)).toEqual([undefined, 'disabled']);
+    expect(leftOut).toContain('WAIT_FOR_APPROVAL of user bob: is not known here, so they come disabled');
+    const wider = moved({ users }, { acceptsWider: true });
+    expect(wider.records.users.map(statusOf)).toEqual([undefined, undefined]);
+    expect(wider.leftOut).toContain('WAIT_FOR_APPROVAL of user bob: is not known here; accepted');
   });
 
   it('keep their identifier and the small attributes, if there are too many or they are too large', () => {
@@ -126,6 +199,22 @@ describe('people', () => {
     expect([Object.keys(kept).length, kept['keycloakId']]).toEqual([50, '2']);
     expect(leftOut).toContain(
       'attributes thumb of user ada: a person has at most 50, of 4096 bytes together',
+    );
+  });
+
+  it('keep attributes whose names every object has, and lose these too where they are too large', () => {
+    const [constructor, large] = [['sea'], ['x'.repeat(5000)]];
+    const { records, leftOut } = moved({
+      users: [
+        { username: 'ada', attributes: { constructor }, credentials: [{ type: 'toString' }] },
+        { username: 'bob', attributes: { constructor: large } },
+      ],
+    });
+    const [small, none] = records.users.map(({ attributes }) => attributes);
+    expect(small).toEqual({ constructor: 'sea' });
+    expect(none).toEqual({});
+    expect(leftOut).toContain(
+      'toString of user ada: has no counterpart, so the password is left out too; they need a link to set one',
     );
   });
 

@@ -1,7 +1,9 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
+import { withheldPassword } from '../files/withheld-password.ts';
+import { placeholder } from './imported-secrets.ts';
 import { passwordHashOf } from './password-hash.ts';
-import type { Realm, Report, User } from './realm.ts';
+import type { Credential, Realm, Report, User } from './realm.ts';
 import type { Choices } from './restrictions.ts';
 import type { Roles } from './roles.ts';
 
@@ -9,47 +11,67 @@ import type { Roles } from './roles.ts';
 export const idAttribute = 'keycloakId';
 
 /** Attributes that Keycloak's own client scopes map to standard claims. */
-const standardAttributes: Readonly<Record<string, string>> = {
-  birthdate: 'birthdate',
-  gender: 'gender',
-  locale: 'locale',
-  middleName: 'middleName',
-  nickname: 'nickname',
-  phoneNumber: 'phoneNumber',
-  picture: 'picture',
-  profile: 'profile',
-  website: 'website',
-  zoneinfo: 'zoneinfo',
-};
-const addressAttributes: Readonly<Record<string, string>> = {
-  formatted: 'formatted',
-  street: 'streetAddress',
-  locality: 'locality',
-  region: 'region',
-  postal_code: 'postalCode',
-  country: 'country',
-};
+const standardAttributes: ReadonlyMap<string, string> = new Map([
+  ['birthdate', 'birthdate'],
+  ['gender', 'gender'],
+  ['locale', 'locale'],
+  ['middleName', 'middleName'],
+  ['nickname', 'nickname'],
+  ['phoneNumber', 'phoneNumber'],
+  ['picture', 'picture'],
+  ['profile', 'profile'],
+  ['website', 'website'],
+  ['zoneinfo', 'zoneinfo'],
+]);
+const addressAttributes: ReadonlyMap<string, string> = new Map([
+  ['formatted', 'formatted'],
+  ['street', 'streetAddress'],
+  ['locality', 'locality'],
+  ['region', 'region'],
+  ['postal_code', 'postalCode'],
+  ['country', 'country'],
+]);
 
 /** Ways to sign in besides the password, by the type of their credential. */
-const credentialNames: Readonly<Record<string, string>> = {
-  hotp: 'one-time password',
-  otp: 'one-time password',
-  'password-history': 'password history',
-  'recovery-authn-codes': 'recovery codes',
-  totp: 'one-time password',
-  webauthn: 'security key',
-  'webauthn-passwordless': 'passkey',
-};
+const credentialNames: ReadonlyMap<string, string> = new Map([
+  ['hotp', 'one-time password'],
+  ['otp', 'one-time password'],
+  ['password-history', 'password history'],
+  ['recovery-authn-codes', 'recovery codes'],
+  ['totp', 'one-time password'],
+  ['webauthn', 'security key'],
+  ['webauthn-passwordless', 'passkey'],
+]);
 /** The password signs in beside these, too. */
 const noSecondFactors = new Set(['password', 'password-history', 'webauthn-passwordless']);
 
 /** What their administrators ask people to do before they sign in again. */
 const newPassword = 'UPDATE_PASSWORD';
 const verification = 'VERIFY_EMAIL';
+/** Whoever knows the password can do these, so that they keep nobody out. */
+const openActions = new Set([
+  'CONFIGURE_RECOVERY_AUTHN_CODES',
+  'CONFIGURE_TOTP',
+  'TERMS_AND_CONDITIONS',
+  'UPDATE_EMAIL',
+  'UPDATE_PROFILE',
+  'VERIFY_PROFILE',
+  'terms_and_conditions',
+  'update_user_locale',
+]);
+const registration = 'webauthn-register';
 
 /** How people are read. */
 interface Reading extends Choices {
   readonly roles: Roles;
+}
+
+/** How a person is read. */
+interface ReadingPerson extends Choices {
+  readonly name: string;
+  readonly roles: readonly string[];
+  /** Whether the realm lets in only those who have verified their address. */
+  readonly verifiesEmail: boolean;
 }
 
 /** The people of a realm as users of the declared state. Reports what of them is left out. */
@@ -70,23 +92,31 @@ export function peopleOf(realm: Realm, { roles, acceptsWider }: Reading, report:
       report(`user number ${index + 1}: has no user name`);
       return [];
     }
-    const person = personOf(user, { name, roles: held, acceptsWider }, report);
+    const reading = { name, roles: held, verifiesEmail: realm.verifyEmail, acceptsWider };
+    const person = personOf(user, reading, report);
     return [realm.enabled ? person : { ...person, status: 'disabled' }];
   });
 }
 
-function personOf(
-  user: User,
-  { name, roles, acceptsWider }: Choices & { readonly name: string; readonly roles: readonly string[] },
-  report: Report,
-): Entry {
+function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
+  const { name, roles, acceptsWider } = reading;
   const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
   const person = `user ${name}`;
   for (const { identityProvider } of user.federatedIdentities)
     report(`sign-in by ${identityProvider} of ${person}: has no counterpart`);
-  for (const action of requiredActions)
+  let isKeptOut = false;
+  for (const action of requiredActions) {
+    if (action === newPassword) continue;
     if (action === verification) report(`${action} of ${person}: their address comes as not verified`);
-    else if (action !== newPassword) report(`${action} of ${person}: has no counterpart`);
+    else if (openActions.has(action) || action.startsWith(registration))
+      report(`${action} of ${person}: has no counterpart`);
+    else {
+      isKeptOut ||= !acceptsWider;
+      report(
+        `${action} of ${person}: is not known here${acceptsWider ? '; accepted' : ', so they come disabled'}`,
+      );
+    }
+  }
   return Object.fromEntries(
     Object.entries({
       username: name,
@@ -96,46 +126,65 @@ function personOf(
       givenName: firstName,
       familyName: lastName,
       // Without a status, whoever was disabled here since stays so.
-      status: enabled ? '' : 'disabled',
+      status: enabled && !isKeptOut ? '' : 'disabled',
       roles,
-      ...passwordOf(user, person, { acceptsWider }, report),
+      ...passwordOf(user, person, reading, report),
       ...attributesOf(user, person, report),
     }).filter(([, value]) => value !== ''),
   );
 }
 
 /**
- * The password of a person, or its hash. It is left out where it alone would not have let them in, so that they need a
+ * The password of a person, or its hash. It is withheld where it alone would not have let them in, so that they need a
  * link to set one.
  */
 function passwordOf(
-  { credentials, federationLink, requiredActions }: User,
+  user: User,
   person: string,
-  { acceptsWider }: Choices,
+  { acceptsWider, verifiesEmail }: ReadingPerson,
   report: Report,
 ): Entry {
+  const { credentials, federationLink, requiredActions } = user;
   let found: Entry = {};
-  let isLeftOut = federationLink !== '';
-  if (isLeftOut)
+  let isWithheld = federationLink !== '';
+  if (isWithheld)
     report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
   for (const credential of credentials) {
-    const { type, value, temporary } = credential;
+    const { type, temporary } = credential;
     if (type !== 'password') {
       const isFactor = !noSecondFactors.has(type);
-      isLeftOut ||= isFactor && !acceptsWider;
-      report(`${credentialNames[type] ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
+      isWithheld ||= isFactor && !acceptsWider;
+      report(`${credentialNames.get(type) ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
       continue;
     }
-    const read = value === '' ? passwordHashOf(credential) : { password: value };
+    const read = readPassword(credential);
+    isWithheld ||= temporary;
     if ('problem' in read) report(`password of ${person}: ${read.problem}`);
     else if (temporary) report(`password of ${person}: is a temporary one; they need a link to set one`);
     else found = 'hash' in read ? { passwordHash: read.hash } : read;
   }
-  if (!credentials.some(({ type }) => type === 'password'))
-    report(`password of ${person}: there is none in the file; they need a link to set one`);
-  if (!requiredActions.includes(newPassword)) return isLeftOut ? {} : found;
-  report(`password of ${person}: they have to set a new one, for which they need a link`);
-  return {};
+  const hasPassword = credentials.some(({ type }) => type === 'password');
+  if (!hasPassword) report(`password of ${person}: there is none in the file; they need a link to set one`);
+  if (requiredActions.includes(newPassword)) {
+    isWithheld = true;
+    report(`password of ${person}: they have to set a new one, for which they need a link`);
+  }
+  if (hasPassword && mustVerify(user, verifiesEmail)) {
+    isWithheld = true;
+    report(`password of ${person}: they must verify their address; they need a link, which proves it`);
+  }
+  return isWithheld && hasPassword ? { passwordHash: withheldPassword } : found;
+}
+
+/** As Keycloak asks: whoever has no address is let in. */
+function mustVerify({ email, emailVerified, requiredActions }: User, verifiesEmail: boolean): boolean {
+  return requiredActions.includes(verification) || (verifiesEmail && email !== '' && !emailVerified);
+}
+
+function readPassword(credential: Credential) {
+  const { value } = credential;
+  if (value === '') return passwordHashOf(credential);
+  return placeholder.test(value) ? { problem: 'is a placeholder' } : { password: value };
 }
 
 function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
@@ -152,8 +201,9 @@ function attributesOf({ id, attributes: given }: User, person: string, report: R
   for (const [name, values] of Object.entries(given)) {
     const [first = '', ...more] = values.filter((value) => value !== '');
     if (first === '') continue;
-    if (standardAttributes[name] !== undefined) standard[standardAttributes[name]] = first;
-    else if (addressAttributes[name] !== undefined) address[addressAttributes[name]] = first;
+    const [ofPerson, ofAddress] = [standardAttributes.get(name), addressAttributes.get(name)];
+    if (ofPerson !== undefined) standard[ofPerson] = first;
+    else if (ofAddress !== undefined) address[ofAddress] = first;
     else attributes[name] = more.length === 0 ? first : [first, ...more];
   }
   const fitting = fittingOf(attributes, id, person, report);
@@ -169,7 +219,7 @@ function fittingOf(attributes: Entry, id: string, person: string, report: Report
   if (!isTooMuch(kept)) return kept;
   const sizeOf = (name: string): number => JSON.stringify(attributes[name]).length;
   const largestFirst = Object.keys(attributes)
-    .filter((name) => own[name] === undefined)
+    .filter((name) => !Object.hasOwn(own, name))
     .toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const gone: string[] = [];
   for (const name of largestFirst) {

@@ -138,6 +138,7 @@ const realm = z.object({
   realm: text,
   displayName: text.default(''),
   enabled: flag.default(true),
+  verifyEmail: flag.default(false),
   accessTokenLifespan: number.default(300),
   offlineSessionIdleTimeout: number.default(0),
   offlineSessionMaxLifespanEnabled: flag.default(false),

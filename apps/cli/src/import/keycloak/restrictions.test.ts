@@ -68,6 +68,10 @@ describe('a client that may not have all roles', () => {
     expect(rolesOf({})).toBeUndefined();
   });
 
+  it('has none for a name that every object has', () => {
+    expect(rolesOf({ clientId: 'constructor', fullScopeAllowed: false })).toEqual(['keycloak:no-roles']);
+  });
+
   it('is one that asks for consent, unless it says otherwise', () => {
     expect(rolesOf({ consentRequired: true })).toEqual(['clerk', 'boss', 'web:own']);
     expect(rolesOf({ consentRequired: true, fullScopeAllowed: true })).toBeUndefined();
@@ -145,8 +149,55 @@ describe('the sign-in flow', () => {
     const wider = movedClient({}, accepted, realm);
     expect(wider.application).not.toHaveProperty('authenticationPolicy');
     expect(wider.leftOut).toEqual(['sign-in flow x: has steps that are not known here; accepted']);
+    expect(policyOf('y', [flow('y', password, ['REQUIRED', 'constructor'])])).toBe('second-factor');
     expect(policyOf('gone', [])).toBe('second-factor');
     expect(policyOf('loop', [flow('loop', ['REQUIRED', 'flow loop'])])).toBe('second-factor');
+  });
+
+  it.each([
+    [{}, { browserFlow: 'x' }],
+    [{ authenticationFlowBindingOverrides: { browser: 'x' } }, {}],
+  ])('that denies people in any step brings applications disabled, unless it is accepted: %j', (part, of) => {
+    const realm = (requirement: string) => ({
+      authenticationFlows: [
+        flow('x', password, ['CONDITIONAL', 'flow outsiders']),
+        flow('outsiders', ['REQUIRED', 'conditional-user-role'], ['REQUIRED', 'flow out']),
+        flow('out', [requirement, 'deny-access-authenticator'], ['REQUIRED', 'allow-access-authenticator']),
+      ],
+      ...of,
+    });
+    const { application, leftOut } = movedClient(part, {}, realm('REQUIRED'));
+    expect(application).toMatchObject({ status: 'disabled' });
+    expect(leftOut).toContain(
+      'application web: comes disabled: there is no counterpart of a sign-in flow that denies people',
+    );
+    const wider = movedClient(part, accepted, realm('REQUIRED'));
+    expect(wider.application).not.toHaveProperty('status');
+    expect(wider.leftOut).toContain(
+      'a sign-in flow that denies people of application web: has no counterpart; accepted',
+    );
+    expect(movedClient(part, {}, realm('DISABLED')).application).not.toHaveProperty('status');
+  });
+
+  it('within itself lets nobody in, whichever part is asked for first', () => {
+    const alternatives = [['ALTERNATIVE', 'flow two'], password] as const;
+    const authenticationFlows = [flow('one', ...alternatives), flow('two', ['REQUIRED', 'flow one'])];
+    for (const [browserFlow, browser] of [
+      ['one', 'two'],
+      ['two', 'one'],
+    ]) {
+      const part = { authenticationFlowBindingOverrides: { browser } };
+      const { application } = movedClient(part, {}, { browserFlow, authenticationFlows });
+      expect(application).toMatchObject({ status: 'disabled' });
+    }
+  });
+
+  it('is read once, however often others have it within', { timeout: 2000 }, () => {
+    const nested = Array.from({ length: 16 }, (_, index) => {
+      const below = ['REQUIRED', `flow n${index + 1}`] as const;
+      return flow(`n${index}`, below, below);
+    });
+    expect(policyOf('n0', [...nested, flow('n16', password, otp)])).toBe('second-factor');
   });
 
   it('of a client stands in place of that of the realm', () => {

@@ -1,4 +1,4 @@
-import { policyOfFlow, secondFactor } from './sign-in-flows.ts';
+import { secondFactor, type SignInFlows } from './sign-in-flows.ts';
 import type { Client, Realm, Report } from './realm.ts';
 
 /** What people who import decide. */
@@ -38,11 +38,16 @@ export interface Narrowed {
   readonly reasons: readonly string[];
 }
 
+/** What the flows of a realm are read with. */
+interface OfRealm extends Choices {
+  readonly realm: Realm;
+  readonly flows: SignInFlows;
+}
+
 /** Reads what narrows a client. Reports what of it is left out by choice. */
 export function narrowedBy(
   client: Client,
-  realm: Realm,
-  { hasPeople, acceptsWider }: Choices & { readonly hasPeople: boolean },
+  { realm, flows, acceptsWider, hasPeople }: OfRealm & { readonly hasPeople: boolean },
   report: Report,
 ): Narrowed {
   const { clientId, attributes } = client;
@@ -50,10 +55,11 @@ export function narrowedBy(
   const applying = restrictions.flatMap(([what, applies]) => (applies(attributes) ? [what] : []));
   const found = [...new Set(applying)];
   const asked = levels.flatMap((level) => ((attributes[level] ?? '') === '' ? [] : [level]));
-  const policy = policyOfFlow(override === '' ? realm.browserFlow : override, realm.authenticationFlows);
+  const { policy, denies } = flows.of(override === '' ? realm.browserFlow : override);
   if (hasPeople) {
     for (const level of asked) found.push(`a level of sign-in (${level})`);
-    if (override !== '' && policy === 'unknown') found.push('a sign-in flow of its own');
+    if (denies) found.push('a sign-in flow that denies people');
+    else if (override !== '' && policy === 'unknown') found.push('a sign-in flow of its own');
   }
   if (acceptsWider)
     for (const what of found) report(`${what} of application ${clientId}: has no counterpart; accepted`);
@@ -70,12 +76,9 @@ function policyFor(policy: string, isOwn: boolean, acceptsWider: boolean): strin
 }
 
 /** Reports a sign-in flow of the realm that is not known here. */
-export function reportFlow(
-  { browserFlow, authenticationFlows }: Realm,
-  { acceptsWider }: Choices,
-  report: Report,
-): void {
-  if (policyOfFlow(browserFlow, authenticationFlows) !== 'unknown') return;
+export function reportFlow({ realm, flows, acceptsWider }: OfRealm, report: Report): void {
+  const { browserFlow } = realm;
+  if (flows.of(browserFlow).policy !== 'unknown') return;
   const instead = acceptsWider ? 'accepted' : 'applications ask for a second factor instead';
   report(`sign-in flow ${browserFlow}: has steps that are not known here; ${instead}`);
 }

@@ -18,7 +18,8 @@ export function roleScopeOf(client: Client, realm: Realm, roles: Roles): readonl
     mappings
       .filter(({ client: mapped, clientScope }) => mapped === clientId || scopes.has(clientScope))
       .flatMap((mapping) => mapping.roles);
-  const own = realm.roles.client[clientId] ?? [];
+  const { client: ofAll } = realm.roles;
+  const own = Object.hasOwn(ofAll, clientId) ? (ofAll[clientId] ?? []) : [];
   const ofClients = Object.entries(realm.clientScopeMappings).map(
     ([name, mappings]) => [name, rolesIn(mappings)] as const,
   );

@@ -1,5 +1,5 @@
 import { authenticationPolicies } from '@tessera/oauth';
-import type { Flow } from './realm.ts';
+import type { Flow, Realm } from './realm.ts';
 
 /** The policy of who needs one more, and of who needs a passkey. */
 export const [, secondFactor, phishingResistant] = authenticationPolicies;
@@ -10,50 +10,108 @@ export type FlowPolicy = (typeof authenticationPolicies)[number] | 'unknown';
 /** What a step asks for; `nothing` if it asks people for nothing. */
 type Asked = FlowPolicy | 'nothing';
 
+/** What a flow does to people. */
+interface Reading {
+  readonly asks: Asked;
+  /** Whether it keeps anybody out, whatever they have. */
+  readonly denies: boolean;
+}
+
+/** Of a sign-in flow. */
+interface OfFlow {
+  readonly policy: FlowPolicy;
+  readonly denies: boolean;
+}
+
+/** The sign-in flows of a realm. */
+export interface SignInFlows {
+  /** What a flow asks people for, by its alias or its identifier. A step that some people skip counts for all. */
+  of(name: string): OfFlow;
+}
+
 /** Keycloak's own, which no file needs to have. */
 const ownFlow = 'browser';
 
 /** Whoever has set up the factor is asked for it, and nobody else. */
 const whoHasOne = 'conditional-user-configured';
 
-/** By the name of the authenticator. */
-const steps: Readonly<Record<string, Asked>> = {
-  'allow-access-authenticator': 'nothing',
-  'auth-password-form': 'any',
-  'auth-username-form': 'nothing',
-  'auth-username-password-form': 'any',
-  'auth-otp-form': secondFactor,
-  'auth-recovery-authn-code-form': secondFactor,
-  'webauthn-authenticator': secondFactor,
-  'webauthn-authenticator-passwordless': phishingResistant,
-};
+const denial = 'deny-access-authenticator';
 
-/** What a flow asks people for, by its alias or its identifier. A step that some people skip counts for all. */
-export function policyOfFlow(name: string, flows: readonly Flow[]): FlowPolicy {
-  const flow = flows.find(({ alias, id }) => alias === name || id === name);
-  if (flow === undefined) return name === '' || name === ownFlow ? 'any' : 'unknown';
-  const asked = askedIn(flow, flows, new Set());
-  return asked === 'nothing' ? 'unknown' : asked;
+/** By the name of the authenticator. */
+const steps: ReadonlyMap<string, Asked> = new Map([
+  ['allow-access-authenticator', 'nothing'],
+  ['auth-password-form', 'any'],
+  ['auth-username-form', 'nothing'],
+  ['auth-username-password-form', 'any'],
+  ['auth-otp-form', secondFactor],
+  ['auth-recovery-authn-code-form', secondFactor],
+  ['webauthn-authenticator', secondFactor],
+  ['webauthn-authenticator-passwordless', phishingResistant],
+]);
+
+/** Of a flow that the file does not have. */
+const missing: Reading = { asks: 'unknown', denies: false };
+/** Of a flow within itself, which lets nobody in. */
+const circular: Reading = { asks: 'unknown', denies: true };
+
+/** Reads the flows of a realm, each once. */
+export function signInFlowsOf({ authenticationFlows }: Realm): SignInFlows {
+  const flows = [...authenticationFlows];
+  const byAlias = firstBy(flows, ({ alias }) => alias);
+  const byId = firstBy(flows, ({ id }) => id);
+  const read = new Map<Flow, Reading>();
+
+  function readingOf(flow: Flow): Reading {
+    const before = read.get(flow);
+    if (before !== undefined) return before;
+    read.set(flow, circular);
+    const reading = readFlow(flow, (alias) => byAlias.get(alias), readingOf);
+    read.set(flow, reading);
+    return reading;
+  }
+
+  return {
+    of(name) {
+      const flow = byAlias.get(name) ?? byId.get(name);
+      if (flow === undefined)
+        return { policy: name === '' || name === ownFlow ? 'any' : 'unknown', denies: false };
+      const { asks, denies } = readingOf(flow);
+      return { policy: asks === 'nothing' ? 'unknown' : asks, denies };
+    },
+  };
 }
 
-function askedIn(flow: Flow, flows: readonly Flow[], above: ReadonlySet<string>): Asked {
-  if (above.has(flow.alias)) return 'unknown';
-  const within = new Set([...above, flow.alias]);
+function firstBy(flows: readonly Flow[], keyOf: (flow: Flow) => string): ReadonlyMap<string, Flow> {
+  return new Map(flows.toReversed().map((flow) => [keyOf(flow), flow]));
+}
+
+function readFlow(
+  { authenticationExecutions }: Flow,
+  flowOf: (alias: string) => Flow | undefined,
+  readingOf: (flow: Flow) => Reading,
+): Reading {
   const asked = { needed: [] as Asked[], alternatives: [] as Asked[] };
-  for (const { authenticator, requirement, flowAlias } of flow.authenticationExecutions) {
+  let denies = false;
+  for (const { authenticator, requirement, flowAlias } of authenticationExecutions) {
     if (requirement === 'DISABLED' || authenticator.startsWith('conditional-')) continue;
-    const below = flows.find(({ alias }) => alias === flowAlias);
-    let step: Asked = steps[authenticator] ?? 'unknown';
-    if (flowAlias !== '') step = below === undefined ? 'unknown' : askedIn(below, flows, within);
+    const below = flowAlias === '' ? undefined : flowOf(flowAlias);
+    let step: Asked = steps.get(authenticator) ?? 'unknown';
+    denies ||= authenticator === denial;
+    if (flowAlias !== '') {
+      const reading = below === undefined ? missing : readingOf(below);
+      step = reading.asks;
+      denies ||= reading.denies;
+    }
     // OPTIONAL is of Keycloak before 8: it asks whoever has set up the factor.
     if (requirement === 'OPTIONAL' || (requirement === 'CONDITIONAL' && asksWhoHasOne(below)))
       step = 'nothing';
     if (requirement === 'ALTERNATIVE') asked.alternatives.push(step);
     else asked.needed.push(step);
   }
-  if (asked.needed.length > 0) return strongest(asked.needed);
+  if (asked.needed.length > 0) return { asks: strongest(asked.needed), denies };
   // One that is not known here, such as a cookie or another provider, is no way in here.
-  return weakest(asked.alternatives.filter((step) => step !== 'unknown' && step !== 'nothing'));
+  const alternatives = asked.alternatives.filter((step) => step !== 'unknown' && step !== 'nothing');
+  return { asks: weakest(alternatives), denies };
 }
 
 function asksWhoHasOne(flow: Flow | undefined): boolean {
