@@ -22,7 +22,10 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
   get: ['> tessera.yaml', '--tenant demo'],
   schema: ['> tessera.schema.json'],
   'import people': [
-    'users.ndjson --from auth0 --tenant demo --dry-run','people.csv --tenant demo --dry-run', 'people.csv --tenant demo'],
+    'users.ndjson --from auth0 --tenant demo --dry-run',
+    'people.csv --tenant demo --dry-run',
+    'people.csv --tenant demo',
+  ],
   'import keycloak': ['realm.json --dry-run', 'realm.json --tenant demo --allow-delete'],
 
   'tenant list': ['', '--search acme -o json'],

@@ -53,7 +53,11 @@ function addSessions(group: Command, context: CommandContext): void {
     await revokeSessions(options, context);
   })
     .description('sign a person out of one browser, or of all')
-    .option('--session-id <id>', 'only this one, as tessera session list names it: --session-id=<id>', nonEmpty)
+    .option(
+      '--session-id <id>',
+      'only this one, as tessera session list names it: --session-id=<id>',
+      nonEmpty,
+    )
     .addHelpText(
       'after',
       `

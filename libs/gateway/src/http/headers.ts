@@ -57,9 +57,7 @@ export function crossOriginHeaders({ headers, incoming }: FastifyRequest, reply:
     return;
   }
   // keycloak-js sends cookies along, which no endpoint reads, and its browser wants to be told that it may.
-  reply
-    .header('access-control-allow-origin', origin)
-    .header('access-control-allow-credentials', 'true');
+  reply.header('access-control-allow-origin', origin).header('access-control-allow-credentials', 'true');
 }
 
 /**
