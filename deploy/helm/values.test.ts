@@ -85,6 +85,11 @@ describe('Values are refused', () => {
       'would publish /t/acme/introspect',
     ],
     [
+      'that make the check for proxies public by a prefix',
+      { publicPaths: { prefix: ['/auth/'] } },
+      'would publish /auth/verify',
+    ],
+    [
       'that make introspection by the paths of Keycloak public',
       { publicPaths: { prefix: ['/protocol/'] } },
       'would publish /protocol/openid-connect/token/introspect',

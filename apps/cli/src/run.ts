@@ -64,7 +64,7 @@ Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else DATABA
 process whose data directory is at hand (TESSERA_DATA_DIR, .tessera). migrate, doctor and epoch work on DATABASE_URL alone. What changes
 something says first where it works, unless --context says so; what reads says it with an error.
 Which tenant: --tenant; else TESSERA_TENANT; else that of the context (tessera context use). tenant commands and import people have to name it;
-audit search, get, keys and epoch are about all tenants unless --tenant names one.
+get, keys and epoch are about all tenants unless --tenant names one, audit search about those that the login may see.
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of
 other owners or administration that would be given need to be allowed, or as others have what the file declares: diff and --dry-run say so before.
 Results go to standard output, messages to standard error.`;

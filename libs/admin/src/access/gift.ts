@@ -3,7 +3,7 @@ export interface Gift {
   /** Of the record. */
   readonly field: string;
   readonly what: string;
-  /** Who gets it: another one is another gift. */
+  /** Who gets it, or all that decides what it is: with another one it is another gift. */
   readonly from?: string;
   /** Who gives it must hold all of these scopes; */
   readonly scopes: readonly string[];

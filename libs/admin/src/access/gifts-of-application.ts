@@ -56,9 +56,11 @@ function giftOfClaim([name, claim]: [string, Application['claims'][string]]): Gi
   const { attribute, roles, targets, path, type, list, rolePrefix } = claim;
   const source = (roles ? ['roles', rolePrefix] : [attribute, type, list]).filter((part) => part !== '');
   const what = [[name, ...path].join('.'), 'from', ...source, 'in', ...targets].join(' ');
+  // Two claims that read alike are two: names may have dots, too.
+  const from = JSON.stringify([name, path, roles, attribute, type, list, rolePrefix, targets]);
   const isRoles =
     targets.includes('accessToken') && (path.length > 0 || rolePrefix !== '' || type === 'json');
   return isRoles
-    ? { field: 'claims', what, scopes: ['admin.users.read', 'admin.roles.write'], owner: '*' }
-    : { field: 'claims', what, scopes: ['admin.users.read'] };
+    ? { field: 'claims', what, from, scopes: ['admin.users.read', 'admin.roles.write'], owner: '*' }
+    : { field: 'claims', what, from, scopes: ['admin.users.read'] };
 }

@@ -17,8 +17,8 @@ export const said = () => true;
 
 export const isAttribute = ({ attribute }: Gift): boolean => attribute !== undefined;
 
-const nameOf = ({ field, what, from = '', attribute }: Gift): string =>
-  [field, what, from, ...(attribute === undefined ? [] : [JSON.stringify(attribute)])].join(' ');
+const nameOf = ({ field, what, from = '', scopes, owner = '', attribute }: Gift): string =>
+  JSON.stringify([field, what, from, scopes, owner, attribute]);
 
 /**
  * What a change gives: the powers of who is changed, what is new, and attributes that are taken away.

@@ -619,6 +619,23 @@ describe('a request', () => {
     await ask(bound(['*']));
   });
 
+  it('gives more by a claim in an object than by one whose name reads like it', async () => {
+    const roles = { roles: true, targets: ['accessToken'] };
+    const flat = { 'x.realm_access.roles': roles };
+    const nested = { x: { ...roles, path: ['realm_access', 'roles'] } };
+    const { ask } = carriedOut(
+      ApplicationsService.method.update,
+      application({ clientId: 'shop', claims: flat }),
+    );
+    const asked = {
+      tenantId: 'acme',
+      application: application({ clientId: 'shop', claims: nested }),
+      updateMask: { paths: ['claims'] },
+    };
+    const narrow = holding(['admin.applications.write', 'admin.users.read']);
+    await expect(ask(asked, narrow)).rejects.toMatchObject(refused);
+  });
+
   it('gives more by a claim of all roles than by one of some', async () => {
     const some = { realm: { roles: true, rolePrefix: 'shop:', targets: ['idToken'] } };
     const all = { realm: { roles: true, targets: ['idToken'] } };

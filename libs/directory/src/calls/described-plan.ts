@@ -19,12 +19,18 @@ const messages = {
   tenant: (record) => messageOfTenant({ record }),
   resource: (record) => messageOfResource({ record }),
   role: (record) => messageOfRole({ record }),
-  provider: ({ name, owner, roleMappings, attributeMappings }) => ({
+  provider: ({ name, owner, issuer, clientId, roleMappings, attributeMappings }) => ({
     name,
     owner,
     roles: roleMappings.map(({ role }) => role),
-    roleSources: roleMappings.map(({ claim, value }) => JSON.stringify([claim, value])),
-    attributes: attributeMappings,
+    // Another issuer says it of other people.
+    roleSources: roleMappings.map(({ claim, value }) => JSON.stringify([issuer, clientId, claim, value])),
+    attributes: Object.fromEntries(
+      Object.entries(attributeMappings).map(([attribute, claim]) => [
+        attribute,
+        JSON.stringify([issuer, clientId, claim]),
+      ]),
+    ),
   }),
   user: (record) => messageOfUser({ record }),
   application: (record) => messageOfApplication({ record }),

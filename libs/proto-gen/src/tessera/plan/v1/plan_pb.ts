@@ -238,7 +238,7 @@ export type PlannedProvider = Message<"tessera.plan.v1.PlannedProvider"> & {
   roles: string[];
 
   /**
-   * By the names of the attributes, the claims that they are set from.
+   * By the names of the attributes, what they are set from: who says it, and the claim.
    *
    * @generated from field: map<string, string> attributes = 3;
    */
@@ -252,7 +252,7 @@ export type PlannedProvider = Message<"tessera.plan.v1.PlannedProvider"> & {
   owner: string;
 
   /**
-   * Of each of `roles`, what a claim must say: who has the role by it.
+   * Of each of `roles`, who must say what by which claim: who has the role by it.
    *
    * @generated from field: repeated string role_sources = 5;
    */
