@@ -23,6 +23,7 @@ export { mostAttributeBytes, mostAttributes } from './users/attributes.ts';
 export { isSharedIdentifier } from './users/checks.ts';
 export { declaredUserKeys } from './users/fields.ts';
 export { normalizeIdentifier } from './users/identifiers.ts';
+export { withheldPassword } from './users/withheld-password.ts';
 export { isSomebodyElse, isSomebodysName } from './users/preferred-names.ts';
 export { listedKinds, recordKinds, type RecordKind } from './fields/record-kinds.ts';
 export { bumpEpoch } from './epoch.ts';

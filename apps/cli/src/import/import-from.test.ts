@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { file, pepper, rows, tessera } from '../testing/run-command.ts';
-import { withheldPassword } from './files/withheld-password.ts';
 import { products } from './from/products.ts';
 
 const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
@@ -17,6 +16,14 @@ async function deployment() {
   return {
     run: (words: string, input = '') => tessera(words, environment, undefined, input),
     people: async () => rows(DATABASE_URL, people),
+    /** As a link that somebody has got does it. */
+    setPassword: async (username: string) =>
+      rows(
+        DATABASE_URL,
+        `UPDATE directory.user_account u SET password_hash = 'own',
+                imported_hash = coalesce(u.imported_hash, sha256(convert_to(u.password_hash, 'UTF8')))
+          WHERE username = '${username}'`,
+      ),
   };
 }
 
@@ -59,7 +66,7 @@ it('people of another product come with what they may do there; again, nothing c
       username: 'eve@example.com',
       owner,
       status: 'disabled',
-      password_hash: withheldPassword,
+      password_hash: null,
       attributes: { auth0Id: 'auth0|2' },
     },
   ]);
@@ -68,7 +75,7 @@ it('people of another product come with what they may do there; again, nothing c
 });
 
 it('whoever has a second factor since an earlier import loses the password that it brought, once', async () => {
-  const { run, people } = await deployment();
+  const { run, people, setPassword } = await deployment();
   const path = file('', 'users.ndjson');
   const words = `import people ${path} --tenant acme --from auth0 --hashes ${file(hashes, 'hashes.json')}`;
   const import_ = async (multifactor: readonly string[]) => {
@@ -79,8 +86,11 @@ it('whoever has a second factor since an earlier import loses the password that 
   expect(await import_([])).toContain('acme: 2 created');
   expect(await people()).toMatchObject([{ password_hash: bcrypt }, { password_hash: bcrypt }]);
   expect(await import_(['guardian'])).toContain('acme: 0 created, 1 updated, 0 deleted');
-  expect(await people()).toMatchObject([{ password_hash: withheldPassword }, { password_hash: bcrypt }]);
+  expect(await people()).toMatchObject([{ password_hash: null }, { password_hash: bcrypt }]);
   expect(await import_(['guardian'])).toContain('acme: 0 created, 0 updated, 0 deleted');
+  await setPassword('ada');
+  expect(await import_(['guardian'])).toContain('acme: 0 created, 0 updated, 0 deleted');
+  expect(await people()).toMatchObject([{ password_hash: 'own' }, { password_hash: bcrypt }]);
 });
 
 it.each([

@@ -5,6 +5,7 @@ import type { TenantState } from '../plans/tenant-state.ts';
 import type { TenantPlan } from '../plans/plan.ts';
 import type { AdminStore, StoredPassword } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
+import { withheldPassword } from '../users/withheld-password.ts';
 import { administers } from './administration-guard.ts';
 
 /** Passwords of a file that are hashed, or wait for it, at once: fewer than may wait, however many it declares. */
@@ -46,8 +47,9 @@ export function firstPasswords(
   current: TenantState | undefined,
 ): Map<string, string> {
   const present = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
+  const users = declared.users.filter(({ passwordHash }) => passwordHash !== withheldPassword);
   return new Map(
-    namesOfPasswords(declared)
+    namesOfPasswords({ users })
       .filter((key) => present.has(key) && present.get(key)?.passwordHash === undefined)
       .map((key) => [key, 'declared']),
   );

@@ -9,6 +9,7 @@ import { keptIdentifiers } from './deleted-people.postgres.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 import { putPreferredNames } from './preferred-names.postgres.ts';
+import { withheldPassword } from './withheld-password.ts';
 
 const { names, values, definitions, updates } = userColumns;
 const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
@@ -56,6 +57,15 @@ export function putUsers(put: readonly UserRecord[]): Command {
             updated_at = clock_timestamp()`,
       JSON.stringify(put),
     );
+    if (put.some(({ passwordHash }) => passwordHash === withheldPassword)) {
+      await write(
+        'withhold_passwords',
+        `UPDATE directory.user_account SET password_hash = NULL, imported_hash = sha256(convert_to($3, 'UTF8'))
+          WHERE tenant_id = $1 AND user_id = ANY($2::text[]) AND password_hash = $3`,
+        ids,
+        withheldPassword,
+      );
+    }
     await write(
       'put_identifiers',
       `INSERT INTO directory.user_identifier (tenant_id, identifier, user_id)

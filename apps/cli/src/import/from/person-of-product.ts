@@ -1,6 +1,6 @@
 import { isEntry, type Entry } from '../files/imported.ts';
 import { looksLikeStatus } from '../files/people-file.ts';
-import { withheldPassword } from '../files/withheld-password.ts';
+import { withheldPassword } from '@tessera/directory';
 import { attributesOf } from './attributes-of-product.ts';
 import { isEmpty, keyOf, parsed, pathOf, textOf, type Field, type Fields } from './fields.ts';
 import type { KnownKeys, Reading } from './keys-of-product.ts';
@@ -141,10 +141,10 @@ function passwordOf(
     notes.add(what, `${why}; they need a link to set one`);
     return undefined;
   };
-  const withheld = (what: string, why: string): string | undefined => {
+  const withheld = (what: string, why: string): string => {
     none(what, why);
-    // Without any, an earlier import's hash would stay.
-    return found !== undefined && 'hash' in found ? withheldPassword : undefined;
+    // Without any, the one that an earlier import brought would stay.
+    return withheldPassword;
   };
   if (factor !== undefined)
     return withheld(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CommandError } from '../../terminal.ts';
 import type { Entry } from '../files/imported.ts';
-import { withheldPassword } from '../files/withheld-password.ts';
+import { withheldPassword } from '@tessera/directory';
 import { active, bcrypt, linkFor, read } from '../../testing/read-people.ts';
 
 /** What becomes of the active person of a product if a key has another value. */
@@ -115,17 +115,13 @@ describe('a password that alone was not enough there is not here', () => {
   });
 
   it.each([
-    ['a second factor', { multifactor: ['guardian'] }],
-    ['nothing known of second factors', { multifactor: undefined }],
-  ])('of whom there is %s: a hash that no password has replaces an earlier one only', (_, changed) => {
+    ['a second factor', { multifactor: ['guardian'] }, withheldPassword],
+    ['nothing known of second factors', { multifactor: undefined }, undefined],
+  ])('of whom there is %s: a hash that no password has replaces an earlier one', (_, changed, orNone) => {
     const ada = { ...active['auth0'], ...changed };
     const hashOf = (passwordHash?: string) =>
       read('auth0', [{ ...ada, passwordHash }]).users[0]?.['passwordHash'];
-    expect([hashOf(bcrypt), hashOf('md5:secret'), hashOf()]).toEqual([
-      withheldPassword,
-      undefined,
-      undefined,
-    ]);
+    expect([hashOf(bcrypt), hashOf('md5:secret'), hashOf()]).toEqual([withheldPassword, orNone, orNone]);
   });
 
   it('if it has to be changed there', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { moved, type Part } from '../../testing/moved-realm.ts';
-import { withheldPassword } from '../files/withheld-password.ts';
+import { withheldPassword } from '@tessera/directory';
 
 /** What is declared of the password of a person. */
 const passwordOf = (user: Part) => user['password'] ?? user['passwordHash'];
@@ -126,12 +126,12 @@ describe('people', () => {
     (value) => {
       const credentials = [{ type: 'password', value }];
       const { records, leftOut } = moved({ users: [{ username: 'ada', credentials }] });
-      expect(records.users.map(passwordOf)).toEqual([undefined]);
+      expect(records.users.map(passwordOf)).toEqual([withheldPassword]);
       expect(leftOut).toEqual(['password of user ada: is a placeholder']);
     },
   );
 
-  it('who have no password in the file keep the one that they have here, whatever else they have', () => {
+  it('for whom something restricts have none, also where the file has none', () => {
     const { records } = moved({
       users: [
         { username: 'ada', federationLink: 'ldap' },
@@ -139,7 +139,7 @@ describe('people', () => {
         { username: 'carol', requiredActions: ['UPDATE_PASSWORD'] },
       ],
     });
-    expect(records.users.map(passwordOf)).toEqual([undefined, undefined, undefined]);
+    expect(records.users.map(passwordOf)).toEqual(records.users.map(() => withheldPassword));
   });
 
   it('with an address that is not verified come without their password, if the realm lets nobody in before', () => {

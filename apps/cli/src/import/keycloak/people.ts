@@ -1,6 +1,6 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
-import { withheldPassword } from '../files/withheld-password.ts';
+import { withheldPassword } from '@tessera/directory';
 import { placeholder } from './imported-secrets.ts';
 import { passwordHashOf } from './password-hash.ts';
 import type { Credential, Realm, Report, User } from './realm.ts';
@@ -159,6 +159,7 @@ function passwordOf(
     }
     const read = readPassword(credential);
     isWithheld ||= temporary;
+    isWithheld ||= 'problem' in read;
     if ('problem' in read) report(`password of ${person}: ${read.problem}`);
     else if (temporary) report(`password of ${person}: is a temporary one; they need a link to set one`);
     else found = 'hash' in read ? { passwordHash: read.hash } : read;
@@ -173,7 +174,8 @@ function passwordOf(
     isWithheld = true;
     report(`password of ${person}: they must verify their address; they need a link, which proves it`);
   }
-  return isWithheld && hasPassword ? { passwordHash: withheldPassword } : found;
+  // Without any, the one that an earlier import brought would stay.
+  return isWithheld ? { passwordHash: withheldPassword } : found;
 }
 
 /** As Keycloak asks: whoever has no address is let in. */
