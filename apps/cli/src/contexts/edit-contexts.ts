@@ -79,7 +79,7 @@ export async function addContext(name: string, settings: ContextSettings, termin
 }
 
 export interface UseOptions {
-  /** The tenant of commands that name none; false: none any more; absent: as it is. */
+  /** The default tenant; false removes it; absent keeps it. */
   readonly tenant?: string | false;
 }
 

@@ -74,7 +74,7 @@ it('people of another product come with what they may do there; again, nothing c
   expect(await people()).toEqual(present);
 });
 
-it('whoever has a second factor since an earlier import loses the password that it brought, once', async () => {
+it('a person who got a second factor after an import loses the imported password, once', async () => {
   const { run, people, setPassword } = await deployment();
   const path = file('', 'users.ndjson');
   const words = `import people ${path} --tenant acme --from auth0 --hashes ${file(hashes, 'hashes.json')}`;

@@ -201,25 +201,23 @@ function checkRedirectUri(draft: Draft): void {
 const exactly =
   'It must equal a redirect URI of the application: scheme, host, port, path, trailing slash and query.';
 
-/** The error goes in the query, as the request's own mode is the one that is refused. */
+/** The error goes in the query: the mode of the request is what is refused. */
 function checkResponseMode(draft: Draft): void {
   const form = settled(draft.form);
-  // Whoever makes a link chooses the mode, and a fragment is for every script where it arrives: a client that expects
-  // the code at its server would leave it there, unused.
-  if (form.responseMode === 'fragment' && settled(draft.record).application.type !== ApplicationType.PUBLIC) {
-    draft.form = { ...form, responseMode: 'query' };
-    throw new OAuthError(
-      'invalid_request',
-      'response_mode=fragment is for public applications. Use response_mode=query.',
-    );
-  }
-  // Browsers lose the form's body when they hand a URI to an app.
-  if (form.responseMode !== 'form_post' || /^https?:/i.test(form.redirectUri)) return;
+  const problem = responseModeProblem(form, settled(draft.record));
+  if (problem === undefined) return;
   draft.form = { ...form, responseMode: 'query' };
-  throw new OAuthError(
-    'invalid_request',
-    'response_mode=form_post requires an http or https redirect URI. Use response_mode=query.',
-  );
+  throw new OAuthError('invalid_request', `${problem} Use response_mode=query.`);
+}
+
+function responseModeProblem({ responseMode, redirectUri }: Form, { application }: ApplicationRecord) {
+  // The link chooses the mode. A server never sees a fragment, so its code would lie unused where scripts read it.
+  if (responseMode === 'fragment' && application.type !== ApplicationType.PUBLIC)
+    return 'response_mode=fragment is for public applications.';
+  // Browsers lose the form's body when they hand a URI to an app.
+  if (responseMode === 'form_post' && !/^https?:/i.test(redirectUri))
+    return 'response_mode=form_post requires an http or https redirect URI.';
+  return undefined;
 }
 
 function checkLengths(draft: Draft): void {

@@ -22,7 +22,7 @@ export function createNotes(): Notes {
   };
 }
 
-/** Of whoever was noted before, nothing is noted again. */
+/** Notes nothing, for people who were noted before. */
 export const noNotes: Notes = { add: () => undefined, lines: () => [] };
 
 /** A text of a file for a terminal, which could take control and format characters for more than text. */

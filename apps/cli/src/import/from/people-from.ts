@@ -21,8 +21,8 @@ export interface FromOptions {
 }
 
 /**
- * The people of a file that another product has written. Whoever may not sign in there, or of whom nobody knows it, is
- * disabled; whose password alone would not be enough there has none here. Throws CommandError, also for a file that
+ * Reads the people of a file that another product wrote. People who may not sign in there, or whose status is unknown,
+ * are disabled; people who need more than a password there get none here. Throws CommandError, also for a file that
  * does not say who may sign in.
  */
 export function peopleFrom(product: Product, text: string, options: FromOptions): ReadPeople {

@@ -29,7 +29,7 @@ export function personOf(fields: Fields, reading: Reading): Entry | undefined {
   return {
     username: name,
     ...user,
-    // Without a status, whoever was disabled here since stays so.
+    // Without a status, people who were disabled here stay disabled.
     ...(standing.outcome === 'disabled' && { status: 'disabled' }),
     ...(passwordHash !== undefined && { passwordHash }),
     ...(Object.keys(attributes).length > 0 && { attributes }),

@@ -48,7 +48,7 @@ const noSecondFactors = new Set(['password', 'password-history', 'webauthn-passw
 /** What their administrators ask people to do before they sign in again. */
 const newPassword = 'UPDATE_PASSWORD';
 const verification = 'VERIFY_EMAIL';
-/** Whoever knows the password can do these, so that they keep nobody out. */
+/** A person who knows the password can do these, so they keep nobody out. */
 const openActions = new Set([
   'CONFIGURE_RECOVERY_AUTHN_CODES',
   'CONFIGURE_TOTP',
@@ -125,7 +125,7 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
       name: [firstName, lastName].filter(Boolean).join(' '),
       givenName: firstName,
       familyName: lastName,
-      // Without a status, whoever was disabled here since stays so.
+      // Without a status, people who were disabled here stay disabled.
       status: enabled && !isKeptOut ? '' : 'disabled',
       roles,
       ...passwordOf(user, person, reading, report),
