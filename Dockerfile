@@ -29,7 +29,7 @@ RUN --mount=type=bind,from=node,target=/node \
     && install -d -o 1000 -g 0 -m 0775 /ships/var/lib/tessera
 
 FROM scratch
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Tessera" \
       org.opencontainers.image.description="Multi-tenant OAuth 2.0 and OpenID Connect authorization server" \

@@ -46,7 +46,7 @@ test('Prometheus takes the alerts', () => {
 
 describe('An alert', () => {
   const gateway = 'namespace="id",pod="gateway-1",process="gateway"';
-  const build = (labels: string, version = '0.1.0') => `tessera_build_info{${labels},version="${version}"}`;
+  const build = (labels: string, version = '0.2.0') => `tessera_build_info{${labels},version="${version}"}`;
 
   test('is raised by a total outage: every pod is gone after normal work', () => {
     const series = {
@@ -155,7 +155,7 @@ describe('An alert', () => {
   });
 
   test('is raised by two versions after an hour', () => {
-    const series = { [build(gateway)]: '1x90', [build('namespace="id",pod="token-1"', '0.2.0')]: '1x90' };
+    const series = { [build(gateway)]: '1x90', [build('namespace="id",pod="token-1"', '0.3.0')]: '1x90' };
     const summary = 'Processes of two versions have been running for an hour.';
     const alert = 'TesseraVersionsMixed';
     holds({ series, alert, at: 30, fires: [] }, summary);
