@@ -12,6 +12,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { besideTable } from './beside.ts';
 import { usualPopulation } from './declared-state.ts';
 import { growth } from './growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
@@ -22,7 +23,7 @@ import { overload } from './overload.ts';
 import { recordsAtScale } from './records/records-at-scale.ts';
 import { rest } from './rest.ts';
 import { startStores } from './stores.ts';
-import { applyState, startOther, startTessera, withSystems, type SystemOptions } from './systems.ts';
+import { applyState, startOther, startTessera, withSystems, type System, type SystemOptions } from './systems.ts';
 import { table } from './table.ts';
 import { targets } from './targets.ts';
 
@@ -64,8 +65,9 @@ async function compareSystems(options: Options, bench: Bench, systems: SystemOpt
   const loadBefore = loadavg()[0] ?? 0;
   const starts: Start[] = [];
   const ours = options.topologies.map((topology) => () => startTessera(topology, systems));
+  const others = await startsBeside(options, systems);
   const peer = options['no-peer'] ? [] : [() => startOther('peer', systems)];
-  const noted = [...ours, ...peer].map((start) => async () => {
+  const noted = [...ours, ...others, ...peer].map((start) => async () => {
     const system = await start();
     await sleep(1000);
     const memory = Object.fromEntries(system.processes.map(({ name, pid }) => [name, residentMemory(pid)]));
@@ -85,10 +87,22 @@ async function compareSystems(options: Options, bench: Bench, systems: SystemOpt
       rows,
     };
     bench.print(`${table(result)}\n${targets(result)}`);
+    for (const root of options.beside) bench.print(besideTable(result, root, options.topologies));
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
     return rows.some(({ errors }) => errors > 0);
   });
+}
+
+/** Other checkouts have stores of their own, as their schemas differ. */
+async function startsBeside({ beside, topologies }: Options, systems: SystemOptions) {
+  const starts: (() => Promise<System>)[] = [];
+  for (const root of beside) {
+    const ofOther: SystemOptions = { ...systems, stores: await systems.stores.apart(), root };
+    await applyState(ofOther);
+    starts.push(...topologies.map((topology) => () => startTessera(topology, ofOther)));
+  }
+  return starts;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

@@ -11,12 +11,12 @@ export const usage = `npm run bench -- [options]
   --duration n      seconds of each measurement, 5 by default
   --no-peer         leave oidc-provider out
   --json FILE       write the result
+  --beside DIR      another checkout with its packages, measured in turn with this one; may be given several times
 
   instead of the table:
   --rest n          n seconds without a request; says what CPU and memory they take
   --overload n      the first tokens of 2,000 applications at once, then n seconds of 300, 1,000 and 3,000 connections of clients
-                    that never pause; says what was served and refused
-  --beside DIR      another checkout, overloaded in turn with this one
+                    that never pause; says what was served and refused, with --beside also of the others
   --growth          each operation with 10,000 tenants and with one, and tokens of 1,000 tenant issuers and of one
   --records         lists and searches of the administration API, and an apply of one tenant, with 10,000 tenants
 `;
@@ -33,7 +33,7 @@ export function parseOptions(args: readonly string[]) {
       duration: { type: 'string', default: '5' },
       overload: { type: 'string' },
       rest: { type: 'string' },
-      beside: { type: 'string' },
+      beside: { type: 'string', multiple: true, default: [] },
       json: { type: 'string' },
       growth: { type: 'boolean', default: false },
       records: { type: 'boolean', default: false },

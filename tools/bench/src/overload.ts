@@ -20,7 +20,7 @@ const overloads = [300, 1_000, 3_000];
 type Print = Bench['print'];
 
 /**
- * Overloads this checkout, and another in turn, from one process of clients: first by applications that start at once,
+ * Overloads this checkout, and others in turn, from one process of clients: first by applications that start at once,
  * then with every number of connections for some seconds.
  */
 export async function overload(
@@ -29,7 +29,7 @@ export async function overload(
   { print }: Bench,
   options: SystemOptions,
 ): Promise<boolean> {
-  const roots = beside === undefined ? [{}] : [{}, { root: beside }];
+  const roots = [{}, ...beside.map((root) => ({ root }))];
   let isWrong = false;
   for (const topology of topologies) {
     const starts = roots.map((root) => () => startTessera(topology, { ...options, ...root }));

@@ -53,8 +53,10 @@ export async function fill(databaseUrl: string, work: (database: pg.Client) => P
     await database.query(`SET session_replication_role = replica`);
     await database.query(`SET synchronous_commit = off`);
     await work(database);
-    // Triggers keep what people are found by, and copies have none.
-    await database.query('CALL directory.index_people()');
+    // Triggers keep what people are found by, and copies have none. Earlier versions keep nothing.
+    const keeps = `SELECT FROM pg_proc WHERE oid = to_regprocedure('directory.index_people()')`;
+    const { rowCount } = await database.query(keeps);
+    if (rowCount === 1) await database.query('CALL directory.index_people()');
     // Autovacuum would come between the measurements.
     await database.query('VACUUM (ANALYZE)');
   } finally {

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { freePort } from '@tessera/test-kit/provision';
 import { planSystem, ServerProcess, type Environment, type PlannedProcess } from '@tessera/test-client';
 import { declaredState, sharedIssuer, type Population } from './declared-state.ts';
@@ -13,7 +13,7 @@ const youngGeneration = '--max-semi-space-size=4';
 
 /** A system under measurement: processes behind one address. */
 export interface System {
-  /** `compact`, `split`, `peer` or `bare`. */
+  /** `compact`, `split`, `peer` or `bare`; of another checkout as `nameBeside` says. */
   readonly name: string;
   readonly target: Target;
   readonly processes: readonly { readonly name: string; readonly pid: number }[];
@@ -73,9 +73,12 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
   const { TESSERA_RPC_PORT: port, TESSERA_RPC_TOKEN: token = '' } =
     plan.find(({ name }) => name === 'token')?.environment ?? {};
   const calls = port === undefined ? {} : { calls: { target: `127.0.0.1:${port}`, token } };
-  const name = root === undefined ? topology : `${topology} of ${root}`;
+  const name = root === undefined ? topology : nameBeside(topology, root);
   return start(name, plan, { kind: 'tessera', baseUrl, seed, population, ...calls }, options);
 }
+
+/** What a topology of another checkout is called. */
+export const nameBeside = (topology: Topology, root: string): string => `${topology} of ${basename(root)}`;
 
 /** The first start creates schema, keys and records. Later starts are measured. */
 export async function applyState(options: SystemOptions): Promise<void> {
