@@ -6,6 +6,8 @@ export interface SourceEdit {
   /** From the root. */
   readonly file: string;
   readonly text: string;
+  /** Where the text begins. */
+  readonly at: number;
   readonly replacement: string;
 }
 
@@ -28,7 +30,7 @@ function editOf(text: string, replacement: string): SourceEdit {
   const [found, another] = sources.filter(([, source]) => source.includes(text));
   if (found === undefined || another !== undefined || found[1].split(text).length !== 2)
     throw new Error(`planted-defects.txt: the text must stand once in the sources: ${text}`);
-  return { file: found[0], text, replacement };
+  return { file: found[0], text, at: found[1].indexOf(text), replacement };
 }
 
 function defectOf(paragraph: string): Defect {
@@ -52,14 +54,22 @@ export const defects: readonly Defect[] = paragraphs.map(defectOf);
  */
 export function groupsOf(size: number): readonly (readonly Defect[])[] {
   const groups: Defect[][] = [];
-  const keysOf = ({ found, edits }: Defect) => [found, ...edits.map(({ text }) => text)];
   for (const defect of defects) {
-    const keys = new Set(keysOf(defect));
-    const fits = (group: readonly Defect[]): boolean =>
-      group.length < size && !group.flatMap(keysOf).some((key) => keys.has(key));
-    const group = groups.find(fits);
+    const group = groups.find((each) => each.length < size && !each.some((other) => collide(defect, other)));
     if (group === undefined) groups.push([defect]);
     else group.push(defect);
   }
   return groups;
+}
+
+function collide(one: Defect, other: Defect): boolean {
+  return (
+    one.found === other.found || one.edits.some((edit) => other.edits.some((each) => overlap(edit, each)))
+  );
+}
+
+function overlap(one: SourceEdit, other: SourceEdit): boolean {
+  return (
+    one.file === other.file && one.at < other.at + other.text.length && other.at < one.at + one.text.length
+  );
 }
