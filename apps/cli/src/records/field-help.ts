@@ -1,5 +1,21 @@
 import type { RecordKind } from '@tessera/directory';
 
+/** Claims of people: texts that name nothing of a tenant. */
+const claims: Readonly<Record<string, string>> = {
+  preferredUsername: 'claim preferred_username',
+  givenName: 'claim given_name',
+  familyName: 'claim family_name',
+  middleName: 'claim middle_name',
+  nickname: 'claim nickname',
+  locale: 'claim locale, such as sv-SE',
+  zoneinfo: 'claim zoneinfo, such as Europe/Stockholm',
+  picture: 'claim picture, a web address',
+  profile: 'claim profile, a web address',
+  website: 'claim website, a web address',
+  gender: 'claim gender',
+  birthdate: 'claim birthdate: 1985-12-10, 0000-12-10 or 1985',
+};
+
 /**
  * What a field of a record is, in the words of libs/directory/README.md. Comments of the protos are not in what is
  * generated from them. A field that is something else for one kind has a row of its own.
@@ -51,18 +67,7 @@ const byField: Readonly<Record<string, string>> = {
   'user.status': 'active, disabled or locked',
   emailVerified: 'whether the address is verified',
   phoneNumberVerified: 'whether the number is verified',
-  preferredUsername: 'claim preferred_username',
-  givenName: 'claim given_name',
-  familyName: 'claim family_name',
-  middleName: 'claim middle_name',
-  nickname: 'claim nickname',
-  locale: 'claim locale, such as sv-SE',
-  zoneinfo: 'claim zoneinfo, such as Europe/Stockholm',
-  picture: 'claim picture, a web address',
-  profile: 'claim profile, a web address',
-  website: 'claim website, a web address',
-  gender: 'claim gender',
-  birthdate: 'claim birthdate: 1985-12-10, 0000-12-10 or 1985',
+  ...claims,
   password: 'password',
   passwordHash: 'PHC string or bcrypt hash in place of a password',
 };
@@ -70,4 +75,9 @@ const byField: Readonly<Record<string, string>> = {
 /** The help text of the option for a field, by its name in JSON; empty for an unknown one. */
 export function fieldHelp(kind: RecordKind, field: string): string {
   return byField[`${kind}.${field}`] ?? byField[field] ?? '';
+}
+
+/** Whether a field, by its name in JSON, is a claim of people. */
+export function isClaim(field: string): boolean {
+  return Object.hasOwn(claims, field);
 }

@@ -9,6 +9,7 @@ import {
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { uuid } from '@tessera/kit';
 import { ConnectError, declaredAccess } from '@tessera/rpc';
+import { isClaim } from '../../records/field-help.ts';
 import { administeredMethods } from './administration.ts';
 import { textAt, wordsOf, type Answer, type GoodRequest } from './crossing.ts';
 import type { Party } from './party.ts';
@@ -139,16 +140,17 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
   return { ...(await application(of, 'Get')), ...(await person(of, 'Get')), status: 'STATUS_ACTIVE' };
 }
 
-/** Fields that name nothing of a tenant: what records say, and how a call works. */
+/** Fields that name nothing of a tenant, besides claims of people: what records say, and how a call works. */
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute authenticatedStart authenticationPolicy
-  backchannelLogoutUri birthdate country delivery description endpoints event familyName fileName formatted gender
-  givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUris loopbackPorts middleName
-  name nickname notificationEndpoint outcome owner owners passkeyDomain password passwordHash picture pkce policyUri
-  postalCode preferredUsername profile purpose reason redirectUris region registration registrationDomains
-  scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType tosUri type url value
-  website zoneinfo`.split(/\s+/),
+  backchannelLogoutUri country delivery description endpoints event fileName formatted grantTypes
+  idTokenClaims issuer kinds locality logo logoutRedirectUris loopbackPorts name notificationEndpoint outcome
+  owner owners passkeyDomain password passwordHash pkce policyUri postalCode purpose reason redirectUris
+  region registration registrationDomains scopeFormat signingAlgorithm signInMethods status streetAddress
+  targets tokenType tosUri type url value`.split(/\s+/),
 );
+
+const isPlain = ({ localName }: DescField): boolean => plain.has(localName) || isClaim(localName);
 
 /** Fields whose values are answered otherwise than unknown ones, though they tell nothing, each with the reason. */
 const open: Readonly<Record<string, string>> = {
@@ -182,7 +184,7 @@ export function unknownFields(message: DescMessage, values: JsonObject, path = '
     if (field.message !== undefined)
       return isOurs(field.message) ? unknownFields(field.message, values, `${name}.`) : [];
     const isText = field.fieldKind !== 'map' && field.scalar === ScalarType.STRING;
-    return isText && valueOf(field, values) === undefined && !plain.has(field.localName) ? [name] : [];
+    return isText && valueOf(field, values) === undefined && !isPlain(field) ? [name] : [];
   });
 }
 
