@@ -276,7 +276,24 @@ describe('the record of a change', () => {
       ['usr_bob', ['manager', 'guest'], has.attributes],
     ]);
     expect(left(corpAlone, mapped)).toEqual([]);
+    const renamed = { ...bob, name: 'Bobby' };
+    const changed = planTenant(
+      { ...before, known: corpAlone, proven: [] },
+      { ...before, users: [ada, renamed], providers: [club] },
+    );
+    expect(changed.desired.users, 'whom the plan itself changes').toEqual([ada, renamed]);
+    expect(changed.taken.size).toBe(0);
   });
+
+  it.each<Partial<UserRecord>>([{ status: 'active' }, { passwordHash: 'new-hash' }])(
+    'says to watchers of no end for a person who was disabled, and changes to %j',
+    (fields) => {
+      const resting = { ...user, status: 'disabled' } as const;
+      const present = { ...state, users: [resting], known: [], proven: [] };
+      const plan = planTenant(present, { ...state, users: [{ ...resting, ...fields }] });
+      expect(changesOf(plan)).toEqual([{ kind: 'user', tenantId: 'acme', id: 'usr_ada' }]);
+    },
+  );
 
   it('says to watchers that another issuer ends everything of a tenant', () => {
     const moved = { ...state.tenant, issuer: 'https://login.acme.example' };
