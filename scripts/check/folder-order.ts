@@ -43,7 +43,8 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/token': `audit.ts requested-issuer.ts refresh-token-format.ts store usable.ts authenticate-client.ts verification
     introspection revocation pipeline grants impact logout user-info.ts config.ts service.ts wiring.ts index.ts`,
   'tools/bench': `autocannon.d.ts oidc-provider.d.ts declared-state.ts target.ts populate.ts processor-time.ts stores.ts bare
-    peer operations options.ts systems.ts driver measure records growth.ts overload.ts rest.ts table.ts targets.ts main.ts`,
+    peer operations options.ts systems.ts driver measure records growth.ts overload.ts rest.ts table.ts targets.ts
+    beside.ts main.ts`,
   'tools/chaos': `history system load scenarios table.ts main.ts`,
   'tools/cluster': `declared-state.ts kubernetes.ts stores.ts secrets.ts probe.ts load-script.ts ingress-script.ts load.ts logs.ts
     release.ts walk scenario.ts scenarios/releases scenarios run.ts`,

@@ -3,7 +3,9 @@ import { ratioBetween, type Result } from './measure/row.ts';
 import type { Topology } from './options.ts';
 import { nameBeside } from './systems.ts';
 
-/** What each operation costs here and in another checkout, and how the first compares to the second, second by second. */
+/**
+ * What each operation costs here and in another checkout, and how the first compares to the second, second by second.
+ */
 export function besideTable({ rows, starts }: Result, root: string, topologies: readonly Topology[]): string {
   const compared = topologies.flatMap((topology) => {
     const theirName = nameBeside(topology, root);
