@@ -52,6 +52,8 @@ export async function fill(databaseUrl: string, work: (database: pg.Client) => P
     // The originals meet their foreign keys, so their copies do too.
     await database.query(`SET session_replication_role = replica`);
     await database.query(`SET synchronous_commit = off`);
+    // A plan for the few rows of the beginning would be kept while they become a million.
+    await database.query(`SET plan_cache_mode = force_custom_plan`);
     await work(database);
     // Triggers keep what people are found by, and copies have none. Earlier versions keep nothing.
     const keeps = `SELECT FROM pg_proc WHERE oid = to_regprocedure('directory.index_people()')`;
