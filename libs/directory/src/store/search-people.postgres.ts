@@ -28,7 +28,7 @@ interface Place {
  * People that a page looks at, of whom only some of what is asked holds: some ten milliseconds of work. A page may have
  * fewer than asked for, or none, and another one after it.
  */
-const lookedAtOnce = 5000;
+const lookedAtOnce = 2000;
 
 /** A page of the people of a tenant of whom all holds that is asked. Throws InvalidArgument for a token of no page. */
 export async function searchPeople(

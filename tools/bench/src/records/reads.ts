@@ -110,7 +110,7 @@ export async function timeReads(call: Call): Promise<Timed[]> {
     await time(
       'search for many',
       (number) => ({ search: many(number) }),
-      // A page looks at 5,000 people, of whom none may be found.
+      // A page looks at some people only, of whom none may be found.
       (count, next) => count > 1 || next !== '',
     );
     await time(
