@@ -55,7 +55,7 @@ describe('a visit', () => {
     const { next } = await person.start({ login_hint: 'ada' });
     const interactionId = next.case === 'interaction' ? next.value.interactionId : '';
     const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
-    expect(shown.interaction).toEqual(next.value);
+    expect(shown.step?.interaction).toEqual(next.value);
   });
 
   it.each(['', 'ti_', `ti_${'a'.repeat(43)}`, `tc_${'a'.repeat(43)}`, `ti_${'a'.repeat(44)}`])(
@@ -118,7 +118,7 @@ describe('a successful sign-in', () => {
   it('passes scopes, resource, nonce, session and sign-in time to the grant (OIDC Core §3.1.2.1)', async () => {
     const person = newPerson(world);
     const code = await person.signIn({ nonce: 'n-1', scope: 'openid orders.read' });
-    const { grant } = await world.token.redeemCode(redemption(code));
+    const { userGrant: grant } = await world.token.redeemCode(redemption(code));
     const session = await sessionOf(person);
     expect(grant).toMatchObject({
       tenantId: 'acme',
@@ -128,7 +128,7 @@ describe('a successful sign-in', () => {
       resource: 'https://orders.example',
       nonce: 'n-1',
       sessionId: session?.sessionId,
-      authTime: session?.authTime,
+      authentication: { time: session?.authentication?.time },
       issuer,
     });
   });
@@ -337,8 +337,8 @@ describe('a change since the request started', () => {
     async (error, change) => {
       await whileChanged(change, async (person, interactionId) => {
         const browser = person.context();
-        const { interaction, redirect } = await world.gateway.getInteraction({ browser, interactionId });
-        expect(interaction).toBeUndefined();
+        const { step, redirect } = await world.gateway.getInteraction({ browser, interactionId });
+        expect(step).toBeUndefined();
         const { outcome } = await person.submit(interactionId);
         expect(outcome).toMatchObject({ case: 'redirect', value: { location: redirect?.location } });
         const location = new URL(redirect?.location ?? '');
