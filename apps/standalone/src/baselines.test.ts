@@ -9,7 +9,7 @@ beforeAll(async () => {
   database = await testDatabase(...allMigrations);
 });
 
-const query = async (schema: string, text: string) => database.query({ name: `test.${schema}.rows`, text });
+const query = async (name: string, text: string) => database.query({ name: `test.${name}`, text });
 
 describe.each(allMigrations)('the baseline of the schema $schema', (migrations) => {
   const { schema, directory } = migrations;
@@ -24,7 +24,7 @@ describe.each(allMigrations)('the baseline of the schema $schema', (migrations) 
     }));
     expect(text).toMatch(/^-- Baseline of version 0\.2\.0\b/);
     const { rows } = await query(
-      schema,
+      `rows_of_${schema}`,
       `SELECT version, name, checksum FROM ${schema}.schema_migration
         WHERE version <= ${Number(name.slice(0, 4))} ORDER BY version`,
     );
@@ -34,7 +34,7 @@ describe.each(allMigrations)('the baseline of the schema $schema', (migrations) 
 
   it('refuses a database that an earlier version left', async () => {
     const first = `(SELECT min(version) FROM ${schema}.schema_migration)`;
-    await query(schema, `DELETE FROM ${schema}.schema_migration WHERE version = ${first}`);
+    await query(`forget_${schema}`, `DELETE FROM ${schema}.schema_migration WHERE version = ${first}`);
     for (const mode of ['apply', 'wait'] as const)
       await expect(migrate(database, migrations, silentLog(), mode)).rejects.toThrow(
         `The schema ${schema} is older than version 0.2.0`,

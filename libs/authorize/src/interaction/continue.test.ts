@@ -160,7 +160,7 @@ describe('a successful sign-in', () => {
     const other = await person.signIn();
     const code = await person.signIn({ prompt: 'login' });
     await expect(world.token.redeemCode(redemption(other))).resolves.toMatchObject({
-      grant: { userId: 'acme-ada' },
+      userGrant: { userId: 'acme-ada' },
     });
     await world.gateway.endSession({ browser: person.context() });
     await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
@@ -197,7 +197,7 @@ describe('a successful sign-in', () => {
       await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
     }
     await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject({
-      grant: { userId: 'acme-bob' },
+      userGrant: { userId: 'acme-bob' },
     });
     const attempt = { tenantId: 'acme', identifier: 'ada', password };
     const { session } = await signInAtPage(world, { browser: person.context(), ...attempt });

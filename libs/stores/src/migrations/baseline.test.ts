@@ -41,19 +41,25 @@ const baseline = (files: Readonly<Record<string, string>> = replaced): string =>
 const read = async (database: OpenedDatabase, text: string) =>
   (await database.query({ name: `test.${text}`.slice(0, 60), text })).rows;
 
-const engines = [
-  { name: 'Postgres', make: async () => openDatabase({ url: await newDatabaseUrl() }) },
-  { name: 'PGlite', make: async () => testEmbeddedDatabase() },
-];
+/** One serves all, emptied in between. */
+let embedded: OpenedDatabase | undefined;
 
-describe.each(engines)('a baseline on $name', ({ name, make }) => {
-  async function open(): Promise<OpenedDatabase> {
-    const database = await make();
-    // The other one ends with its file.
-    if (name === 'Postgres') onTestFinished(() => database.close());
-    return database;
-  }
+async function emptyEmbedded(): Promise<OpenedDatabase> {
+  embedded ??= await testEmbeddedDatabase();
+  await embedded.migration((session) => session.run('DROP SCHEMA IF EXISTS sample CASCADE'));
+  return embedded;
+}
 
+async function newPostgres(): Promise<OpenedDatabase> {
+  const database = await openDatabase({ url: await newDatabaseUrl() });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+describe.each([
+  { engine: 'Postgres', open: newPostgres },
+  { engine: 'PGlite', open: emptyEmbedded },
+])('a baseline on $engine', ({ open }) => {
   it('makes an empty schema by the baseline, on which a process of the release that it stands for starts', async () => {
     const database = await open();
     const now = await files({ '0002_baseline.sql': baseline() });
