@@ -39,7 +39,7 @@ describe('the packed command line', () => {
     const files = globSync('**/*', { cwd: folder, withFileTypes: true }).filter((file) => file.isFile());
     expect(files.filter(({ name }) => /\.ts$|\.test\./.test(name))).toEqual([]);
     const names = files.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['0001_directory.sql', '0001_sessions.sql', 'en.json']));
+    expect(names).toEqual(expect.arrayContaining(['0069_baseline.sql', '0020_baseline.sql', 'en.json']));
     const [packed] = JSON.parse(
       execFileSync('npm', ['pack', folder, '--dry-run', '--json'], { cwd: work, encoding: 'utf8' }),
     ) as [{ readonly size: number; readonly name: string; readonly version: string }];

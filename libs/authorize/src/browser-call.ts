@@ -11,7 +11,6 @@ export interface Browser {
   readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
-  /** Empty from a gateway of version 0.1. */
   readonly userAgent: string;
   /** Issuer the browser sees, for `iss` and the tokens. */
   readonly issuer: string;

@@ -4,7 +4,6 @@ import {
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,
-  formerAllowPrivateSetting,
   integer,
   issuerSetting,
 } from '@tessera/process';
@@ -22,7 +21,6 @@ export const authorizeConfig = z.object({
   /** Scopes of an authorization request that are unknown or not granted to the application (OIDC Core §3.1.2.1). */
   TESSERA_UNKNOWN_SCOPES: z.enum(['refuse', 'ignore']).default('refuse'),
   TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
-  TESSERA_PROVIDERS_ALLOW_PRIVATE: formerAllowPrivateSetting,
   /** Absolute lifetime of a session. */
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */

@@ -240,7 +240,7 @@ describe('in one process without Redis', () => {
     const compact = await createWorld({ beside: healthy, runtime: { redis: undefined } });
     const person = newPerson(compact);
     const code = await person.signIn({}, { identifier: 'bob', password });
-    const { grant } = await compact.token.redeemCode(redemption(code));
+    const { userGrant: grant } = await compact.token.redeemCode(redemption(code));
     expect(grant?.userId).toBe('acme-bob');
     expect((await person.redirect()).has('code')).toBe(true);
     await compact.gateway.endSession({ browser: person.context() });

@@ -86,7 +86,7 @@ export function nextOf(next: Next): NextMessage {
 
 export function redirectOf({ location, formPost }: ClientRedirect) {
   if (formPost === undefined) return { location };
-  return { location, formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
+  return { formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
 }
 
 /** What came of a change of the password, as a message. */
@@ -106,8 +106,7 @@ export function passwordOutcome(changed: PasswordChanged) {
 /** Who is signed in, as a message. */
 export function sessionMessage({ session, user: { username, name } }: PresentPerson) {
   const { sessionId, tenantId, userId, authentication } = session;
-  const authTime = BigInt(authentication.time);
-  return { sessionId, tenantId, userId, username, name, authTime, authentication };
+  return { sessionId, tenantId, userId, username, name, authentication };
 }
 
 export function endedMessage({ tenantId, sessionId, earlierSessionIds }: EndedSession) {

@@ -1,12 +1,10 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import type { Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
-import { flatGrant } from '@tessera/oauth';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { AuthorizeAudit } from './audit.ts';
 import type { Codes } from './codes/codes.ts';
-import { earlierHandlers } from './earlier-gateways.ts';
 import type { Dispatcher } from './interaction/dispatcher.ts';
 import {
   browserCallOf,
@@ -71,7 +69,7 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
       const shown = await dispatcher.show(browserCallOf(browser, call), interactionId);
       if (shown.next === 'redirect') return { redirect: redirectOf(shown.redirect) };
       const { next } = nextOf(shown);
-      return next.case === 'step' ? { interaction: next.value.interaction, step: next.value } : {};
+      return next.case === 'step' ? { step: next.value } : {};
     },
 
     async continue({ browser, visit, step, fields }, call) {
@@ -91,8 +89,6 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
       const linked = linkProblem === undefined ? {} : { linkProblem };
       return { next: nextOf(next), ...(session && { session }), resume, ...linked };
     },
-
-    ...earlierHandlers(dispatcher, () => sessionEnds.poke()),
 
     async getSession({ browser }, call) {
       const person = await deps.presentPerson(browserCallOf(browser, call));
@@ -121,7 +117,7 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
 
     async redeemCode(request, call) {
       const { grant, ...redeemed } = await codes.redeem({ ...request, requestId: call.requestId });
-      return { grant: flatGrant(grant), userGrant: grant, ...redeemed };
+      return { userGrant: grant, ...redeemed };
     },
 
     async getLock(person, call) {

@@ -18,7 +18,6 @@ describe('the settings', () => {
       TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: 1000,
       TESSERA_UNKNOWN_SCOPES: 'refuse',
       TESSERA_ALLOW_PRIVATE: [],
-      TESSERA_PROVIDERS_ALLOW_PRIVATE: false,
       TESSERA_SESSION_TTL: 43_200,
       TESSERA_SESSION_IDLE_TTL: 3600,
       TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 10,
@@ -63,7 +62,7 @@ describe('the service', () => {
     async (caller) => {
       const service = buildAuthorize(config, peersOf(new FakeDirectory('authorize')), testRuntime());
       const client = local(AuthorizeService, service, caller, silentLog());
-      for (const method of ['begin', 'continue', 'signIn', 'signInDirect'] as const)
+      for (const method of ['begin', 'continue'] as const)
         await expect(client[method]({})).rejects.toThrow(/may not call/);
       await expect(client.redeemCode({})).rejects.toThrow(/may not call/);
       await service.close();

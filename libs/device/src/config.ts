@@ -4,7 +4,6 @@ import {
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,
-  formerAllowPrivateSetting,
   integer,
   profileSetting,
   requestsPerAddressSetting,
@@ -39,7 +38,6 @@ export const deviceConfig = z.object({
    */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),
   TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: formerAllowPrivateSetting,
 });
 
 export type DeviceConfig = z.infer<typeof deviceConfig>;

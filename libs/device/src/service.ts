@@ -1,7 +1,6 @@
-import { Code, ConnectError, create } from '@tessera/rpc';
+import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Handlers } from '@tessera/rpc';
-import { flatGrant, OAuthError } from '@tessera/oauth';
-import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
+import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type {
   Approver as ApproverMessage,
@@ -95,15 +94,14 @@ async function decide(
   const { approver } = request;
   const owner = approver && ownerOf(approver);
   if (approver === undefined || owner === undefined) throw invalid('the approver is missing');
-  const { ipAddress, authTime } = approver;
-  // Compatibility until 0.3: the gateway of 0.1 sends the time alone, and knows passwords alone.
-  const flat = create(AuthenticationSchema, { time: Number(authTime), methods: ['pwd'] });
+  const { ipAddress, authentication } = approver;
+  if (authentication === undefined) throw invalid('how the approver signed in is missing');
   await approvals.decide(
     {
       kind,
       requestId: request.requestId,
       decision: decisionOf(request.decision),
-      approver: { ...owner, ipAddress, authentication: approver.authentication ?? flat },
+      approver: { ...owner, ipAddress, authentication },
     },
     call,
   );
@@ -119,7 +117,7 @@ function decisionOf(decision: Decision): DecisionRequest['decision'] {
 async function poll({ polling }: DeviceDeps, kind: GrantKind, request: PollRequest) {
   const { secret, clientId, tenantId } = request;
   const { grant, secretHash } = await polling(kind, { secret, clientId, tenantId });
-  return { grant: flatGrant(grant), userGrant: grant, secretHash };
+  return { userGrant: grant, secretHash };
 }
 
 function invalid(message: string): ConnectError {

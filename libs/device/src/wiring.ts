@@ -1,7 +1,6 @@
 import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { createSend } from '@tessera/outbound';
 import { createLimiter, startPurge } from '@tessera/stores';
-import { limitRepeats } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
 import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
@@ -123,7 +122,6 @@ export function buildDevice(
     requireConfidential: isStrict,
     requireOpenid: isStrict,
     encryption: notifications?.encryption,
-    warnings: limitRepeats(log),
   });
   const approvals = createApprovals({
     store,

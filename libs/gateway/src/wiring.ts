@@ -3,7 +3,7 @@ import { watchTenantIssuers } from '@tessera/directory-client';
 import { createPlaces } from '@tessera/outbound';
 import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
-import { rootCall, type BuiltService, notUnderstood } from '@tessera/rpc';
+import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { collidesWithServedPath, sentJwk, signingAlgorithmNames } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
@@ -15,7 +15,6 @@ import { hostFilter, issuerRule } from './issuer/issuer-rule.ts';
 import { createKeySet, createKeySets, type KeySet } from './issuer/key-set.ts';
 import { createRelatedOrigins } from './issuer/related-origins.ts';
 import { createIssuerRouter } from './issuer/issuer-router.ts';
-import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadLanguages } from '@tessera/languages';
 import { createTenantLooks } from './pages/looks/tenant-looks.ts';
 import { loadTemplates } from './pages/looks/templates.ts';
@@ -68,10 +67,9 @@ export function buildGateway(
     clock,
     log,
   });
-  const bounded = boundedPeers(peers, config.TESSERA_DATABASE_STATEMENT_TIMEOUT);
   const gateway: Gateway = {
     config,
-    peers: { ...bounded, authorize: acceptEarlierAuthorize(bounded.authorize) },
+    peers: boundedPeers(peers, config.TESSERA_DATABASE_STATEMENT_TIMEOUT),
     runtime,
     keySets,
     deliveryModes,
@@ -130,8 +128,6 @@ async function fetchPublicKeys(
 ) {
   const asked = { tenantId, algorithms: [...signingAlgorithmNames], declared: [...declared] };
   const answer = await keys.getPublicKeys(asked, rootCall(ulid(clock, random), documentTimeoutMs));
-  // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
-  if (answer.tenantId !== tenantId) throw notUnderstood('whose keys these are');
   return answer.keys.map(sentJwk);
 }
 

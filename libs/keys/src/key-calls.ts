@@ -31,7 +31,7 @@ export function keyCalls(rings: KeyRings): Handlers<typeof KeysService> {
 }
 
 /** Throws ConnectError for a key that is in use, and for an unknown one. */
-export async function withdraw(keys: IssuerKeys, kid: string, context: CallContext): Promise<void> {
+async function withdraw(keys: IssuerKeys, kid: string, context: CallContext): Promise<void> {
   const outcome = await keys.withdraw(kid, eventBase(context));
   if (outcome === 'in_use')
     throw new ConnectError(

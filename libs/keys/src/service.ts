@@ -1,9 +1,7 @@
-import { eventBase } from '@tessera/audit';
 import { Code, ConnectError, type Handlers } from '@tessera/rpc';
 import { defaultSigningAlgorithm, isSigningAlgorithm, type SigningAlgorithmName } from '@tessera/oauth';
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
-import { withdraw } from './key-calls.ts';
 import type { KeyRings } from './rings/key-rings.ts';
 import type { Signer, SigningInput, SigningKey, TokenKind } from './signer.ts';
 import type { StoredKey, StoredState } from './store.ts';
@@ -35,25 +33,11 @@ export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof K
       return { tokens: await signer.sign(inputs), tenantId };
     },
     async getPublicKeys({ tenantId, algorithms: asked, declared }) {
-      const names: readonly SigningAlgorithmName[] =
-        asked.length === 0 ? [defaultSigningAlgorithm] : asked.filter(isSigningAlgorithm);
+      const names = asked.filter(isSigningAlgorithm);
       const ring = await rings.of(tenantId);
       const algorithms = await ring.look(names, declared.filter(isSigningAlgorithm));
       const keys = ring.published().filter(({ algorithm }) => names.includes(algorithm));
       return { tenantId, algorithms, keys: keys.map(publicKey) };
-    },
-    // Compatibility until 0.3: for commands of version 0.1, with `withdrawKey`.
-    async rotateKeys({ immediately, tenantId }, context) {
-      const keys = await (await rings.of(tenantId)).rotate(immediately, eventBase(context));
-      const activeKid = keys.find(({ algorithm }) => algorithm === defaultSigningAlgorithm)?.kid;
-      return {
-        activeKid: activeKid ?? '',
-        activeKeys: keys.map(({ algorithm, kid }) => ({ algorithm, kid })),
-      };
-    },
-    async withdrawKey({ kid, tenantId }, context) {
-      await withdraw(await rings.of(tenantId), kid, context);
-      return {};
     },
   };
 }
@@ -64,8 +48,7 @@ function knownOrDefault(algorithm: string): SigningAlgorithmName {
 }
 
 function publicKey({ kid, state, algorithm, publicMembers }: StoredKey) {
-  const { n = '', e = '' } = algorithm === defaultSigningAlgorithm ? publicMembers : {};
-  return { kid, state: states[state], n, e, algorithm, members: publicMembers };
+  return { kid, state: states[state], algorithm, members: publicMembers };
 }
 
 function signingInput(

@@ -27,7 +27,6 @@ export * from './request/scopes.ts';
 export * from './token/authentication-class.ts';
 export * from './token/bearer.ts';
 export * from './token/custom-claims.ts';
-export * from './token/flat-grant.ts';
 export * from './token/route-demand.ts';
 export * from './token/sign-in-methods.ts';
 export * from './token/token-claims.ts';

@@ -1,5 +1,4 @@
 import {
-  defaultSigningAlgorithm,
   isSigningAlgorithm,
   signingAlgorithms,
   type KeyType,
@@ -42,17 +41,13 @@ export function publicJwk(
 /** A public key as `keys` sends it; the names are those of the message. */
 export interface SentPublicKey {
   readonly kid: string;
-  /** Empty: RS256. */
   readonly algorithm: string;
   readonly members: Readonly<Record<string, string>>;
-  /** Compatibility until 0.3: `keys` of version 0.1 sends these instead of `members`. */
-  readonly n: string;
-  readonly e: string;
 }
 
 /** As `publicJwk`, of a key that `keys` sent. Throws also if its algorithm is unknown. */
-export function sentJwk({ kid, algorithm, members, n, e }: SentPublicKey): PublicJwk {
-  const name = algorithm === '' ? defaultSigningAlgorithm : algorithm;
-  if (!isSigningAlgorithm(name)) throw new Error(`keys sent a key for another algorithm: ${name}`);
-  return publicJwk(name, kid, algorithm === '' ? { n, e } : members);
+export function sentJwk({ kid, algorithm, members }: SentPublicKey): PublicJwk {
+  if (!isSigningAlgorithm(algorithm))
+    throw new Error(`keys sent a key for another algorithm: ${algorithm || 'none'}`);
+  return publicJwk(algorithm, kid, members);
 }

@@ -14,7 +14,6 @@ export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { maintainSchemas } from './schemas.ts';
-export { mergedSettings } from './config/merged-settings.ts';
 export * from './config/offered-settings.ts';
 export { refuseWhileClockIsWrong } from './clock/refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';

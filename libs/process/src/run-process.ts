@@ -17,9 +17,7 @@ import type { ProcessConfig } from './config/settings-of-every-process.ts';
 import { rpcCertificate, type RpcConfig } from './config/rpc-settings.ts';
 import { measureCertificate, measureState } from './management/process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
-import { mergedNames } from './config/merged-settings.ts';
 import { removedNames } from './config/removed-settings.ts';
-import { formerNames } from './config/renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
 
 export interface ProcessContext<C> {
@@ -68,7 +66,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
       mixin: isTraced ? traceFields : undefined,
     });
     logConsole(log);
-    warnOfOldNames(environment, log);
+    for (const { name, sentence } of removedNames(environment)) log.warn({ setting: name }, sentence);
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
     const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
     lifecycle = createLifecycle({ log, pauseMs, drainTimeoutMs });
@@ -93,21 +91,6 @@ async function formatOf(format: 'text' | 'json'): Promise<((line: string) => str
   if (format === 'json') return undefined;
   const { formatForPeople } = await import('@tessera/telemetry/for-people');
   return formatForPeople({ colorize: true });
-}
-
-function warnOfOldNames(environment: Environment, log: Logger): void {
-  for (const { name, sentence } of removedNames(environment)) log.warn({ setting: name }, sentence);
-  for (const { former, present } of mergedNames(environment))
-    log.warn(
-      { setting: former },
-      `${former} is part of ${present} now; by itself it stops working in the next version`,
-    );
-  for (const { former, present } of formerNames(environment)) {
-    log.warn(
-      { setting: former },
-      `${former} is now called ${present}; the old name stops working in the next version`,
-    );
-  }
 }
 
 async function listen(name: string, config: ProcessConfig, lifecycle: Lifecycle): Promise<void> {

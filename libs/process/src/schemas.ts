@@ -19,12 +19,28 @@ export async function maintainSchemas(
   const { TESSERA_MIGRATIONS: mode, TESSERA_AUDIT_RETENTION: retentionSeconds } = settings;
   const { database, log } = runtime;
   const waiting = { log, signal: lifecycle.signal, what: 'migration' };
-  for (const schema of schemas) await whenAvailable(() => migrate(database, schema, log, mode), waiting);
+  await migrateEach(schemas, log, (schema) =>
+    whenAvailable(() => migrate(database, schema, log, mode), waiting),
+  );
   checkSchemas(schemas, mode, runtime, lifecycle);
   if (retentionSeconds === 0) return;
   for (const { schema } of schemas) {
     const purge = startAuditPurge({ ...runtime, schema, retentionSeconds });
     lifecycle.onClose(() => purge.close());
+  }
+}
+
+/** One line in the log for all that was applied, also before a schema that failed. */
+async function migrateEach(
+  schemas: readonly Migrations[],
+  log: Runtime['log'],
+  migrateOne: (schema: Migrations) => Promise<readonly string[] | undefined>,
+): Promise<void> {
+  const migrations: string[] = [];
+  try {
+    for (const schema of schemas) migrations.push(...((await migrateOne(schema)) ?? []));
+  } finally {
+    if (migrations.length > 0) log.info({ migrations }, 'migrations applied');
   }
 }
 
@@ -41,7 +57,7 @@ function checkSchemas(
   let applying: Promise<void> | undefined;
   const apply = async (): Promise<void> => {
     try {
-      for (const migrations of schemas) await migrate(database, migrations, log);
+      await migrateEach(schemas, log, (schema) => migrate(database, schema, log));
     } catch (error) {
       log.error({ err: error }, 'migration failed');
     } finally {

@@ -8,16 +8,13 @@ export type Service = (typeof services)[number];
 /** The entry of a service's process, or of all in one, below the root of a checkout. */
 export const entryOf = (app: string): string => `apps/${app}/src/main.ts`;
 
-/**
- * Where each service finds the others. Compatibility until 0.3: by the names that version 0.1 knows, which tools start
- * too.
- */
-export const peersOf = (addressOf: (service: Service) => string): Environment =>
-  Object.fromEntries(
-    services
-      .filter((name) => name !== 'gateway')
-      .map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, addressOf(name)]),
-  );
+/** Where each service finds the others. */
+export const peersOf = (addressOf: (service: Service) => string): Environment => ({
+  TESSERA_PEERS: services
+    .filter((name) => name !== 'gateway')
+    .map((name) => `${name}=${addressOf(name)}`)
+    .join(' '),
+});
 
 /** The keys that the processes of one system share. */
 export const newKeys = (): Environment => ({

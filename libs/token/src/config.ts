@@ -1,11 +1,4 @@
-import {
-  allowPrivateSetting,
-  duration,
-  formerAllowPrivateSetting,
-  issuerSetting,
-  list,
-  secret,
-} from '@tessera/process';
+import { allowPrivateSetting, duration, issuerSetting, list, secret } from '@tessera/process';
 import { z } from 'zod';
 import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import { parseRefreshKeys } from './refresh-token-format.ts';
@@ -36,7 +29,6 @@ export const tokenConfig = z.object({
     error: 'expected entries such as 1:<base64 of 32 bytes>, separated by commas, each with its own version',
   }),
   TESSERA_ALLOW_PRIVATE: allowPrivateSetting,
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: formerAllowPrivateSetting,
 });
 
 export type TokenConfig = z.infer<typeof tokenConfig>;

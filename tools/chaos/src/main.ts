@@ -49,8 +49,8 @@ async function runChaos(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Default of `--old`. */
-const defaultOld = 'cb7ec6e';
+/** Default of `--old`: version 0.2.0. */
+const defaultOld = '436ce768';
 
 interface Chosen {
   readonly old: string;

@@ -1,7 +1,8 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { migrations } from '@tessera/directory';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import { loadConfig } from '@tessera/process';
@@ -455,7 +456,10 @@ describe('tessera config check', () => {
   });
 
   it('reports certificates that the Redis URL does not use', async () => {
-    const environment = { ...secrets, REDIS_URL: 'redis://redis', TESSERA_REDIS_CA: 'pem' };
+    const folder = mkdtempSync(join(tmpdir(), 'tessera-redis-tls-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'ca.crt'), 'pem');
+    const environment = { ...secrets, REDIS_URL: 'redis://redis', TESSERA_REDIS_TLS_DIR: folder };
     expect((await tessera('config check', environment)).said).toContain('use a rediss:// URL');
   });
 

@@ -23,7 +23,7 @@ async function freshCode(): Promise<string> {
 describe('redeeming a code', () => {
   it('returns the grant and the SHA-256 of the code, the key of the durable marker (RFC 6749 §4.1.3)', async () => {
     const code = await freshCode();
-    const { grant, codeHash } = await world.token.redeemCode(redemption(code));
+    const { userGrant: grant, codeHash } = await world.token.redeemCode(redemption(code));
     expect(grant).toMatchObject({ clientId: 'acme-web', tenantId: 'acme', userId: 'acme-ada' });
     expect(Buffer.from(codeHash)).toEqual(createHash('sha256').update(code).digest());
   });
@@ -48,7 +48,7 @@ describe('redeeming a code', () => {
   it('returns the same grant to fifty concurrent calls, for the marker to arbitrate', async () => {
     const code = await freshCode();
     const all = await Promise.all(Array.from({ length: 50 }, () => world.token.redeemCode(redemption(code))));
-    const grants = all.map(({ grant, codeHash }) => ({ grant, codeHash }));
+    const grants = all.map(({ userGrant: grant, codeHash }) => ({ grant, codeHash }));
     expect(grants).toEqual(grants.map(() => grants[0]));
     expect(all.filter(({ takenBefore }) => !takenBefore)).toHaveLength(1);
     expect(all.filter(({ burnt }) => burnt)).toEqual([]);
@@ -154,7 +154,9 @@ describe('proof of possession', () => {
     try {
       const without = () =>
         newPerson(world).signIn({ code_challenge: undefined, code_challenge_method: undefined });
-      const { grant } = await world.token.redeemCode(redemption(await without(), { codeVerifier: '' }));
+      const { userGrant: grant } = await world.token.redeemCode(
+        redemption(await without(), { codeVerifier: '' }),
+      );
       expect(grant).toMatchObject({ clientId: 'acme-web', userId: 'acme-ada' });
       for (const codeVerifier of [verifier, 'short', 'malformed']) {
         const code = await without();

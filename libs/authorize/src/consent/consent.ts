@@ -3,7 +3,6 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../request/request.ts';
-import { invalidContext } from '../visits/visits.ts';
 import { isHintedUser } from '../visits/visit.ts';
 import type { BrowserCall } from '../browser-call.ts';
 import type { Fields, Step } from '../visits/step.ts';
@@ -66,11 +65,10 @@ export function createConsentStep(deps: {
       return shown;
     },
 
-    async take(from, { tenantId, person, seed = '' }, { clientId, request }, { consent }) {
+    async take(from, { tenantId, person, seed }, { clientId, request }, { consent }) {
       if (request?.record.application.thirdParty !== true || person === undefined)
         return { outcome: 'refused', problem: 'incomplete' };
       if (consent !== 'allow' && consent !== 'deny') return { outcome: 'refused', problem: 'incomplete' };
-      if (seed === '') throw invalidContext('the visit has no seed');
       const visit = createHash('sha256').update(`consent\0${seed}`).digest();
       const key = { tenantId, userId: person.userId, clientId };
       const scopes = askedScopes(request);

@@ -161,7 +161,7 @@ describe('scopes that are unknown or not granted to the application', () => {
   it('are left out with TESSERA_UNKNOWN_SCOPES=ignore, also of the code (OIDC Core §3.1.2.1)', async () => {
     const lenient = await createWorld({ beside: world, config: { TESSERA_UNKNOWN_SCOPES: 'ignore' } });
     const person = newPerson(lenient);
-    const { grant } = await lenient.token.redeemCode(redemption(await person.signIn({ scope })));
+    const { userGrant: grant } = await lenient.token.redeemCode(redemption(await person.signIn({ scope })));
     expect(grant?.scopes).toEqual(['openid', 'profile']);
     const malformed = await person.redirect({ scope: 'openid "' });
     expect(malformed.get('error')).toBe('invalid_scope');
@@ -173,7 +173,7 @@ describe('scopes that are unknown or not granted to the application', () => {
 describe('the claims parameter (OIDC Core §5.5)', () => {
   const asking = (claims: object) => ({ claims: JSON.stringify(claims) });
   const grantFor = async (person: Person, difference: Record<string, string>) =>
-    (await world.token.redeemCode(redemption(await person.signIn(difference)))).grant;
+    (await world.token.redeemCode(redemption(await person.signIn(difference)))).userGrant;
 
   it('reaches the code, as far as the scopes of the application entitle it', async () => {
     const claims = asking({
@@ -445,8 +445,8 @@ describe('a session of another tenant', () => {
     const other = await world.token.redeemCode(
       redemption(code, { clientId: 'umbra-web', tenantId: 'umbra', redirectUri: umbra.redirect_uri }),
     );
-    expect([acme.grant?.userId, other.grant?.userId]).toEqual(['acme-ada', 'umbra-ada']);
-    expect([acme.grant?.tenantId, other.grant?.tenantId]).toEqual(['acme', 'umbra']);
+    expect([acme.userGrant?.userId, other.userGrant?.userId]).toEqual(['acme-ada', 'umbra-ada']);
+    expect([acme.userGrant?.tenantId, other.userGrant?.tenantId]).toEqual(['acme', 'umbra']);
   });
 });
 

@@ -55,7 +55,7 @@ describe('a visit', () => {
     const { next } = await person.start({ login_hint: 'ada' });
     const interactionId = next.case === 'interaction' ? next.value.interactionId : '';
     const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
-    expect(shown.interaction).toEqual(next.value);
+    expect(shown.step?.interaction).toEqual(next.value);
   });
 
   it.each(['', 'ti_', `ti_${'a'.repeat(43)}`, `tc_${'a'.repeat(43)}`, `ti_${'a'.repeat(44)}`])(
@@ -118,7 +118,7 @@ describe('a successful sign-in', () => {
   it('passes scopes, resource, nonce, session and sign-in time to the grant (OIDC Core §3.1.2.1)', async () => {
     const person = newPerson(world);
     const code = await person.signIn({ nonce: 'n-1', scope: 'openid orders.read' });
-    const { grant } = await world.token.redeemCode(redemption(code));
+    const { userGrant: grant } = await world.token.redeemCode(redemption(code));
     const session = await sessionOf(person);
     expect(grant).toMatchObject({
       tenantId: 'acme',
@@ -128,7 +128,7 @@ describe('a successful sign-in', () => {
       resource: 'https://orders.example',
       nonce: 'n-1',
       sessionId: session?.sessionId,
-      authTime: session?.authTime,
+      authentication: { time: session?.authentication?.time },
       issuer,
     });
   });
@@ -160,7 +160,7 @@ describe('a successful sign-in', () => {
     const other = await person.signIn();
     const code = await person.signIn({ prompt: 'login' });
     await expect(world.token.redeemCode(redemption(other))).resolves.toMatchObject({
-      grant: { userId: 'acme-ada' },
+      userGrant: { userId: 'acme-ada' },
     });
     await world.gateway.endSession({ browser: person.context() });
     await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
@@ -197,7 +197,7 @@ describe('a successful sign-in', () => {
       await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
     }
     await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject({
-      grant: { userId: 'acme-bob' },
+      userGrant: { userId: 'acme-bob' },
     });
     const attempt = { tenantId: 'acme', identifier: 'ada', password };
     const { session } = await signInAtPage(world, { browser: person.context(), ...attempt });
@@ -337,8 +337,8 @@ describe('a change since the request started', () => {
     async (error, change) => {
       await whileChanged(change, async (person, interactionId) => {
         const browser = person.context();
-        const { interaction, redirect } = await world.gateway.getInteraction({ browser, interactionId });
-        expect(interaction).toBeUndefined();
+        const { step, redirect } = await world.gateway.getInteraction({ browser, interactionId });
+        expect(step).toBeUndefined();
         const { outcome } = await person.submit(interactionId);
         expect(outcome).toMatchObject({ case: 'redirect', value: { location: redirect?.location } });
         const location = new URL(redirect?.location ?? '');

@@ -75,7 +75,6 @@ export function createContinue(deps: {
     }
     const result = await taken.take(from, visit, policy, submitted.fields);
     if (result.outcome === 'refused') return { next: await nextPage(due, at, result) };
-    if (result.outcome === 'shown') return { next: await nextPage(due, at, result) };
     if (result.outcome === 'declined') return end(visit, undefined, true);
     if (result.outcome === 'sent') {
       const saved = await save(from, { ...visit, departure: result.departure }, interactionId);

@@ -90,8 +90,6 @@ export function createDispatcher(deps: {
 
   /** Its identifier; empty if it is not stored: a password can be entered all the same. */
   async function savedAtPage({ browser }: BrowserCall, visit: Visit): Promise<string> {
-    // Compatibility until 0.3: a gateway of version 0.1 sends no browser with the first page.
-    if (browser.browserId === '') return '';
     try {
       return await visits.save(browser, visit);
     } catch (error) {

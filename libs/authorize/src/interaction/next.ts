@@ -62,10 +62,9 @@ export async function nextPage(
     readonly policy: Policy;
     readonly interactionId: string;
   },
-  answer: { readonly problem?: string; readonly shown?: Fields } = {},
+  { problem = '' }: { readonly problem?: string } = {},
 ): Promise<Next> {
   const { steps, from, visit, policy, interactionId } = at;
-  const { problem = '', shown } = answer;
   const interaction = describeInteraction(interactionId, policy);
   const page = { next: 'step', step: step.name, problem, interaction } as const;
   // A visit that is not stored is another one when its form comes, and accepts nothing that was asked for before.
@@ -74,5 +73,5 @@ export async function nextPage(
       insteadOf?.includes(step.name) === true && (interactionId !== '' || storesVisit === true),
   );
   const fields = await Promise.all([...others, step].map(async (one) => one.shown(from, visit, policy)));
-  return { ...page, shown: Object.assign({}, ...fields, shown) as Fields };
+  return { ...page, shown: Object.assign({}, ...fields) as Fields };
 }

@@ -1,4 +1,3 @@
-import { notOffered } from '@tessera/rpc';
 import { eventually, fakeClock, silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newPerson } from '../testing/visitor.ts';
@@ -49,15 +48,5 @@ describe('a sign-in that is noted', () => {
     expect(written).toEqual([
       [{ ...person, signInTime: expect.objectContaining({ seconds: 1_700_000_000n, nanos: 5_000_000 }) }],
     ]);
-  });
-
-  it('goes on with a directory of version 0.1, which keeps none', async () => {
-    const notes = createSignInNotes({
-      personService: { noteSignIns: () => Promise.reject(notOffered('PersonService/NoteSignIns')) },
-      clock: fakeClock(0),
-      log: silentLog(),
-    });
-    notes.note({ tenantId: 'acme', userId: 'usr_eve' });
-    await expect(notes.close()).resolves.toBeUndefined();
   });
 });

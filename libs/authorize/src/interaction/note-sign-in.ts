@@ -1,6 +1,6 @@
 import { NotedLater, type Clock } from '@tessera/kit';
 import type { PersonService } from '@tessera/proto-gen/person';
-import { timestampFromMs, whereOffered, type Client } from '@tessera/rpc';
+import { timestampFromMs, type Client } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 
 /** Keeps that a person has signed in; a second later, off the path of the sign-in. */
@@ -26,8 +26,7 @@ export function createSignInNotes({
   const notes = new NotedLater({
     async write(signIns: readonly { tenantId: string; userId: string; at: number }[]) {
       const noted = signIns.map(({ at, ...person }) => ({ ...person, signInTime: timestampFromMs(at) }));
-      // Compatibility until 0.3: a `directory` of version 0.1 keeps none.
-      await whereOffered(personService.noteSignIns({ signIns: noted }), () => undefined);
+      await personService.noteSignIns({ signIns: noted });
     },
     pauseMs: everySecond,
     capacity: mostPeople,

@@ -132,18 +132,4 @@ describe('a sign-in that needs two factors', () => {
       expect(person.sessionToken).toBe('');
     },
   );
-
-  it('is not passed by the calls of a gateway of version 0.1, which know the password alone', async () => {
-    const identifier = account({ totpCode: '654321' });
-    const person = newPerson(world);
-    const browser = person.context();
-    const refused = { code: 'temporarily_unavailable' };
-    const { interactionId } = await begin(person);
-    const attempt = { browser, identifier, password };
-    await expect(world.gateway.signIn({ ...attempt, interactionId })).rejects.toMatchObject(refused);
-    await expect(world.gateway.signInDirect({ ...attempt, tenantId: 'strict' })).rejects.toMatchObject(
-      refused,
-    );
-    expect((await begin(person)).step).toBe('password');
-  });
 });

@@ -192,13 +192,6 @@ describe('a visit of several steps', () => {
     const again = send(person, interactionId, 'terms', { terms: 'accepted' });
     await expect(again).rejects.toMatchObject(invalidContext);
   });
-
-  it('is refused to an earlier gateway, which cannot show its second page, without a session', async () => {
-    const person = newPerson(world);
-    const interactionId = await interactionOf(person);
-    const signedIn = world.gateway.signIn({ browser: person.context(), interactionId, ...right });
-    await expect(signedIn).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-  });
 });
 
 describe('a person who is signed in', () => {
@@ -266,11 +259,6 @@ describe('a visit to a page of ours', () => {
     const person = newPerson(world);
     const browser = person.context();
     const visit = { case: 'page', value: page } as const;
-    world.redis.reset();
-    // As a gateway of version 0.1 begins; of a browser that is known, the visit is stored for a passkey.
-    const { next: begun } = await world.gateway.begin({ browser: { ...browser, browserId: '' }, visit });
-    expect(stepOf(begun?.next)).toMatchObject({ name: 'password', interaction: { interactionId: '' } });
-    expect(world.redis.names).toEqual([]);
     const first = await world.gateway.continue({ browser, visit, step: 'password', fields: right });
     const { name, interaction } = stepOf(first.next?.next);
     expect([name, first.session]).toEqual(['terms', undefined]);

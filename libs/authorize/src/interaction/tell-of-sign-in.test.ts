@@ -1,5 +1,4 @@
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { notOffered } from '@tessera/rpc';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPerson } from '../testing/visitor.ts';
 import { createWorld, password, type World } from '../testing/world.ts';
@@ -75,14 +74,13 @@ describe('a sign-in', () => {
     expect(world.database.names).not.toContain('authorize.find_known_browsers_of_person');
   });
 
-  it('goes on with a directory of version 0.1, and waits for one that is unavailable', async () => {
+  it('waits for a directory that is unavailable', async () => {
     const from = { browser: newPerson(world).context(), call: { onward: () => ({}) } };
     const attempt = (failure: Error) =>
       createTellOfSignIn({
         knownBrowsers: { signedInBefore: async () => ({ here: false, anywhere: true }) },
         personService: { announceSignIn: () => Promise.reject(failure) },
       })(from as never, { tenantId: 'acme', userId, lockedDownAt: 0n });
-    await expect(attempt(notOffered('PersonService/AnnounceSignIn'))).resolves.toBeUndefined();
     await expect(attempt(temporarilyUnavailable())).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });

@@ -1,6 +1,6 @@
 import type { User } from '@tessera/proto-gen/directory';
 import type { PersonService } from '@tessera/proto-gen/person';
-import { whereOffered, type Client } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
 import { knownBrowserHash, type BrowserCall } from '../browser-call.ts';
 import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
 
@@ -28,7 +28,6 @@ export function createTellOfSignIn({
     const { here, anywhere } = await knownBrowsers.signedInBefore(tokenHash, whose);
     if (here) return;
     const signIn = { tenantId, userId, ipAddress, userAgent, first: !anywhere };
-    // Compatibility until 0.3: a `directory` of version 0.1 writes no letters.
-    await whereOffered(personService.announceSignIn(signIn, call.onward()), () => undefined);
+    await personService.announceSignIn(signIn, call.onward());
   };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { notOffered } from '@tessera/rpc';
 import { createLimiter } from '@tessera/stores';
 import { silentLog, testRedis } from '@tessera/test-kit';
 import type { BrowserCall } from '../browser-call.ts';
@@ -165,11 +164,6 @@ describe('codes of an app and recovery codes', () => {
     failure = undefined;
     await wrong(5);
     expect(told).toHaveLength(2);
-    now += 24 * 3600_000;
-    // A directory of version 0.1 writes no letters, and is asked once a day.
-    failure = notOffered('PersonService/AnnounceWrongCodes');
-    await wrong(20);
-    expect(told).toHaveLength(3);
   });
 
   it('have a counter of their own at an address, so that they lock no passwords there, nor passwords them', async () => {

@@ -1,5 +1,5 @@
 import type { PersonService } from '@tessera/proto-gen/person';
-import { whereOffered, type Client } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
 import type { Limiter } from '@tessera/stores';
 import type { Logger } from '@tessera/telemetry';
 import type { BrowserCall } from '../browser-call.ts';
@@ -34,8 +34,7 @@ export function createTellOfWrongCodes({
     if ((await limiter.consume(untold, counter)).allowed) return;
     if (!(await limiter.consume(letters, counter)).allowed) return;
     try {
-      // Compatibility until 0.3: a `directory` of version 0.1 writes no letters.
-      await whereOffered(personService.announceWrongCodes(person, call.onward()), () => undefined);
+      await personService.announceWrongCodes(person, call.onward());
     } catch (error) {
       // The code was judged, and the next wrong one tries again.
       await limiter.refund(letters, counter);

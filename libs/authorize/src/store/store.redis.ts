@@ -1,6 +1,5 @@
-import { flatGrant, userGrantFields } from '@tessera/oauth';
-import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
-import { create, readStored, storedMessage } from '@tessera/rpc';
+import { UserGrantSchema } from '@tessera/proto-gen/oauth';
+import { readStored, storedMessage } from '@tessera/rpc';
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { digest } from '../browser-call.ts';
@@ -26,20 +25,17 @@ const upstreamFields = z.object({
   hint: z.string().optional(),
 });
 
-/**
- * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1
- * knows the purpose `code` alone, and no step but the last.
- */
+/** Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. */
 const visitFields = z.object({
-  purpose: z.enum(firstPurposes).default('code'),
+  purpose: z.enum(firstPurposes),
   /** The purpose, if it is another page of ours than those; unknown ones are of a newer process. */
   page: z.enum(purposes).optional().catch(undefined),
   browserHash: z.string(),
   tenantId: z.string(),
   issuer: z.string(),
   parameters: z.record(z.string(), z.string()),
-  hintedUserId: z.string().default(''),
-  seed: z.string().optional(),
+  hintedUserId: z.string(),
+  seed: z.string(),
   totpStep: z.number().optional(),
   makesPasskeys: z.boolean().optional(),
   departure: departureFields.optional(),
@@ -55,7 +51,7 @@ const visitFields = z.object({
     })
     .optional(),
   sent: z.record(z.string(), z.string()).optional(),
-  done: z.array(z.string()).default([]),
+  done: z.array(z.string()),
 });
 
 const storedVisit = visitFields.transform(({ page, linkDeparture, ...visit }) => ({
@@ -86,24 +82,10 @@ const storedAnswer = z.object({
 
 const storedGrant = storedMessage(UserGrantSchema);
 
-/** What a code stands for: `userGrant`, or as version 0.1 stores it (compatibility until 0.3). */
-const codeData = z.object({ userGrant: z.json().optional() });
-const flatCodeData = z.object({
-  tenantId: z.string(),
-  clientId: z.string(),
-  userId: z.string(),
-  scopes: z.array(z.string()),
-  resource: z.string(),
-  nonce: z.string(),
-  authTime: z.number(),
-  sessionId: z.string(),
-  issuer: z.string(),
-  userinfoClaims: z.array(z.string()),
-  idTokenClaims: z.array(z.string()),
-});
+/** What a code stands for. */
+const codeData = z.object({ userGrant: z.json() });
 
 const visitKey = (idHash: string): string => `authorize:interaction:${idHash}`;
-/** Compatibility until 0.3: another key, so that processes of version 0.1 see no visit. */
 const answeredKey = (idHash: string): string => `authorize:answered:${idHash}`;
 /** Followed by the digest of an address. */
 const visitsOf = 'authorize:interactions-of:';
@@ -132,21 +114,15 @@ return 0`;
 const updateVisit = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
-local record = ARGV[1]
-local origin = cjson.decode(text).origin
-if origin then record = string.sub(record, 1, -2) .. ',"origin":"' .. origin .. '"}' end
+local record = string.sub(ARGV[1], 1, -2) .. ',"origin":"' .. cjson.decode(text).origin .. '"}'
 redis.call('SET', KEYS[1], record, 'KEEPTTL')
 return 1`;
 
-/**
- * KEYS: visit, its answer, beginning of the key of an address's visits. ARGV: answer, its lifetime in milliseconds.
- * Compatibility until 0.3: earlier records name no address.
- */
+/** KEYS: visit, its answer, beginning of the key of an address's visits. ARGV: answer, its lifetime in milliseconds. */
 const answerVisit = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
-local origin = cjson.decode(text).origin
-if origin then redis.call('ZREM', KEYS[3] .. origin, KEYS[1]) end
+redis.call('ZREM', KEYS[3] .. cjson.decode(text).origin, KEYS[1])
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
@@ -270,7 +246,7 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
   return {
     async save(codeHash, { grant, codeChallenge, redirectUri }, lifetimeSeconds) {
       const keys = [codeKey(codeHash), sessionKey(grant.sessionId)];
-      const data = JSON.stringify({ ...storedFlatGrant(grant), userGrant: storedGrant.encode(grant) });
+      const data = JSON.stringify({ userGrant: storedGrant.encode(grant) });
       const values = [
         grant.clientId,
         grant.tenantId,
@@ -310,19 +286,8 @@ function redemptionOf(reply: unknown): Redemption {
   const [outcome, grant, taken, burnt] = parsed;
   return {
     outcome,
-    grant: grantOf(JSON.parse(grant)),
+    grant: storedGrant.decode(codeData.parse(JSON.parse(grant)).userGrant),
     takenBefore: taken === '1',
     burnt: burnt === '1',
   };
-}
-
-function grantOf(data: unknown): UserGrant {
-  const { userGrant } = codeData.parse(data);
-  if (userGrant !== undefined) return storedGrant.decode(userGrant);
-  return create(UserGrantSchema, userGrantFields(flatCodeData.parse(data)));
-}
-
-function storedFlatGrant(grant: UserGrant) {
-  const flat = flatGrant(grant);
-  return { ...flat, authTime: Number(flat.authTime) };
 }

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '@tessera/kit';
-import { flatGrant } from '@tessera/oauth';
 import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
-import { codeRecord, codeStoreContract, visitStoreContract } from './store.contract.ts';
+import { codeStoreContract, visitStoreContract } from './store.contract.ts';
 import type { Visit, VisitStore } from './store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store.memory.ts';
 import { createRedisCodeStore, createRedisVisitStore } from './store.redis.ts';
@@ -29,6 +28,7 @@ describe('visits in memory', () => {
     issuer: 'https://id.example',
     parameters: {},
     hintedUserId: '',
+    seed: 'a-seed',
     done: [],
   };
   const fill = async (store: VisitStore, origin: string, count: number) => {
@@ -64,59 +64,24 @@ describe('visits in memory', () => {
 });
 
 describe('a visit in Redis', () => {
-  const earlier = {
+  const visit = {
     browserHash: 'b',
     tenantId: 'acme',
     issuer: 'https://id.example',
     parameters: { client_id: 'web' },
     hintedUserId: '',
+    seed: 'a-seed',
+    done: [],
   };
-
-  it('is read if version 0.1 stored it, its answer too', async () => {
-    const store = createRedisVisitStore(redis, 1000);
-    const id = systemRandom.bytes(32).toString('hex');
-    const record = JSON.stringify({ ...earlier, origin: 'o' });
-    await redis.call('SET', `authorize:interaction:${id}`, record, 'PX', '60000');
-    const visit: Visit = { purpose: 'code', ...earlier, done: [] };
-    expect(await store.find(id)).toEqual(visit);
-    const answer = { codeHash: 'c', sessionId: 's', userId: 'u' };
-    await redis.call('SET', `authorize:answered:${id}`, JSON.stringify({ request: earlier, ...answer }));
-    expect(await store.findAnswered(id)).toEqual({ request: visit, ...answer });
-  });
 
   it('to a page that earlier processes do not know is one to a page that they know, and to a newer page too', async () => {
     const store = createRedisVisitStore(redis, 1000);
     const id = systemRandom.bytes(32).toString('hex');
     const key = `authorize:interaction:${id}`;
-    await store.save(id, { purpose: 'account_change', ...earlier, done: [] }, 60, '192.0.2.1');
+    await store.save(id, { purpose: 'account_change', ...visit }, 60, '192.0.2.1');
     const stored = JSON.parse(String(await redis.call('GET', key))) as object;
     expect(stored).toMatchObject({ purpose: 'approvals', page: 'account_change' });
     await redis.call('SET', key, JSON.stringify({ ...stored, page: 'of a newer process' }));
     expect((await store.find(id))?.purpose).toBe('approvals');
-  });
-
-  it('has every member that version 0.1 reads', async () => {
-    const store = createRedisVisitStore(redis, 1000);
-    const id = systemRandom.bytes(32).toString('hex');
-    await store.save(id, { purpose: 'code', ...earlier, done: [] }, 60, '192.0.2.1');
-    const stored: unknown = JSON.parse(String(await redis.call('GET', `authorize:interaction:${id}`)));
-    expect(stored).toMatchObject({ ...earlier, origin: expect.any(String) as string });
-  });
-});
-
-describe('a code in Redis', () => {
-  it('is redeemed if version 0.1 stored it, and readable for that version', async () => {
-    const store = createRedisCodeStore(redis);
-    const { grant, codeChallenge, redirectUri } = codeRecord();
-    const codeHash = systemRandom.bytes(32).toString('hex');
-    const key = `authorize:code:${codeHash}`;
-    await store.save(codeHash, { grant, codeChallenge, redirectUri }, 60);
-    const stored = JSON.parse(String(await redis.call('HGET', key, 'data'))) as Record<string, unknown>;
-    const { userGrant: _, ...flat } = stored;
-    expect(flat).toEqual({ ...flatGrant(grant), authTime: grant.authentication?.time });
-    await redis.call('HSET', key, 'data', JSON.stringify(flat));
-    const { tenantId, clientId } = grant;
-    const presented = { tenantId, clientId, codeChallenge, redirectUri, confidential: true };
-    expect(await store.redeem(codeHash, presented)).toMatchObject({ outcome: 'granted', grant });
   });
 });

@@ -77,8 +77,8 @@ export interface Visit {
   /** The only person whose sign-in satisfies it; empty for anyone. */
   readonly hintedUserId: string;
   readonly person?: KnownPerson | undefined;
-  /** Random, and known to this visit alone; absent from a visit of version 0.1. */
-  readonly seed?: string | undefined;
+  /** Random, and known to this visit alone. */
+  readonly seed: string;
   /** Time step of the first code of an app that is not enrolled yet (RFC 6238 §4.2). */
   readonly totpStep?: number | undefined;
   /** Whether the browser has said that it can make passkeys, and that the person has not put it off. */

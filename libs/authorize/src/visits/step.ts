@@ -39,8 +39,6 @@ export type StepResult =
   | { readonly outcome: 'declined' }
   /** The person may try again; the page of the step knows the sentence for `problem`. */
   | { readonly outcome: 'refused'; readonly problem: string }
-  /** The page is shown again, with something that is shown once. */
-  | { readonly outcome: 'shown'; readonly shown: Fields }
   /** The browser goes elsewhere, and comes back to the visit, whose identifier `location` is given. */
   | {
       readonly outcome: 'sent';
@@ -52,7 +50,7 @@ export type StepResult =
 export interface Verified {
   readonly outcome: 'verified';
   readonly user: User;
-  /** When: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
+  /** When: milliseconds since the Unix epoch, by the directory's clock; undefined from a step that is never the first. */
   readonly signedInAt: number | undefined;
   /** How: values of the `amr` claim (RFC 8176 §2). */
   readonly methods: readonly string[];

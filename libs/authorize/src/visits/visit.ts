@@ -51,7 +51,7 @@ export function withoutLostSession(
 export function advance(
   visit: Visit,
   step: string,
-  result: Exclude<StepResult, { outcome: 'refused' | 'shown' | 'changed' | 'declined' | 'sent' }>,
+  result: Exclude<StepResult, { outcome: 'refused' | 'changed' | 'declined' | 'sent' }>,
 ): Visit {
   // As after a step that verified the person: the session that knew them is replaced when the visit ends.
   if (result.outcome === 'checked')

@@ -144,7 +144,7 @@ export function visitToPage(
   browser: Browser,
   { purpose, tenantId, clientId = '' }: { purpose: Purpose; tenantId: string; clientId?: string },
   random: Random,
-): Visit & { readonly seed: string } {
+): Visit {
   const browserHash = digest(browser.browserId);
   return {
     purpose,

@@ -31,7 +31,7 @@ describe('deciding about a device', () => {
   it('approves, with one audit row in the same commit', async () => {
     const { requestId, who, deviceCode, userCode, poll } = await openedDevice();
     await decideDevice(world, requestId, who);
-    expect((await poll()).grant?.userId).toBe(who.userId);
+    expect((await poll()).userGrant?.userId).toBe(who.userId);
     const rows = await world.audited('device.approved', { sessionId: who.sessionId });
     expect(rows).toHaveLength(1);
     expect(rows[0]?.record).toMatchObject({
@@ -62,7 +62,7 @@ describe('deciding about a device', () => {
     expect(await codeOf(decideDevice(world, requestId, other(who), Decision.DENY))).toBe('not_found');
     expect(await codeOf(poll())).toBe('authorization_pending');
     await decideDevice(world, requestId, who);
-    expect((await poll()).grant?.userId).toBe(who.userId);
+    expect((await poll()).userGrant?.userId).toBe(who.userId);
   });
 
   it('audits an attempt to decide the request of another person', async () => {
@@ -165,12 +165,11 @@ describe('deciding about a device', () => {
     expect(rows.map(({ reason }) => reason)).toEqual(['signed_in_before']);
     const again = { ...who, sessionId: `${who.sessionId}-again` };
     expect(await openDevice(world, userCode, again)).toBe(requestId);
-    const approver = { ...again, authTime: BigInt(authTime + 1) };
+    const authentication = { time: authTime + 1, methods: ['pwd'] };
+    const approver = { ...again, authentication };
     await world.device.decideDeviceAuthorization({ requestId, decision: Decision.APPROVE, approver });
-    // Version 0.1 of the gateway sends the time alone, and that of `token` reads the flat grant.
-    const { grant, userGrant } = await poll();
-    expect(grant).toMatchObject({ sessionId: again.sessionId, authTime: BigInt(authTime + 1) });
-    expect(userGrant).toMatchObject({ authentication: { time: authTime + 1, methods: ['pwd'] } });
+    const { userGrant } = await poll();
+    expect(userGrant).toMatchObject({ sessionId: again.sessionId, authentication });
     const denied = await openedDevice('acme-box');
     await decideDevice(world, denied.requestId, denied.who, Decision.DENY);
     expect(await codeOf(denied.poll())).toBe('access_denied');
@@ -193,7 +192,7 @@ describe('deciding about a device', () => {
     const rows = await world.audited('device.decision_refused', { sessionId: who.sessionId });
     expect(rows.map(({ reason }) => reason)).toEqual(Array.from({ length: 3 }, () => 'too_few_factors'));
     await decide(['swk', 'user', 'mfa']);
-    expect((await poll()).grant?.userId).toBe(who.userId);
+    expect((await poll()).userGrant?.userId).toBe(who.userId);
     const denied = await openedDevice('acme-box');
     await decideDevice(world, denied.requestId, denied.who, Decision.DENY);
     expect(await codeOf(denied.poll())).toBe('access_denied');
@@ -240,7 +239,7 @@ describe('deciding about a device', () => {
     world.directory.unavailable = false;
     expect(refused).toBe('temporarily_unavailable');
     await decideDevice(late, requestId, who);
-    expect((await poll()).grant?.userId).toBe(who.userId);
+    expect((await poll()).userGrant?.userId).toBe(who.userId);
     await late.service.close();
   });
 
@@ -265,7 +264,7 @@ describe('deciding about a backchannel request', () => {
     );
     expect(await codeOf(poll())).toBe('authorization_pending');
     await decideBackchannel(world, requestId, { ...eve, sessionId: 'another' });
-    expect((await poll()).grant).toMatchObject({ userId: eve.userId, sessionId: 'another' });
+    expect((await poll()).userGrant).toMatchObject({ userId: eve.userId, sessionId: 'another' });
     expect(await waitingFor(world, eve)).toEqual([]);
     const rows = await world.audited('ciba.approved', { subject: eve.userId });
     expect(rows.map(({ record }) => record)).toMatchObject([{ clientId: 'acme-bank' }]);

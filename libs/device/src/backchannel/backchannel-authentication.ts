@@ -4,7 +4,6 @@ import type { CallContext, Client } from '@tessera/rpc';
 import { normalizeStart, startOf, type Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
-import type { RepeatedWarnings } from '@tessera/telemetry';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
 import type { ApprovalChannels, ApprovalChannel } from '../approval/approval-channel.ts';
 import type { DeviceAudit, Unprompted } from '../audit.ts';
@@ -69,7 +68,6 @@ interface BackchannelDeps {
   readonly requireOpenid: boolean;
   /** Absent if clients can only poll. */
   readonly encryption: CallbackEncryption | undefined;
-  readonly warnings: RepeatedWarnings;
 }
 
 /** The maximum, whatever an application is configured with. */
@@ -116,7 +114,6 @@ async function start(
   const { clientId, tenantId, lifetimes } = client.application;
   const channel = requireChannel(deps, client);
   checkParameters(request, deps.requireOpenid);
-  warnOfPush(client, deps);
   const pinged = isPinged(client, request, encryption !== undefined);
   const intervalSeconds = lifetimes?.pollInterval || deps.intervalSeconds;
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
@@ -143,14 +140,6 @@ async function start(
     expiresIn: Math.floor(options.lifetimeSeconds),
     interval: wholeSeconds(intervalSeconds),
   };
-}
-
-/** Compatibility until 0.3: version 0.1 stored applications with `delivery: push`. They poll. */
-function warnOfPush({ application }: AdmittedClient, { warnings }: Pick<BackchannelDeps, 'warnings'>): void {
-  if (application.ciba?.delivery !== 'push') return;
-  const { tenantId, clientId } = application;
-  const message = 'CIBA push is gone: the application has to poll. Declare delivery ping or poll for it.';
-  warnings.warn(`push ${clientId}`, { tenantId, clientId }, message);
 }
 
 /** The request with the encrypted values that its ping needs. */

@@ -6,7 +6,7 @@ import { Secret, systemRandom } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
-import { eventually, silentLog, startReceiver, type Receiver } from '@tessera/test-kit';
+import { eventually, startReceiver, type Receiver } from '@tessera/test-kit';
 import {
   codeOf,
   createWorld,
@@ -188,40 +188,15 @@ describe('notifying a client of a decision by ping (CIBA Core §10.2)', () => {
   });
 });
 
-describe('a client of version 0.1 that is to be pushed its tokens', () => {
-  it('polls for them, is sent nothing, and is named in the log', async () => {
-    const lines: unknown[] = [];
-    const log = { ...silentLog(), warn: (...line: unknown[]) => void lines.push(line) };
-    const warning = await createWorld({ beside: world, config, runtime: { log } });
-    await tell('acme-box', 'push');
-    for (let time = 0; time < 2; time += 1) {
-      const { interval, decide, poll } = await start('acme-box', warning);
-      expect(interval).toBe(5);
-      expect(await codeOf(poll())).toBe('authorization_pending');
-      await decide();
-      expect(await codeOf(poll())).toBe('no error');
-    }
-    expect(lines.filter((line) => JSON.stringify(line).includes('CIBA push'))).toEqual([
-      [
-        { tenantId: 'acme', clientId: 'acme-box' },
-        'CIBA push is gone: the application has to poll. Declare delivery ping or poll for it.',
-      ],
-    ]);
-    const rows = await world.database.query({ name: 'test.rows', text: 'SELECT FROM device.delivery' });
-    expect(rows.rowCount).toBe(0);
-    await tell('acme-box', 'ping');
-    await warning.service.close();
-  });
-
-  it('polls for them too if a process of that version started the request', async () => {
-    const { authReqId, decide, poll } = await start('acme-bank');
-    const key = `device:grant:auth_req_id:${hashOf(authReqId)}`;
-    const data = String(await world.redis.call('HGET', key, 'data'));
-    await world.redis.call('HSET', key, 'delivery', 'push', 'data', data.replace('"ping"', '"push"'));
-    await decide();
-    expect(await codeOf(poll())).toBe('no error');
-    expect(notifications()).toEqual([]);
-  });
+it('lets a client poll whose record still asks for push', async () => {
+  await tell('acme-box', 'push');
+  const { interval, decide, poll } = await start('acme-box');
+  expect(interval).toBe(5);
+  await decide();
+  expect(await codeOf(poll())).toBe('no error');
+  const rows = await world.database.query({ name: 'test.rows', text: 'SELECT FROM device.delivery' });
+  expect(rows.rowCount).toBe(0);
+  await tell('acme-box', 'ping');
 });
 
 describe('notifying while Redis is unavailable (F1)', () => {

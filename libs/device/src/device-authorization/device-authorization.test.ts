@@ -327,5 +327,5 @@ it('grants the scopes requested at the start to the person who approves (RFC 862
   });
   const who = person();
   await decideDevice(world, await openDevice(world, userCode, who), who);
-  expect((await poll()).grant).toMatchObject({ scopes: ['openid', 'orders.read'], resource: orders });
+  expect((await poll()).userGrant).toMatchObject({ scopes: ['openid', 'orders.read'], resource: orders });
 });

@@ -59,7 +59,7 @@ describe('polling for a device', () => {
   it('grants again each time, because the durable marker decides which one counts (DEV-9)', async () => {
     const { poll } = await decided();
     const all = await Promise.all(Array.from({ length: 20 }, poll));
-    expect(new Set(all.map(({ grant }) => grant?.userId)).size).toBe(1);
+    expect(new Set(all.map(({ userGrant }) => userGrant?.userId)).size).toBe(1);
   });
 
   it('refuses another client, another tenant and any other value alike, and consumes nothing (DEV-1, COD-3)', async () => {
@@ -81,7 +81,7 @@ describe('polling for a device', () => {
       refusal.status === 'rejected' && refusal.reason instanceof Error ? refusal.reason.message : 'granted',
     );
     expect(new Set(messages)).toEqual(new Set(['The grant is not valid.']));
-    expect((await poll()).grant?.userId).toBe('acme-ada');
+    expect((await poll()).userGrant?.userId).toBe('acme-ada');
     expect(await codeOf(pollBackchannel(world, authReqId)), 'its first poll').toBe('authorization_pending');
   });
 
@@ -179,7 +179,7 @@ describe('Redis that loses writes', () => {
   it('grants a durable approval whatever Redis says', async () => {
     const { deviceCode, poll, who } = await decided();
     await world.redis.call('HSET', grantKey(deviceCode), 'user_id', 'acme-eve', 'data', '{}');
-    expect((await poll()).grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
+    expect((await poll()).userGrant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
   });
 
   it('keeps durable decisions if Redis lost everything; a pending request without a MAC is unknown (F2)', async () => {
@@ -191,7 +191,7 @@ describe('Redis that loses writes', () => {
     for (const { deviceCode } of [approved, denied, pending]) {
       await world.redis.call('DEL', grantKey(deviceCode));
     }
-    expect((await approved.poll()).grant).toMatchObject({ userId: approved.who.userId });
+    expect((await approved.poll()).userGrant).toMatchObject({ userId: approved.who.userId });
     expect(await codeOf(denied.poll())).toBe('access_denied');
     expect(await codeOf(pending.poll())).toBe('invalid_grant');
     expect(await codeOf(decideDevice(world, approved.requestId, approved.who))).toBe('not_found');
@@ -213,7 +213,7 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(device.poll())).toBe('expired_token');
     expect(world.redis.names).toEqual(['device.poll']);
     expect(await codeOf(request.poll())).toBe('expired_token');
-    expect((await used.poll()).grant).toMatchObject({ userId: used.who.userId });
+    expect((await used.poll()).userGrant).toMatchObject({ userId: used.who.userId });
     expect(await codeOf(denied.poll())).toBe('access_denied');
     const { deviceCode } = device;
     const other = deviceCode.endsWith('A') ? 'B' : 'A';
@@ -278,7 +278,7 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(device.poll())).toBe('authorization_pending');
     isAway = false;
     await decideDevice(other, requestId, who);
-    expect((await device.poll()).grant?.userId).toBe(who.userId);
+    expect((await device.poll()).userGrant?.userId).toBe(who.userId);
     expect(await world.audited('device.approved', { sessionId: who.sessionId })).toHaveLength(1);
     await other.service.close();
   });
@@ -304,7 +304,7 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(pollDevice(other, deviceCode, 'acme-tv'))).toBe('temporarily_unavailable');
     await expect(other.service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     isAway = false;
-    expect((await pollDevice(other, deviceCode, 'acme-tv')).grant?.userId).toBe('acme-ada');
+    expect((await pollDevice(other, deviceCode, 'acme-tv')).userGrant?.userId).toBe('acme-ada');
     await other.service.close();
   });
 });
@@ -323,7 +323,7 @@ describe('without Redis', () => {
     expect(await codeOf(device.poll())).toBe('authorization_pending');
     const who = person();
     await decideDevice(alone, await openDevice(alone, device.userCode, who), who);
-    expect((await device.poll()).grant?.userId).toBe(who.userId);
+    expect((await device.poll()).userGrant?.userId).toBe(who.userId);
 
     const { poll } = await startBackchannel(alone, 'ada');
     const [waiting] = await waitingFor(alone, who);

@@ -2,7 +2,7 @@ import { auditInsert } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import { shortestDeliverySeconds } from './delivery-store.ts';
 import type { Decision } from '../pending-grant.ts';
-import { grantColumns, grantOf, storedGrantOf, type GrantRow } from './stored-grant.ts';
+import { grantOf, storedGrantOf, type StoredGrant } from './stored-grant.ts';
 import type { Confirmation, DecisionStore, NewDecision, RecordedDecision } from './decision-store.ts';
 
 const decide = `
@@ -29,7 +29,7 @@ const decide = `
 const recorded = `SELECT decision, user_id FROM device.decision WHERE tenant_id = $1 AND kind = $2 AND hash = $3`;
 
 const confirm = `
-  SELECT decision, user_id, ${grantColumns}
+  SELECT decision, user_id, user_grant
   FROM device.decision
   WHERE tenant_id = $1 AND kind = $2 AND hash = $3 AND client_id = $4 AND expires_at > clock_timestamp()`;
 
@@ -44,7 +44,9 @@ interface RecordedRow {
   readonly user_id: string;
 }
 
-type DecisionRow = RecordedRow & GrantRow;
+interface DecisionRow extends RecordedRow {
+  readonly user_grant: StoredGrant;
+}
 
 /** Decisions in Postgres or PGlite. */
 export function createDecisionStore(database: Database): DecisionStore {
@@ -80,8 +82,9 @@ export function createDecisionStore(database: Database): DecisionStore {
       });
       const [row] = rows;
       if (row === undefined) return undefined;
-      if (row.decision !== 'approved') return { decision: 'denied' };
-      return { decision: 'approved', grant: grantOf(row) };
+      // Without a grant, as version 0.1 stored it, nothing was approved.
+      const grant = row.decision === 'approved' ? grantOf(row.user_grant) : undefined;
+      return grant === undefined ? { decision: 'denied' } : { decision: 'approved', grant };
     },
 
     async purge(limit) {

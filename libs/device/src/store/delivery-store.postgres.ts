@@ -4,15 +4,13 @@ import type { Claim, Delivery, DeliveryStore } from './delivery-store.ts';
 
 /**
  * $1 limit, $2 seconds, $3 clients whose deliveries are skipped. Due rows, leased; locked rows belong to another
- * process. `attempts` is the number of the last claim.
- *
- * Compatibility until 0.3: processes of version 0.1 push tokens, which only they deliver. Their columns `awaits_tokens`
- * and `sealed_tokens` stay as long.
+ * process. `attempts` is the number of the last claim. Modes of other versions are left to them. No row awaits tokens:
+ * the index of what is due begins with that column.
  */
 const claim = `
   WITH free AS MATERIALIZED (
     SELECT delivery_id FROM device.delivery
-    WHERE NOT awaits_tokens AND mode <> 'push' AND due_at <= now() AND client_id <> ALL($3::text[])
+    WHERE NOT awaits_tokens AND mode IN ('ping', 'prompt') AND due_at <= now() AND client_id <> ALL($3::text[])
     ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
   )
   UPDATE device.delivery SET attempts = attempts + 1, due_at = now() + make_interval(secs => $2::float8)

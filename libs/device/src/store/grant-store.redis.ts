@@ -19,13 +19,8 @@ const grantRequest = z.object({
   issuer: z.string(),
   ipAddress: z.string(),
   bindingMessage: z.string(),
-  /** Compatibility until 0.3: absent in records of version 0.1, which did not make the distinction. */
-  authenticated: z.boolean().default(true),
-  delivery: z
-    .object({ mode: z.enum(['ping', 'push']), sealed: z.string() })
-    // Compatibility until 0.3: to a client that asked a process of version 0.1 nothing is pushed; it may poll.
-    .transform(({ mode, sealed }) => (mode === 'ping' ? { mode, sealed } : undefined))
-    .optional(),
+  authenticated: z.boolean(),
+  delivery: z.object({ mode: z.literal('ping'), sealed: z.string() }).optional(),
 });
 
 const grantKey = (kind: GrantKind, hash: string): string => `device:grant:${kind}:${hash}`;

@@ -127,7 +127,7 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('authorization_pending');
     await world.directory.changeApplication('acme-hook', { ciba: { ...ciba } });
     await decide(token);
-    expect((await poll()).grant).toBeDefined();
+    expect((await poll()).userGrant).toBeDefined();
   });
 
   it('refuses a link that was not issued for a pending request', async () => {

@@ -29,8 +29,7 @@ export const backchannelAuthentication: Endpoint = async (request, gateway) => {
     rootCall(incoming.requestId),
   );
   const { authReqId, expiresIn, interval } = started;
-  // Compatibility until 0.3: `device` of version 0.1 answers 0 where it pushes the tokens.
-  return { auth_req_id: authReqId, expires_in: expiresIn, ...(interval > 0 && { interval }) };
+  return { auth_req_id: authReqId, expires_in: expiresIn, interval };
 };
 
 /** CIBA Core §7.1: a positive integer; 0 when absent. */

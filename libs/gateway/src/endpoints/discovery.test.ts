@@ -176,7 +176,7 @@ describe('GET /.well-known/jwks.json', () => {
     let unavailable = false;
     const getPublicKeys = () => {
       if (unavailable) throw new Error('unavailable');
-      return { keys: [{ kid: 'key-1', n: 'bg', e: 'AQAB' }] };
+      return { keys: [{ kid: 'key-1', algorithm: 'RS256', members: { n: 'bg', e: 'AQAB' } }] };
     };
     const gateway = open({}, { getPublicKeys }, testRuntime({ clock }));
     await gateway.ready();

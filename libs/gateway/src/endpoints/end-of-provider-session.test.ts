@@ -48,7 +48,7 @@ describe('a logout token of a provider (OIDC Back-Channel Logout §2.5)', () => 
     const earlier = open(() => {
       throw new ConnectError('no such method', Code.Unimplemented);
     });
-    expect((await post(earlier, 'logout_token=x')).statusCode, 'authorize of version 0.1').toBe(503);
+    expect((await post(earlier, 'logout_token=x')).statusCode, 'authorize of another version').toBe(503);
   });
 
   it('is one, in a form that is posted', async () => {

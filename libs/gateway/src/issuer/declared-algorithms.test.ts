@@ -1,12 +1,12 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { ChangeKind } from '@tessera/proto-gen/directory';
-import { Code, ConnectError } from '@tessera/rpc';
 import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type TestGateway } from '../testing/fake-services.ts';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());
 
+const key = { kid: 'k', algorithm: 'RS256', members: { n: 'AQAB', e: 'AQAB' } };
 const issuer = 'https://login.acme.example';
 
 /** What the gateway says to `keys` of the algorithms that resources of an issuer declare. */
@@ -25,7 +25,7 @@ it('the algorithms that resources declare are told to keys with each key set, an
       issuers: [{ tenantId: 'acme', issuer, signingAlgorithms: own }],
       sharedSigningAlgorithms: shared,
     }),
-    getPublicKeys: ({ tenantId }) => ({ tenantId, keys: [{ kid: 'k', n: 'AQAB', e: 'AQAB' }] }),
+    getPublicKeys: () => ({ keys: [key] }),
     async *watchChanges(_request, { signal }) {
       yield { sequence: 1n };
       await changes.promise;
@@ -41,16 +41,4 @@ it('the algorithms that resources declare are told to keys with each key set, an
   changes.resolve();
   await vi.waitUntil(() => said('acme').length === 1 && said('').length === 2);
   expect([said(''), said('acme')]).toEqual([[[], ['ES256']], [['ES256']]]);
-});
-
-it('nothing is told to keys of what a directory of another version does not list', async () => {
-  gateway = openGateway(testRuntime(), {
-    listTenantIssuers: () => {
-      throw new ConnectError('another version', Code.Unimplemented);
-    },
-    getPublicKeys: () => ({ keys: [{ kid: 'k', n: 'AQAB', e: 'AQAB' }] }),
-  });
-  await gateway.app.ready();
-  await gateway.ready();
-  expect(said('')).toEqual([[]]);
 });

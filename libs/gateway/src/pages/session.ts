@@ -1,4 +1,4 @@
-import { rootCall, whereOffered } from '@tessera/rpc';
+import { rootCall } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import type { Gateway } from '../gateway.ts';
 import { writeCookie } from '../http/cookies.ts';
@@ -37,8 +37,6 @@ export async function noteSessionEnd(
   await Promise.all([sessionId, ...earlierSessionIds].map((ended) => noteEnd(context, tenantId, ended)));
 }
 
-/** Compatibility until 0.3: a `token` process of version 0.1 does not know this call. */
 async function noteEnd({ request, gateway }: Noting, tenantId: string, sessionId: string): Promise<void> {
-  const call = rootCall(request.incoming.requestId);
-  await whereOffered(gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, call), () => undefined);
+  await gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, rootCall(request.incoming.requestId));
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { rootCall } from '@tessera/rpc';
+import { notUnderstood, rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { browserContext } from './browser-context.ts';
@@ -36,12 +36,10 @@ export async function signedInPerson({ app, request, gateway }: PageContext): Pr
   return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
 }
 
-/**
- * When a person signed in, in seconds since the Unix epoch. Compatibility until 0.3: `authorize` of version 0.1 sends
- * `authTime` alone.
- */
-export function signedInAt({ authentication, authTime }: Session): number {
-  return authentication?.time ?? Number(authTime);
+/** When a person signed in, in seconds since the Unix epoch. */
+export function signedInAt({ authentication }: Session): number {
+  if (authentication === undefined) throw notUnderstood('when a person signed in');
+  return authentication.time;
 }
 
 const given = new WeakMap<FastifyRequest, string>();

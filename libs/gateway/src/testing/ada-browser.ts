@@ -14,7 +14,7 @@ export const session = {
   userId: 'u1',
   username: 'ada',
   name: 'Ada',
-  authTime: BigInt(now - 60),
+  authentication: { time: now - 60 },
 };
 
 /** A gateway at that time whose services know that session, and accept every sign-in. */

@@ -5,7 +5,7 @@ import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService, type GetPublicKeysRequest } from '@tessera/proto-gen/keys';
+import { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { buildGateway, type GatewayOptions, type GatewayService } from '../wiring.ts';
 import { gatewayConfig } from '../config.ts';
@@ -49,7 +49,7 @@ export interface TestGateway extends GatewayService {
   requests<K extends MethodName>(method: K): RequestOf<K>[];
 }
 
-const publicKey = { kid: 'key-1', n: 'bW9kdWx1cw', e: 'AQAB' };
+const publicKey = { kid: 'key-1', algorithm: 'RS256', members: { n: 'bW9kdWx1cw', e: 'AQAB' } };
 
 export interface OpenOptions extends GatewayOptions {
   /** `none`: calls wait for as long as a busy machine takes, for tests of what else may happen meanwhile. */
@@ -65,13 +65,13 @@ export function openGateway(
 ): TestGateway {
   const asked: { readonly method: string; readonly request: unknown }[] = [];
   const all: Behaviours = {
-    getPublicKeys: ({ tenantId }: GetPublicKeysRequest) => ({ keys: [publicKey], tenantId }),
+    getPublicKeys: () => ({ keys: [publicKey] }),
     listTenantIssuers: () => ({ issuers: [] }),
     watchChanges,
     getDeliveryModes: () => ({ modes: ['poll'] }),
-    // As a directory of version 0.1, without which pages look as usual.
+    // Without an answer pages look as usual.
     getTenantLooks: () => {
-      throw new ConnectError('no such method', Code.Unimplemented);
+      throw new ConnectError('gone', Code.Unavailable);
     },
     noteSessionEnd: () => ({}),
     ...behaviours,

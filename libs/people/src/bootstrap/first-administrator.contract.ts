@@ -3,12 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Code, ConnectError, fieldViolations } from '@tessera/rpc';
-import { migrate, type Database } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import { atEndOfFile, silentLog } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { giveIdentity, givePasskey, putProvider } from '../testing/give-ways-in.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
-import { migrations } from '@tessera/directory';
 import { bootstrapAtStart } from './bootstrap-at-start.ts';
 
 const password = 'a passphrase of the first administrator';
@@ -289,24 +288,6 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
           );
           expect(await on.people()).toHaveLength(1);
         }
-      });
-
-      it('counts as made where an administrator was there before that was remembered', async () => {
-        const administered = installed();
-        await start(administered, `{ password: ${password} }`);
-        const left = installed();
-        await left.link();
-        await left.remove(await left.administrator('root'));
-        const begun = installed();
-        const link = await begun.link();
-        await run('DROP TABLE directory.administered');
-        await run('DELETE FROM directory.schema_migration WHERE version = 43');
-        await migrate(database, migrations, silentLog());
-        await administered.remove((await administered.people())[0]?.userId ?? '');
-        expect(await codeOf(administered.ask())).toBe('FailedPrecondition');
-        expect(await codeOf(left.ask())).toBe('FailedPrecondition');
-        await begun.redeem(link);
-        expect(await begun.signIn('admin')).toMatchObject({ roles: [role] });
       });
 
       it('gets the password of the file in place of a link that was printed before', async () => {

@@ -209,18 +209,6 @@ describe('types of settings', () => {
     expect(read(secretIn(parseRedisUrl), 'redis://:pa55word@h')).toBeInstanceOf(Secret);
   });
 
-  it.each(['KEYS', 'DIRECTORY', 'AUTHORIZE', 'TOKEN', 'DEVICE'])(
-    'names the address of %s that is none, and says what is one',
-    (peer) => {
-      const key = `TESSERA_PEER_${peer}`;
-      expect(problemsOf(rpcConfig, { [key]: 'https://peer.example' })).toEqual([
-        `${key}: expected host:port, several of them with commas, an IPv6 address in brackets.`,
-      ]);
-      const several = 'a.example:9000,[::1]:9001';
-      expect(loadConfig(rpcConfig, { [key]: several })).toMatchObject({ [key]: several });
-    },
-  );
-
   it('knows every setting of the process and of its calls', () => {
     const own = [...Object.keys(processConfig.shape), ...Object.keys(rpcConfig.shape)];
     expect(own.filter((name) => name.startsWith('TESSERA_') && !knownSettings.includes(name))).toEqual([]);

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { nearest } from '@tessera/kit';
 import { isRemoved } from './removed-settings.ts';
-import { withPresentNames } from './renamed-settings.ts';
 import settingNames from './setting-names.json' with { type: 'json' };
 
 /** The configuration cannot be used. The message lists every problem, one line each, and no value. */
@@ -33,10 +32,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function loadConfig<S extends z.ZodObject>(
   schema: S,
-  given: Environment,
+  environment: Environment,
   { known: others = knownSettings }: { readonly known?: readonly string[] } = {},
 ): z.infer<S> {
-  const environment = withPresentNames(given);
   const keys = Object.keys(schema.shape);
   const known = new Set([...others, ...keys]);
   const problems = unknownNames(environment, known);
@@ -65,8 +63,7 @@ export function loadConfig<S extends z.ZodObject>(
 
 /** Whether a setting is there, itself or as the path of a file; an empty value counts as absent. */
 export function isGiven(environment: Environment, key: string): boolean {
-  const present = withPresentNames(environment);
-  return [key, `${key}_FILE`].some((name) => (present[name] ?? '') !== '');
+  return [key, `${key}_FILE`].some((name) => (environment[name] ?? '') !== '');
 }
 
 function readSetting(

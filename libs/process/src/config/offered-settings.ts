@@ -35,7 +35,6 @@ export {
   failuresPerAccountSetting,
   failuresPerAddressSetting,
   failuresWindowSetting,
-  formerAllowPrivateSetting,
   issuerSetting,
   messagesDirSetting,
   operatorTenantSetting,

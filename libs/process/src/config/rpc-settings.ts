@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { RpcCredentials } from '@tessera/rpc';
 import { parseTarget } from '@tessera/rpc/caller';
-import { ConfigError, isGiven, loadConfig } from './load-config.ts';
+import { ConfigError, loadConfig } from './load-config.ts';
 import { choice, domainName, port, secret, textIn } from './setting-types.ts';
 
 /** The services that others call. */
@@ -21,22 +21,13 @@ export const rpcConfig = z.object({
   TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
   /** `keys=host:port directory=host:port ...`: those that the process calls; it may name others too. */
   TESSERA_PEERS: textIn(parsePeers).optional(),
-  // Compatibility until 0.3: the parts of the two above, by their names in version 0.1.
-  TESSERA_RPC_TLS_CERT: z.string().optional(),
-  TESSERA_RPC_TLS_KEY: z.string().optional(),
-  TESSERA_RPC_TLS_CA: z.string().optional(),
-  TESSERA_PEER_KEYS: textIn(parseTarget).optional(),
-  TESSERA_PEER_DIRECTORY: textIn(parseTarget).optional(),
-  TESSERA_PEER_AUTHORIZE: textIn(parseTarget).optional(),
-  TESSERA_PEER_TOKEN: textIn(parseTarget).optional(),
-  TESSERA_PEER_DEVICE: textIn(parseTarget).optional(),
 });
 
 export type RpcConfig = z.infer<typeof rpcConfig>;
 
 /** Where a service is; undefined if the settings do not say it. */
 export function peerTarget(config: RpcConfig, name: PeerName): string | undefined {
-  return parsePeers(config.TESSERA_PEERS ?? '')[name] ?? config[formerKey(name)];
+  return parsePeers(config.TESSERA_PEERS ?? '')[name];
 }
 
 /**
@@ -47,7 +38,6 @@ export function isPeerGiven(
   environment: Readonly<Record<string, string | undefined>>,
   name: PeerName,
 ): boolean {
-  if (isGiven(environment, formerKey(name))) return true;
   const { TESSERA_PEERS, TESSERA_PEERS_FILE } = environment;
   try {
     const config = loadConfig(rpcConfig.pick({ TESSERA_PEERS: true }), { TESSERA_PEERS, TESSERA_PEERS_FILE });
@@ -56,10 +46,6 @@ export function isPeerGiven(
     if (error instanceof ConfigError) return true;
     throw error;
   }
-}
-
-function formerKey(name: PeerName) {
-  return `TESSERA_PEER_${name.toUpperCase() as Uppercase<PeerName>}` as const;
 }
 
 function parsePeers(text: string): Partial<Record<PeerName, string>> {
@@ -83,10 +69,8 @@ export function rpcCertificate(
   config: Partial<RpcConfig>,
 ): { readonly cert: string; readonly key: string; readonly ca: string } | undefined {
   const { TESSERA_RPC_TLS_DIR: folder } = config;
-  if (folder !== undefined)
-    return { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key'), ca: join(folder, 'ca.crt') };
-  const { TESSERA_RPC_TLS_CERT: cert, TESSERA_RPC_TLS_KEY: key, TESSERA_RPC_TLS_CA: ca } = config;
-  return cert === undefined || key === undefined || ca === undefined ? undefined : { cert, key, ca };
+  if (folder === undefined) return undefined;
+  return { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key'), ca: join(folder, 'ca.crt') };
 }
 
 /** How this process proves itself to others and has them prove themselves. */

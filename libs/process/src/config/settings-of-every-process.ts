@@ -23,10 +23,6 @@ export const processConfig = z.object({
   REDIS_URL: secretIn(parseRedisUrl).optional(),
   /** A folder with the PEM files `ca.crt`, and `tls.crt` and `tls.key` for a client certificate. */
   TESSERA_REDIS_TLS_DIR: z.string().optional(),
-  // Compatibility until 0.3: PEM texts, by their names in version 0.1.
-  TESSERA_REDIS_CA: z.string().optional(),
-  TESSERA_REDIS_CERT: z.string().optional(),
-  TESSERA_REDIS_KEY: secret().optional(),
   TESSERA_REDIS_SENTINEL_PASSWORD: secret().optional(),
   TESSERA_DATA_DIR: z.string().prefault('./.tessera'),
   TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
@@ -103,10 +99,7 @@ interface RedisCertificates {
 /** Throws ConfigError for a folder without `ca.crt`, or with a file that cannot be read. */
 function redisCertificates(config: ProcessConfig): RedisCertificates {
   const { TESSERA_REDIS_TLS_DIR: folder } = config;
-  if (folder === undefined) {
-    const { TESSERA_REDIS_CA: ca, TESSERA_REDIS_CERT: cert, TESSERA_REDIS_KEY: key } = config;
-    return { ca, cert, key };
-  }
+  if (folder === undefined) return {};
   const ca = pemIn(folder, 'ca.crt');
   if (ca === undefined) throw new ConfigError(['TESSERA_REDIS_TLS_DIR names a folder without ca.crt.']);
   const key = pemIn(folder, 'tls.key');

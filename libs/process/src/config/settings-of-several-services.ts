@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { choice, choices, duration, flag, integer } from './setting-types.ts';
+import { choice, choices, duration, integer } from './setting-types.ts';
 
 /** Settings that several services read: one schema each, so that a process that hosts them all has the rules of all. */
 
@@ -26,20 +26,12 @@ export const profileSetting = choice(['contract', 'strict'], 'contract');
  */
 export const allowPrivateSetting = choices(['webhooks', 'providers']);
 
-/** Compatibility until 0.3: two settings of version 0.1, each for one of them. */
-export const formerAllowPrivateSetting = flag(false);
-
 /** Whether one of them may be private. */
 export function allowsPrivate(
-  config: {
-    readonly TESSERA_ALLOW_PRIVATE: z.infer<typeof allowPrivateSetting>;
-    readonly TESSERA_WEBHOOK_ALLOW_PRIVATE?: boolean;
-    readonly TESSERA_PROVIDERS_ALLOW_PRIVATE?: boolean;
-  },
+  config: { readonly TESSERA_ALLOW_PRIVATE: z.infer<typeof allowPrivateSetting> },
   what: 'webhooks' | 'providers',
 ): boolean {
-  const former = what === 'webhooks' ? 'TESSERA_WEBHOOK_ALLOW_PRIVATE' : 'TESSERA_PROVIDERS_ALLOW_PRIVATE';
-  return config.TESSERA_ALLOW_PRIVATE.includes(what) || config[former] === true;
+  return config.TESSERA_ALLOW_PRIVATE.includes(what);
 }
 
 /** A folder with sentences of pages and mail, a JSON file per language; absent: those that are built in. */

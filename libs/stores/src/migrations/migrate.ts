@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Database, MigrationSession, OpenedDatabase, Queryable } from '../database.ts';
+import { baselineOf, type Baseline, type RecordedMigration } from './baseline.ts';
 import { explainRights } from './migration-rights.ts';
 import { isSchemaMissing } from '../store-errors.ts';
 import { sqlState } from '@tessera/telemetry';
@@ -17,11 +18,10 @@ export interface Migrations {
 /** `apply`: what is missing is applied. `wait`: another process does that, with rights that this one may lack. */
 export type MigrationMode = 'apply' | 'wait';
 
-interface MigrationFile {
-  readonly version: number;
-  readonly name: string;
+interface MigrationFile extends RecordedMigration {
   readonly sql: string;
-  readonly checksum: string;
+  /** What it stands for, if it is a baseline. */
+  readonly baseline: Baseline | undefined;
 }
 
 /** How long to wait while another process migrates, and how long one file may wait for locks of running statements. */
@@ -39,33 +39,36 @@ const outside = '-- Outside a transaction.\n';
 
 /**
  * Brings a schema up to date: runs each file once, in order, in its own transaction, or in none; concurrent processes
- * are safe. A schema that is ahead of these files is accepted, so that processes of the last release may run alongside
- * the new ones.
- * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right;
- *   OAuthError `temporarily_unavailable` when the database is unavailable, a lock was not granted in time, or a file is
- *   to be waited for.
+ * are safe. A baseline runs in an empty schema alone; one that has all that it stands for goes on after it. A schema that
+ * is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
+ * @returns the files that this call applied, as `schema/name`
+ * @throws Error when the schema is older than the baseline, an applied file was changed, a file fails (nothing of it
+ *   remains) or the role lacks a right; OAuthError `temporarily_unavailable` when the database is unavailable, a lock was
+ *   not granted in time, or a file is to be waited for.
  */
 export async function migrate(
   database: Database,
   migrations: Migrations,
   log: Logger,
   mode: MigrationMode = 'apply',
-): Promise<void> {
+): Promise<readonly string[]> {
   if (!isOpened(database))
     throw new Error('Migrations need the database as it was opened, not a wrapper of it.');
   const { schema } = migrations;
   if (!/^[a-z][a-z_]{0,62}$/.test(schema)) throw new Error(`${schema} is no name for a schema.`);
   const files = await readMigrations(migrations);
+  const applied: string[] = [];
   try {
-    const applied = await readApplied(database, schema);
+    const recorded = await readApplied(database, schema);
     for (const file of files) {
-      const known = applied.get(file.version);
-      if (known !== undefined) assertUnchanged(schema, file, known);
-      else if (mode === 'wait')
+      if (isApplied(schema, file, recorded)) continue;
+      if (mode === 'wait')
         throw temporarilyUnavailable(new Error(`Migration ${schema}/${file.name} is not applied yet.`));
-      else if (await applyOnce(database, schema, file))
-        log.info({ schema, migration: file.name }, 'migration applied');
+      if (!(await applyOnce(database, schema, file))) continue;
+      applied.push(`${schema}/${file.name}`);
+      log.debug({ schema, migration: file.name }, 'migration applied');
     }
+    return applied;
   } catch (error) {
     throw await explainRights(database, schema, mode, error);
   }
@@ -97,14 +100,45 @@ async function readMigrations({ schema, directory }: Migrations): Promise<Migrat
     if (files.at(-1)?.version === version)
       throw new Error(`Two migrations of ${schema} have the number ${version}.`);
     const sql = (await readFile(new URL(name, directory), 'utf8')).replaceAll('\r\n', '\n');
-    files.push({ version, name, sql, checksum: createHash('sha256').update(sql).digest('hex') });
+    const baseline = baselineOf(sql);
+    if (baseline !== undefined && (files.length > 0 || baseline.replaced.at(-1)?.version !== version))
+      throw new Error(
+        `The baseline ${schema}/${name} is not the first file, or names another last migration.`,
+      );
+    files.push({ version, name, sql, checksum: createHash('sha256').update(sql).digest('hex'), baseline });
   }
   return files;
 }
 
+/**
+ * Whether a schema has what a file makes.
+ * @throws Error when what it has on record was another text, or when it has a part of what a baseline stands for
+ */
+function isApplied(schema: string, file: MigrationFile, recorded: ReadonlyMap<number, string>): boolean {
+  const { baseline } = file;
+  if (baseline === undefined) return isRecorded(schema, file, recorded);
+  if (recorded.size === 0) return false;
+  const missing = baseline.replaced.find((one) => !isRecorded(schema, one, recorded));
+  if (missing === undefined) return true;
+  const { release } = baseline;
+  throw new Error(
+    `The schema ${schema} is older than version ${release}: it lacks the migration ${missing.name}. ` +
+      `Bring it to version ${release} first: start that version, or run its tessera migrate.`,
+  );
+}
+
+function isRecorded(schema: string, one: RecordedMigration, recorded: ReadonlyMap<number, string>): boolean {
+  const checksum = recorded.get(one.version);
+  if (checksum === undefined) return false;
+  if (checksum === one.checksum) return true;
+  throw new Error(
+    `Migration ${schema}/${one.name} was changed after it had been applied. Restore the file and put the change into a new one.`,
+  );
+}
+
 async function readApplied(database: Queryable, schema: string): Promise<Map<number, string>> {
   try {
-    const { rows } = await database.query<Pick<MigrationFile, 'version' | 'checksum'>>({
+    const { rows } = await database.query<Pick<RecordedMigration, 'version' | 'checksum'>>({
       name: `migrate.${schema}.applied`,
       text: `SELECT version, checksum FROM ${schema}.schema_migration`,
     });
@@ -145,11 +179,7 @@ async function applyOutside(
   try {
     await session.run('SET statement_timeout = 0');
     await session.run(`SET lock_timeout = '${turnTimeout}'`);
-    const known = (await readApplied(session, schema)).get(file.version);
-    if (known !== undefined) {
-      assertUnchanged(schema, file, known);
-      return false;
-    }
+    if (isApplied(schema, file, await readApplied(session, schema))) return false;
     const statements = file.sql.split(/;\n/).filter((text) => text.trim() !== '');
     for (const sql of statements) await runFile(session, schema, { ...file, sql });
     await recordFile(session, schema, file);
@@ -165,11 +195,7 @@ async function apply(session: MigrationSession, schema: string, file: MigrationF
   await session.run(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '${turnTimeout}'`);
   await session.run(`SELECT pg_advisory_xact_lock(hashtextextended('tessera.migrate.${schema}', 0))`);
   await ensureTable(session, schema);
-  const known = (await readApplied(session, schema)).get(file.version);
-  if (known !== undefined) {
-    assertUnchanged(schema, file, known);
-    return false;
-  }
+  if (isApplied(schema, file, await readApplied(session, schema))) return false;
   await session.run(`SET LOCAL lock_timeout = '${lockTimeout}'`);
   await runFile(session, schema, file);
   await recordFile(session, schema, file);
@@ -177,11 +203,12 @@ async function apply(session: MigrationSession, schema: string, file: MigrationF
 }
 
 async function recordFile(session: MigrationSession, schema: string, file: MigrationFile): Promise<void> {
-  await session.query({
-    name: `migrate.${schema}.record`,
-    text: `INSERT INTO ${schema}.schema_migration (version, name, checksum) VALUES ($1, $2, $3)`,
-    values: [file.version, file.name, file.checksum],
-  });
+  for (const { version, name, checksum } of file.baseline?.replaced ?? [file])
+    await session.query({
+      name: `migrate.${schema}.record`,
+      text: `INSERT INTO ${schema}.schema_migration (version, name, checksum) VALUES ($1, $2, $3)`,
+      values: [version, name, checksum],
+    });
 }
 
 /** Asks before it creates: a role that may not create schemas can still use one that was made for it. */
@@ -215,11 +242,4 @@ async function runFile(session: MigrationSession, schema: string, file: Migratio
       cause: error,
     });
   }
-}
-
-function assertUnchanged(schema: string, file: MigrationFile, checksum: string): void {
-  if (file.checksum === checksum) return;
-  throw new Error(
-    `Migration ${schema}/${file.name} was changed after it had been applied. Restore the file and put the change into a new one.`,
-  );
 }

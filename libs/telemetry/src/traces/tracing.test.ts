@@ -216,7 +216,7 @@ describe('the allow-list of attributes', () => {
       'tessera.grant_type': 'device_code',
       'tessera.signatures': 2,
       'rpc.service': 'tessera.authorize.v1.AuthorizeService',
-      'rpc.method': 'BeginAuthorization',
+      'rpc.method': 'Begin',
       'rpc.system.name': 'grpc',
       'db.system.name': 'redis',
       'db.query.summary': 'authorize.redeem_code',

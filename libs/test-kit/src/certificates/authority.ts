@@ -77,13 +77,20 @@ export async function createAuthority(): Promise<Authority> {
   };
 }
 
+/** Paths of a certificate, its key and the folder in which they and the authority are, named as in a Secret. */
+interface FilesOfCertificate {
+  readonly folder: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** Paths of certificates written for a set of processes. */
 export interface CertificateFiles {
   readonly ca: string;
-  readonly certificates: Readonly<Record<string, { readonly cert: string; readonly key: string }>>;
+  readonly certificates: Readonly<Record<string, FilesOfCertificate>>;
 }
 
-/** Writes `ca.pem` and, for each name, `<name>.pem` and `<name>.key` into `directory`; a new authority each time. */
+/** Writes for each name a folder with `tls.crt`, `tls.key` and `ca.crt` into `directory`; a new authority each time. */
 export async function createCertificates(
   directory: string,
   names: readonly string[],
@@ -91,11 +98,14 @@ export async function createCertificates(
 ): Promise<CertificateFiles> {
   const authority = await createAuthority();
   await mkdir(directory, { recursive: true });
-  const ca = join(directory, 'ca.pem');
+  const ca = join(directory, 'ca.crt');
   await writeFile(ca, authority.cert);
-  const certificates: Record<string, { cert: string; key: string }> = {};
+  const certificates: Record<string, FilesOfCertificate> = {};
   for (const name of names) {
-    const files = { cert: join(directory, `${name}.pem`), key: join(directory, `${name}.key`) };
+    const folder = join(directory, name);
+    const files = { folder, cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+    await mkdir(folder);
+    await writeFile(join(folder, 'ca.crt'), authority.cert);
     const issued = await authority.issue(name, options);
     await writeFile(files.cert, issued.cert);
     await writeFile(files.key, issued.key, { mode: 0o600 });

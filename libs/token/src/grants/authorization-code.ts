@@ -3,7 +3,6 @@ import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { isConfidential } from '../authenticate-client.ts';
 import { oauthError } from '../audit.ts';
 import { missingParameter, type Grant } from '../pipeline/grant-table.ts';
-import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { oneTimeRedemption, replayed, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 
 /**
@@ -20,7 +19,7 @@ export function authorizationCodeGrant(authorize: Client<typeof AuthorizeService
     },
     async redeem(exchange) {
       const { request, application } = exchange;
-      const { codeHash, takenBefore, burnt, ...redeemed } = await authorize.redeemCode(
+      const { codeHash, takenBefore, burnt, userGrant } = await authorize.redeemCode(
         {
           code: request.code,
           codeVerifier: request.codeVerifier,
@@ -32,7 +31,6 @@ export function authorizationCodeGrant(authorize: Client<typeof AuthorizeService
         },
         exchange.call(),
       );
-      const userGrant = userGrantOf(redeemed);
       if (userGrant?.clientId !== application.clientId || userGrant.tenantId !== application.tenantId) {
         throw oauthError('invalid_grant', 'The authorization code is not valid.', 'client_mismatch');
       }

@@ -6,7 +6,6 @@ import type {
   PollResponse,
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store/store.ts';
-import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant-table.ts';
 import { oneTimeRedemption, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 
@@ -57,8 +56,7 @@ function polledGrant(deps: OneTimeDeps, { name, parameter, kind, poll }: PolledG
     async redeem(exchange) {
       const { clientId, tenantId } = exchange.application;
       const secret = grantParameters[parameter](exchange.request);
-      const { secretHash, ...polled } = await poll({ secret, clientId, tenantId }, exchange.call());
-      const userGrant = userGrantOf(polled, { clientId, tenantId });
+      const { secretHash, userGrant } = await poll({ secret, clientId, tenantId }, exchange.call());
       if (userGrant === undefined) throw notUnderstood('a poll response without a grant');
       return oneTimeRedemption(deps, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
     },

@@ -1,6 +1,6 @@
 import type { EndedCount } from '@tessera/directory-client';
 import type { Ended, Ends } from '@tessera/proto-gen/impact';
-import { whereOffered, type CallOptions } from '@tessera/rpc';
+import type { CallOptions } from '@tessera/rpc';
 import type { CountEndedFamilies } from './count-families.ts';
 
 type Count = (ends: Ends, call: CallOptions) => Promise<Ended | EndedCount | undefined>;
@@ -14,20 +14,17 @@ export interface Counters {
   readonly consents: Count;
 }
 
-/**
- * Counts all that a change would end. What a service does not know how to count, because it is of an earlier version,
- * is absent.
- */
+/** Counts all that a change would end. */
 export async function countEnded(
   { sessions, families, approvals, consents }: Counters,
   ends: Ends,
   call: () => CallOptions,
 ) {
   const [ofSessions, refreshFamilies, ofApprovals, ofConsents] = await Promise.all([
-    whereOffered(sessions(ends, call()), unknown),
+    sessions(ends, call()),
     families(ends, call),
-    approvals && whereOffered(approvals(ends, call()), unknown),
-    whereOffered(consents(ends, call()), unknown),
+    approvals?.(ends, call()),
+    consents(ends, call()),
   ]);
   return {
     refreshFamilies,
@@ -36,5 +33,3 @@ export async function countEnded(
     ...(ofConsents && { consents: ofConsents }),
   };
 }
-
-const unknown = (): undefined => undefined;

@@ -8,7 +8,7 @@ import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService, LogoutNotice } from '@tessera/proto-gen/authorize';
 import type { Tenant } from '@tessera/proto-gen/directory';
 import { TokenType } from '@tessera/proto-gen/keys';
-import { rootCall, whereOffered } from '@tessera/rpc';
+import { rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { Signer } from '../pipeline/batched-signer.ts';
 
@@ -35,9 +35,7 @@ export function startLogoutNotices(deps: LogoutNoticeDeps): Worker {
   return startWorker<LogoutNotice>({
     async claim(limit, skippedClientIds) {
       const request = { limit, leaseSeconds, skippedClientIds: [...skippedClientIds] };
-      const taken = authorize.takeLogoutNotices(request, rootCall('logout-notices', callMs));
-      // Compatibility until 0.3: an `authorize` process of version 0.1 has no notices.
-      return (await whereOffered(taken, () => ({ notices: [] }))).notices;
+      return (await authorize.takeLogoutNotices(request, rootCall('logout-notices', callMs))).notices;
     },
     deliver: (notice, closing) => deliver(deps, notice, closing),
     log: runtime.log,

@@ -1,6 +1,6 @@
 import { traced } from '@tessera/telemetry';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { OAuthError, temporarilyUnavailable, type SigningAlgorithmName } from '@tessera/oauth';
+import { OAuthError, type SigningAlgorithmName } from '@tessera/oauth';
 import type { KeysService, TokenType } from '@tessera/proto-gen/keys';
 
 /** One token to sign: its claims, and the token type that decides the header `typ`. */
@@ -63,9 +63,7 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
     try {
       const items = itemsOf(batch);
       const tenantId = batch[0]?.tenantId ?? '';
-      const { tokens, ...answer } = await keys.sign({ items, tenantId }, optionsFor(batch));
-      // Compatibility until 0.3: a `keys` process of version 0.1 signs everything with the shared keys.
-      if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
+      const { tokens } = await keys.sign({ items, tenantId }, optionsFor(batch));
       if (tokens.length !== items.length)
         throw new Error('keys returned another number of tokens than items');
       let start = 0;

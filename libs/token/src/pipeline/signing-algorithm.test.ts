@@ -51,10 +51,10 @@ describe('the access tokens of a resource with signingAlgorithm ES256', () => {
     expect((await asHint(accessToken)).valid).toBe(false);
   });
 
-  it('are signed with RS256 while a keys process of version 0.1 signs, and valid', async () => {
-    on.keys.isOld = true;
+  it('are signed with RS256 while a keys process that knows no other algorithm signs, and valid', async () => {
+    on.keys.knowsRs256Alone = true;
     const { accessToken, idToken } = await signIn();
-    on.keys.isOld = false;
+    on.keys.knowsRs256Alone = false;
     expect([accessToken, idToken].map(algorithmOf)).toEqual(['RS256', 'RS256']);
     expect(await on.introspect(accessToken)).toMatchObject({ active: true, aud: parcels });
   });

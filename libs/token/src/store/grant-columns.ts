@@ -1,10 +1,12 @@
-import { userGrantFields } from '@tessera/oauth';
 import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
 import { create, storedMessage } from '@tessera/rpc';
 
 const stored = storedMessage(UserGrantSchema);
 
-/** The columns of a family that hold its grant. Those besides `user_grant`: compatibility until 0.3. */
+/**
+ * The columns of a family that hold its grant. Those besides `user_grant` are what statements compare, and the grant of
+ * a family that version 0.1 started (compatibility until 0.4).
+ */
 export const grantColumnNames = `tenant_id, client_id, user_id, user_grant, scopes, resource, session_id, issuer, auth_time,
     userinfo_claims, id_token_claims`;
 
@@ -28,7 +30,7 @@ export interface GrantRow {
 /** The grant of a family. */
 export function grantOf(row: GrantRow): UserGrant {
   if (row.user_grant !== null) return stored.decode(row.user_grant);
-  const flat = userGrantFields({
+  return create(UserGrantSchema, {
     tenantId: row.tenant_id,
     clientId: row.client_id,
     userId: row.user_id,
@@ -36,11 +38,11 @@ export function grantOf(row: GrantRow): UserGrant {
     resource: row.resource,
     sessionId: row.session_id,
     issuer: row.issuer,
-    authTime: row.auth_time,
+    // In 0.1 every session began with a password.
+    authentication: { time: row.auth_time, methods: row.session_id === '' ? [] : ['pwd'] },
     userinfoClaims: row.userinfo_claims,
     idTokenClaims: row.id_token_claims,
   });
-  return create(UserGrantSchema, flat);
 }
 
 /** The value of `user_grant`. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { opaqueValue, systemRandom } from '@tessera/kit';
-import { OAuthError, userGrantFields } from '@tessera/oauth';
+import { OAuthError } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { fakePeer, throughLine, type Line } from './fake-peer.ts';
@@ -19,6 +19,12 @@ export interface FakeGrant {
   readonly issuer: string;
   readonly userinfoClaims?: string[];
   readonly idTokenClaims?: string[];
+}
+
+/** As `authorize` and `device` send it. */
+function userGrantOf({ authTime, ...grant }: FakeGrant) {
+  const methods = grant.sessionId === '' ? [] : ['pwd'];
+  return { ...grant, authentication: { time: Number(authTime), methods } };
 }
 
 export const redirectUri = 'https://app.example/cb';
@@ -73,7 +79,7 @@ export class FakeAuthorize {
         if (wrong ? !(takenBefore && request.confidential) : kept.burnt && !takenBefore) throw invalidCode();
         kept.taken = true;
         const codeHash = hash('sha256', request.code, 'buffer');
-        return { userGrant: userGrantFields(grant), codeHash, takenBefore, burnt: kept.burnt };
+        return { userGrant: userGrantOf(grant), codeHash, takenBefore, burnt: kept.burnt };
       },
       watchSessionEnds: ({ afterSequence, since }, { signal }) => this.#watch(afterSequence, since, signal),
     });
@@ -123,7 +129,7 @@ export class FakeDevice {
       if (grant === undefined)
         throw new OAuthError('authorization_pending', 'The person has not decided yet.');
       if (grant.clientId !== clientId) throw new OAuthError('invalid_grant', 'The code is not valid.');
-      const userGrant = userGrantFields({ ...grant, nonce: '' });
+      const userGrant = userGrantOf({ ...grant, nonce: '' });
       return { userGrant, secretHash: hash('sha256', secret, 'buffer') };
     };
     return {

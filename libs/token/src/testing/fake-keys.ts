@@ -54,8 +54,8 @@ export class FakeKeys {
   hold: Promise<unknown> | undefined;
   /** Called by each Sign call before it signs. */
   beforeSign: (() => void) | undefined;
-  /** As version 0.1: RS256 alone, without saying so. */
-  isOld = false;
+  /** As a version that knows no other algorithm. */
+  knowsRs256Alone = false;
   /** Items whose payload contains this text are refused. */
   refused: string | undefined;
 
@@ -86,15 +86,14 @@ export class FakeKeys {
         this.fetches += 1;
         throughLine(this.line);
         await this.hold;
-        const asked = this.isOld ? ['RS256'] : algorithms;
-        const keys = this.#keysOf(tenantId).filter(({ algorithm }) => asked.includes(algorithm));
+        const known = this.knowsRs256Alone ? ['RS256'] : algorithms.filter(isSigningAlgorithm);
+        const keys = this.#keysOf(tenantId).filter(({ algorithm }) => known.includes(algorithm));
         return {
           tenantId,
-          algorithms: this.isOld ? [] : algorithms.filter(isSigningAlgorithm),
+          algorithms: known,
           keys: keys.map(({ kid, algorithm, publicKey }) => {
             const { n = '', e = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' });
-            const own = { algorithm, members: { n, e, crv, x, y } };
-            return { kid, state: KeyState.ACTIVE, n, e, ...(!this.isOld && own) };
+            return { kid, state: KeyState.ACTIVE, algorithm, members: { n, e, crv, x, y } };
           }),
         };
       },
@@ -103,7 +102,7 @@ export class FakeKeys {
 
   #signing(tenantId: string, asked: string): TestKey {
     const own = this.#keysOf(tenantId);
-    const algorithm = this.isOld || asked === '' ? 'RS256' : asked;
+    const algorithm = this.knowsRs256Alone || asked === '' ? 'RS256' : asked;
     const key = own.find((each) => each.algorithm === algorithm);
     if (key === undefined) throw new Error('no key');
     return key;

@@ -276,15 +276,15 @@ describe('verification of access tokens', () => {
 });
 
 describe('the keys and the cache of the verifier', () => {
-  it('never calls a token for ES256 invalid because a keys process of version 0.1 answered', async () => {
+  it('never calls a token for ES256 invalid because a keys process that does not know it answered', async () => {
     const { accepts, fake, clock } = setUp(es256);
     const token = (jti: string) =>
       signedToken(es256, { ...header, alg: 'ES256', kid: es256.kid }, { ...claims, jti });
-    fake.isOld = true;
+    fake.knowsRs256Alone = true;
     expect(await codeOf(accepts(token('a')))).toBe('temporarily_unavailable');
     expect(await accepts(signedToken(key, header, claims))).toBe(true);
     expect(await accepts(signedToken(key, { ...header, kid: 'key-9' }, claims))).toBe(false);
-    fake.isOld = false;
+    fake.knowsRs256Alone = false;
     clock.advance(1001);
     expect(await accepts(token('a'))).toBe(true);
   });

@@ -4,7 +4,6 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { boundedCache } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import {
-  defaultSigningAlgorithm,
   keyCopyTrustedForMs,
   sentJwk,
   signingAlgorithmNames,
@@ -115,11 +114,8 @@ function createIssuerKeys(
       try {
         const asked = { tenantId, algorithms: [...signingAlgorithmNames] };
         const answer = await keys.getPublicKeys(asked, sharedCall(call));
-        // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
-        if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
         const imported = await Promise.all(answer.keys.map(keyEntry));
-        // Compatibility until 0.3: `keys` of version 0.1 knows the default alone.
-        const algorithms = new Set([defaultSigningAlgorithm, ...answer.algorithms]);
+        const algorithms = new Set(answer.algorithms);
         current = { keys: new Map(imported), algorithms, fetchedAt: runtime.clock.now() };
         failure = undefined;
       } catch (error) {

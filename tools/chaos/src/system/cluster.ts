@@ -48,12 +48,7 @@ const forChaos: Environment = {
   TESSERA_TRUSTED_PROXIES: '127.0.0.1/32',
   TESSERA_DRAIN_PAUSE: '1s',
   TESSERA_KEYS_RELOAD_INTERVAL: '250ms',
-  // Compatibility until 0.3: settings of version 0.1. This one knows the first by another name, and ignores the others.
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
-  TESSERA_DEVICE_REQUESTS_PER_CLIENT: '1000000',
-  TESSERA_DEVICE_REQUESTS_PER_ADDRESS: '1000000',
-  TESSERA_CIBA_PENDING_PER_USER: '100',
-  TESSERA_DECISIONS_PER_USER: '1000000',
+  TESSERA_ALLOW_PRIVATE: 'webhooks',
 };
 
 interface Served {

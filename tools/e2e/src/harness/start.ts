@@ -104,9 +104,7 @@ async function mutualTls(directory: string): Promise<(name: Service | 'admin') =
   const files = await createCertificates(directory, [...services, 'admin']);
   return (name) => ({
     TESSERA_RPC_AUTH: 'mtls',
-    TESSERA_RPC_TLS_CA: files.ca,
-    TESSERA_RPC_TLS_CERT: files.certificates[name]?.cert ?? '',
-    TESSERA_RPC_TLS_KEY: files.certificates[name]?.key ?? '',
+    TESSERA_RPC_TLS_DIR: files.certificates[name]?.folder ?? '',
   });
 }
 

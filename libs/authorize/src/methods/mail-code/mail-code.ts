@@ -9,7 +9,6 @@ import { factorSince, longestIdentifier } from '../../limits/guess-counters.ts';
 import type { LimitGuesses } from '../../limits/guess-limits.ts';
 import type { Visit } from '../../store/store.ts';
 import type { Fields, Policy, Step, StepResult, Verified } from '../../visits/step.ts';
-import { invalidContext } from '../../visits/visits.ts';
 import { maskedAddress } from './masked-address.ts';
 
 export interface MailCodeDeps {
@@ -181,7 +180,6 @@ function allowsSecond({ sendsMail, signInMethods }: Policy): boolean {
 
 /** Of the visit and its browser, for the directory. */
 function about({ browser }: BrowserCall, { seed }: Visit, { request }: Policy) {
-  if (seed === undefined) throw invalidContext('the visit has no seed');
   const languages = [request?.form.uiLocales ?? '', browser.languages].filter((tags) => tags !== '');
   return { visit: seed, languages: languages.join(' '), ipAddress: browser.ipAddress };
 }

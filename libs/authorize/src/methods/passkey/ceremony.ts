@@ -4,7 +4,7 @@ import type { Visit } from '../../store/store.ts';
 
 /**
  * A new ceremony of a visit, with the nonce that its form sends back. Its secret is the seed of the visit, which no
- * page shows. Undefined where browsers have no passkeys, and in a visit that version 0.1 began.
+ * page shows. Undefined where browsers have no passkeys.
  */
 export function newCeremony(
   visit: Visit,
@@ -22,7 +22,7 @@ export function newCeremony(
  * @param domain of the passkeys; empty for the host of the issuer
  */
 export function ceremonyOf(
-  { issuer, seed = '' }: Pick<Visit, 'issuer' | 'seed'>,
+  { issuer, seed }: Pick<Visit, 'issuer' | 'seed'>,
   domain: string,
   use: PasskeyUse,
   nonce: string,

@@ -256,7 +256,7 @@ describe('guessing', () => {
       await person.submit(interactionId, { identifier: 'oscar', password: 'no' });
     await expect(person.submit(interactionId, { identifier: 'oscar' })).rejects.toMatchObject(limited);
     const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
-    expect(shown.interaction?.interactionId).toBe(interactionId);
+    expect(shown.step?.interaction?.interactionId).toBe(interactionId);
   });
 });
 

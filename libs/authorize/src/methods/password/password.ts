@@ -33,8 +33,7 @@ export function createPasswordStep(deps: {
     const attempt = { tenantId, identifier, password, ipAddress: browser.ipAddress };
     const { user, signedInAtMs } = await directoryService.verifyPassword(attempt, call.onward());
     if (user?.tenantId !== tenantId || !directory.isActive(user)) return undefined;
-    const signedInAt = signedInAtMs === 0n ? undefined : Number(signedInAtMs);
-    return { outcome: 'verified', user, signedInAt, methods: ['pwd'] };
+    return { outcome: 'verified', user, signedInAt: Number(signedInAtMs), methods: ['pwd'] };
   }
 
   return {

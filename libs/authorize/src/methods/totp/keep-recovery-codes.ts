@@ -24,7 +24,7 @@ export function createRecoveryCodesStep(deps: {
     isSetUp: true,
 
     isDue: (_from, { purpose, person, totpStep, done }) =>
-      (purpose === 'new_recovery_codes' || totpStep !== undefined || done.includes('totp_enrolment')) &&
+      (purpose === 'new_recovery_codes' || totpStep !== undefined) &&
       person !== undefined &&
       !done.includes('recovery_codes'),
 
@@ -34,8 +34,7 @@ export function createRecoveryCodesStep(deps: {
     },
 
     async take(from, visit, _policy, { recovery_codes: wish }) {
-      // Compatibility until 0.3: the page of version 0.1 asks for the codes first.
-      if (wish !== 'kept') return { outcome: 'shown', shown: {} };
+      if (wish !== 'kept') return { outcome: 'refused', problem: '' };
       const { totpStep } = visit;
       const adopted = await directoryService.adoptProposal(
         {

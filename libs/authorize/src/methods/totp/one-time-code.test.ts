@@ -267,7 +267,7 @@ describe('a tenant whose policy is second-factor', () => {
     expect(await methodsOf(done, 'strict-web')).toEqual(['pwd', 'otp', 'mfa']);
   });
 
-  it('is left as it was by a directory of the previous version: nothing is enrolled, and it is temporarily unavailable', async () => {
+  it('is left as it was by a directory of another version: nothing is enrolled, and it is temporarily unavailable', async () => {
     const identifier = account('strict');
     const person = newPerson(world);
     const { interactionId } = await afterPassword(person, identifier, strict);

@@ -22,10 +22,8 @@ export function createTotpEnrolmentStep(deps: {
     needsFreshSignIn: true,
     isSetUp: true,
 
-    async isDue({ call }, { purpose, tenantId, person, totpStep, done }, policy) {
+    async isDue({ call }, { purpose, tenantId, person, totpStep }, policy) {
       if (person === undefined || totpStep !== undefined) return false;
-      // Compatibility until 0.3: an `authorize` of version 0.1 has enrolled the app.
-      if (done.includes('totp_enrolment')) return false;
       const isMissing =
         policy.needsTwoFactors && !policy.needsPhishingResistance && !hasTwoFactors(person.methods);
       if (!isMissing && purpose !== 'add_totp') return false;
@@ -49,12 +47,12 @@ export function createTotpEnrolmentStep(deps: {
 }
 
 /** The person of a visit and the seed of their secret and codes. The page of another visit does not reveal them. */
-export function enrolling({ tenantId, person, seed = '' }: Visit): {
+export function enrolling({ tenantId, person, seed }: Visit): {
   tenantId: string;
   userId: string;
   seed: string;
 } {
   const { userId }: Partial<KnownPerson> = person ?? {};
-  if (userId === undefined || seed === '') throw invalidContext('the visit has no seed');
+  if (userId === undefined) throw invalidContext('nobody is known');
   return { tenantId, userId, seed };
 }

@@ -55,10 +55,10 @@ export function departureOf(
 
 /** The ticket with which the browser of a visit left; undefined if it is another one. */
 export function ticketOfDeparture(
-  { seed = '', departure }: Pick<Visit, 'seed' | 'departure'>,
+  { seed, departure }: Pick<Visit, 'seed' | 'departure'>,
   ticket: string,
 ): Ticket | undefined {
-  if (departure === undefined || seed === '' || !ticketShape.test(ticket)) return undefined;
+  if (departure === undefined || !ticketShape.test(ticket)) return undefined;
   const isSame = timingSafeEqual(Buffer.from(digest(ticket)), Buffer.from(departure.ticketHash));
   return isSame ? ticketOf(seed, ticket) : undefined;
 }

@@ -39,7 +39,7 @@ export interface ProviderExchange {
   /** Where the browser of a visit goes, and what the visit remembers of it. */
   leave(
     from: BrowserCall,
-    visit: Visit & { readonly seed: string },
+    visit: Visit,
     to: DeclaredProvider,
     asked: Asked & Pick<Departure, 'resume' | 'linkSessionId'>,
   ): Promise<{ readonly departure: Departure; readonly location: (interactionId: string) => string }>;

@@ -32,15 +32,14 @@ export function createProviderStep(deps: {
   async function leave(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult> {
     const { provider = '', identifier = '', resume = '' } = fields;
     const { tenantId } = policy;
-    const { seed } = visit;
     const ofEmail = async () => (await tenantProviders.of(from, tenantId)).ofEmail(identifier);
     const name = provider === '' ? await ofEmail() : provider;
     const to = name === undefined ? undefined : await exchange.declared(from, tenantId, name);
-    if (to === undefined || seed === undefined || resume.length > longestResume)
+    if (to === undefined || resume.length > longestResume)
       return { outcome: 'refused', problem: provider === '' ? 'unknown_domain' : 'unknown_provider' };
     const asked = askedBy(policy, visit);
     const loginHint = provider === '' ? identifier.trim() : asked.loginHint;
-    const left = await exchange.leave(from, { ...visit, seed }, to, { ...asked, loginHint, resume });
+    const left = await exchange.leave(from, visit, to, { ...asked, loginHint, resume });
     return { outcome: 'sent', ...left };
   }
 
@@ -77,8 +76,7 @@ export function createProviderStep(deps: {
     insteadOf: ['password'],
     isDue: () => false,
 
-    async shown(from, { seed }, { tenantId }) {
-      if (seed === undefined) return {};
+    async shown(from, _visit, { tenantId }) {
       const { shown, hasDomains } = await tenantProviders.of(from, tenantId);
       return shown.length === 0 ? {} : { providers: JSON.stringify({ shown, hasDomains }) };
     },

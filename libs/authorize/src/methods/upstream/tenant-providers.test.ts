@@ -1,4 +1,4 @@
-import { notOffered, type CallOptions } from '@tessera/rpc';
+import type { CallOptions } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { expect, it } from 'vitest';
 import { fakeClock } from '@tessera/test-kit';
@@ -12,15 +12,6 @@ const providersOf = (failure: Error) =>
     clock: fakeClock(0),
     directoryService: { listProviders: () => Promise.reject(failure) } as never,
   }).of(from, 'acme');
-
-it('a directory of an earlier version, which knows no providers, has none to choose', async () => {
-  const providers = await providersOf(notOffered('DirectoryService/ListProviders'));
-  expect([providers.shown, providers.hasDomains, providers.ofEmail('ada@corp.example')]).toEqual([
-    [],
-    false,
-    undefined,
-  ]);
-});
 
 it('a directory that is unavailable may have some, so a sign-in waits for it', async () => {
   await expect(providersOf(temporarilyUnavailable())).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { boundedCache, domainOfEmail, type Clock } from '@tessera/kit';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
-import { whereOffered, type Client } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
 import type { BrowserCall } from '../../browser-call.ts';
 
 /** The providers that the people of a tenant may choose. */
@@ -30,10 +30,7 @@ export function createTenantProviders(deps: {
   );
 
   async function read({ call }: BrowserCall, tenantId: string): Promise<ChoosableProviders> {
-    const { providers } = await whereOffered(
-      deps.directoryService.listProviders({ tenantId }, call.onward()),
-      () => ({ providers: [] }),
-    );
+    const { providers } = await deps.directoryService.listProviders({ tenantId }, call.onward());
     const byDomain = new Map(
       providers.flatMap(({ name, domains }) => domains.map((domain) => [domain, name])),
     );

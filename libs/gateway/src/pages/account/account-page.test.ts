@@ -16,7 +16,7 @@ const session = {
   userId: 'u1',
   username: 'ada',
   name: 'Ada Lovelace',
-  authTime: 0n,
+  authentication: { time: 0 },
 };
 const time = timestampFromMs(now - 60_000);
 const account = {
@@ -147,7 +147,7 @@ describe('GET /account', () => {
     expect(answer.json()).toEqual({ isSuccess: true, data: { message: 'This is your account.' } });
   });
 
-  it('asks again later while a service of version 0.1 is running', async () => {
+  it('asks again later while a service of another version is running', async () => {
     const unknown = () => {
       throw new ConnectError('no such method', Code.Unimplemented);
     };

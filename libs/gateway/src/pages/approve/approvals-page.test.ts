@@ -104,7 +104,7 @@ describe('GET /approvals', () => {
   });
 
   it('asks for the password again if the sign-in is too old', async () => {
-    const gateway = open({ getSession: () => ({ session: { ...session, authTime: 0n } }) });
+    const gateway = open({ getSession: () => ({ session: { ...session, authentication: { time: 0 } } }) });
     const { body } = await get(gateway);
     expect(body).toContain('Confirm that it is you');
     expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
@@ -126,13 +126,13 @@ describe('GET /approvals', () => {
 describe('POST /approvals', () => {
   it('decides nothing if the sign-in is older than TESSERA_APPROVAL_MAX_AGE, and shows the list again', async () => {
     const decide = { request: 'r1', decision: 'approve', csrf: csrf(purpose.decide('r1')) };
-    const old = { ...session, authTime: BigInt(now - 601) };
+    const old = { ...session, authentication: { time: now - 601 } };
     const strict = { TESSERA_APPROVAL_MAX_AGE: '10m' };
     const gateway = open({ getSession: () => ({ session: old }) }, strict);
     const answer = await post(gateway, decide);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
     expect(gateway.requests('decideBackchannelAuthentication')).toEqual([]);
-    const recent = { ...session, authTime: BigInt(now - 600) };
+    const recent = { ...session, authentication: { time: now - 600 } };
     const other = open({ getSession: () => ({ session: recent }) }, strict);
     await post(other, decide);
     expect(other.requests('decideBackchannelAuthentication')).toHaveLength(1);

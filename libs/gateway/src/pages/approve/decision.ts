@@ -24,8 +24,6 @@ export interface DecisionCall {
     readonly tenantId: string;
     readonly userId: string;
     readonly sessionId: string;
-    /** Compatibility until 0.3: for a `device` of version 0.1. */
-    readonly authTime: bigint;
     readonly authentication?: Authentication;
     readonly ipAddress: string;
   };
@@ -47,9 +45,9 @@ export async function decideFromForm(
   const requestId = form.get('request') ?? '';
   checkForm(app, request, form, purpose.decide(requestId), gateway);
   const decision = decisionOf(form.get('decision'));
-  const { tenantId, userId, sessionId, authTime, authentication } = person.session;
+  const { tenantId, userId, sessionId, authentication } = person.session;
   const { ipAddress } = request.incoming;
-  const how = { authTime, ...(authentication !== undefined && { authentication }) };
+  const how = authentication !== undefined && { authentication };
   const approver = { tenantId, userId, sessionId, ...how, ipAddress };
   let outcome: Outcome = decision === Decision.APPROVE ? 'approved' : 'denied';
   try {

@@ -148,7 +148,7 @@ describe('GET /device', () => {
   });
 
   it('asks for the password again when it was given too long ago (DEV-8)', async () => {
-    const old = { ...session, authTime: BigInt(now - 3601) };
+    const old = { ...session, authentication: { time: now - 3601 } };
     const gateway = open({ getSession: () => ({ session: old }) });
     const { body } = await get(gateway, opened);
     expect(body).toContain('Confirm that it is you');
@@ -162,7 +162,7 @@ describe('GET /device', () => {
     for (const behaviours of [
       { getDeviceAuthorization: notFound },
       {
-        getSession: () => ({ session: { ...session, tenantId: 'globex', authTime: 0n } }),
+        getSession: () => ({ session: { ...session, tenantId: 'globex', authentication: { time: 0 } } }),
       },
     ]) {
       const { statusCode, body } = await get(open(behaviours), opened);
@@ -238,7 +238,7 @@ describe('a code whose look-up requires a sign-in (DEV-7)', () => {
   });
 
   it('asks for the password at the own tenant of the person if the sign-in is too old', async () => {
-    const old = { ...session, authTime: BigInt(now - 3601) };
+    const old = { ...session, authentication: { time: now - 3601 } };
     const gateway = open({ getDeviceAuthorization: signInFirst, getSession: () => ({ session: old }) });
     const { body } = await get(gateway, opened);
     expect(body).toContain('Confirm that it is you');
@@ -389,7 +389,7 @@ describe('POST /device', () => {
   });
 
   it('decides nothing for an ended or too old session, and asks for a sign-in', async () => {
-    for (const answer of [{}, { session: { ...session, authTime: 0n } }]) {
+    for (const answer of [{}, { session: { ...session, authentication: { time: 0 } } }]) {
       const gateway = open({ getSession: () => answer });
       const values = { request: 'r1', user_code: userCode, decision: 'approve' };
       const sent = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });

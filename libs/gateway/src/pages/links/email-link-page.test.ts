@@ -15,7 +15,7 @@ const session = {
   userId: 'u1',
   username: 'ada',
   name: 'Ada',
-  authTime: 1_700_000_000n,
+  authentication: { time: 1_700_000_000 },
 };
 const gone = () => {
   throw new ConnectError('The link is not known.', Code.NotFound);
@@ -54,7 +54,13 @@ describe('/email/link', () => {
     const answer = await post(gateway);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/email/link?confirmed=1']);
     expect(gateway.requests('confirmEmail')).toMatchObject([
-      { tenantId: 'acme', userId: 'u1', authTime: session.authTime, link, ipAddress: '127.0.0.1' },
+      {
+        tenantId: 'acme',
+        userId: 'u1',
+        authTime: BigInt(session.authentication.time),
+        link,
+        ipAddress: '127.0.0.1',
+      },
     ]);
     expect((await get(gateway, '?confirmed=1')).body).toContain('Your e-mail address is confirmed');
   });

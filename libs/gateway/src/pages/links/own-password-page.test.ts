@@ -18,7 +18,7 @@ const session = {
   username: 'ada',
   name: 'Ada',
   // A sign-in of long ago is enough, as the present password is asked for.
-  authTime: 0n,
+  authentication: { time: 0 },
 };
 const nobody: Behaviours = { getSession: () => ({}) };
 
@@ -71,7 +71,7 @@ describe('GET /password', () => {
     expect(answer.cookies).toMatchObject([{ name: 'tessera_password_set', maxAge: 0 }]);
   });
 
-  it('is unavailable while processes of version 0.1 run', async () => {
+  it('is unavailable while processes of another version run', async () => {
     const failing = (code: Code) => () => {
       throw new ConnectError('not known', code);
     };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { boundedCache, type Clock } from '@tessera/kit';
-import { Code, ConnectError, whereOffered } from '@tessera/rpc';
+import { Code, ConnectError } from '@tessera/rpc';
 import type { GetTenantLooksResponse } from '@tessera/proto-gen/directory';
 import type { Logger } from '@tessera/telemetry';
 import { styleSheet } from './style-sheet.ts';
@@ -57,9 +57,7 @@ export function createTenantLooks(deps: {
 
   async function read(tenantId: string, copy: Copy): Promise<void> {
     try {
-      // Compatibility until 0.3: a directory of version 0.1 does not know this call.
-      const answer = await whereOffered(fetch(tenantId), () => undefined);
-      copy.looks = answer && looksOf(answer);
+      copy.looks = looksOf(await fetch(tenantId));
       copy.isUnknown = false;
     } catch (error) {
       copy.isUnknown = error instanceof ConnectError && error.code === Code.NotFound;

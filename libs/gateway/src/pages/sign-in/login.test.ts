@@ -178,7 +178,13 @@ describe('a sign-in that has expired, was completed, or is of another browser', 
   });
 
   describe('of a person who is signed in', () => {
-    const session = { userId: 'u1', username: 'ada', name: 'Ada', tenantId: 'acme' };
+    const session = {
+      userId: 'u1',
+      username: 'ada',
+      name: 'Ada',
+      tenantId: 'acme',
+      authentication: { time: 1 },
+    };
     const cookies = { ...html, cookie: `${cookie}; tessera_session=ts_${'s'.repeat(43)}` };
     const shown = async (text: string, tenantId = 'acme') => {
       const redirectUris = ['https://app.example/cb', 'http://127.0.0.1/cb'];

@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { eventually, freePort } from '@tessera/test-kit/provision';
-import { CuttableProxy, introspect, tokensOf } from '@tessera/test-client';
+import {
+  CuttableProxy,
+  introspect,
+  peersOf,
+  services,
+  tokensOf,
+  type Environment,
+  type Service,
+} from '@tessera/test-client';
 import { clientCredentials, expectError } from '../../harness/flows.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
@@ -15,15 +23,19 @@ describe.each([setUps.split, setUps['split-mtls']])('a service whose packets are
   let network: CuttableProxy;
 
   beforeAll(async () => {
-    const port = await freePort();
-    network = new CuttableProxy('127.0.0.1', port);
+    const ports = new Map<Service, number>();
+    for (const name of services) ports.set(name, await freePort());
+    network = new CuttableProxy('127.0.0.1', ports.get('token') ?? 0);
     await network.start();
+    const only: Record<string, Environment> = {};
+    for (const [name, port] of ports) only[name] = { TESSERA_RPC_PORT: String(port) };
+    Object.assign(
+      only['gateway'] ?? {},
+      peersOf((name) => `127.0.0.1:${name === 'token' ? network.port : ports.get(name)}`),
+    );
     system = await startSystem(setUp, {
       stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
-      only: {
-        token: { TESSERA_RPC_PORT: String(port) },
-        gateway: { TESSERA_PEER_TOKEN: `127.0.0.1:${network.port}` },
-      },
+      only,
     });
   });
   afterAll(async () => {

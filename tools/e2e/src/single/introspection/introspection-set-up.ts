@@ -10,6 +10,7 @@ import {
   HttpClient,
   Person,
   entryOf,
+  peersOf,
   timesApplied,
   type ServerProcess,
 } from '@tessera/test-client';
@@ -79,11 +80,10 @@ export async function startReplicated({ replicas, running }: { replicas: number;
     TESSERA_ISSUER: `http://127.0.0.1:${httpPort}`,
     TESSERA_HTTP_HOST: '127.0.0.1',
     TESSERA_HTTP_PORT: String(httpPort),
-    TESSERA_PEER_TOKEN: `ipv4:${tokenPorts.map((port) => `127.0.0.1:${port}`).join(',')}`,
-    ...Object.fromEntries(
-      single
-        .filter((name) => name !== 'gateway')
-        .map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${ports.get(name)}`]),
+    ...peersOf((name) =>
+      name === 'token'
+        ? `ipv4:${tokenPorts.map((port) => `127.0.0.1:${port}`).join(',')}`
+        : `127.0.0.1:${ports.get(name)}`,
     ),
   };
   const others = await Promise.all(
@@ -153,8 +153,6 @@ async function plan(name: string, environment: Environment) {
 function trust(files: CertificateFiles, name: string): Environment {
   return {
     TESSERA_RPC_AUTH: 'mtls',
-    TESSERA_RPC_TLS_CA: files.ca,
-    TESSERA_RPC_TLS_CERT: files.certificates[name]?.cert ?? '',
-    TESSERA_RPC_TLS_KEY: files.certificates[name]?.key ?? '',
+    TESSERA_RPC_TLS_DIR: files.certificates[name]?.folder ?? '',
   };
 }

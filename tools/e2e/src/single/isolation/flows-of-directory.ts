@@ -7,7 +7,6 @@ const keyOf: Values = async (tenant) => ({ kid: await tenant.kid() });
 
 /** Calls on what the directory and the keys have. */
 export const flowsOfDirectory: Flows = {
-  'KeysService.WithdrawKey': keyOf,
   'admin.KeysService.Withdraw': keyOf,
   'admin.AuditService.Search': async (tenant) => ({ about: (await tenant.newPerson()).userId }),
   'DirectoryService.VerifyApplicationSecret': {

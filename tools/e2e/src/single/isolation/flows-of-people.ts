@@ -13,12 +13,6 @@ const ofBrowsers: Flows = {
     step: 'password',
     fields: tenant.fields,
   }),
-  async 'AuthorizeService.BeginAuthorization'(tenant) {
-    const { userId: hintedUserId } = await tenant.session();
-    return { parameters: tenant.authorization('c'.repeat(43)), hintedUserId };
-  },
-  'AuthorizeService.SignIn': (tenant) => tenant.visit(),
-  'AuthorizeService.SignInDirect': (tenant) => ({ browser: tenant.browser() }),
   'AuthorizeService.ChangePassword': () => ({ presentPassword: 'not-the-password', newPassword }),
   'AuthorizeService.EndSession': async (tenant) => ({
     browser: (await tenant.signIn()).browser,

@@ -25,7 +25,6 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'BackchannelAuthenticationService.GetDeliveryModes': ofAll,
   'KeysService.Sign': tenantAlone,
   'KeysService.GetPublicKeys': tenantAlone,
-  'KeysService.RotateKeys': tenantAlone,
   'DirectoryService.GetApplication': 'a client identifier names its tenant',
   'DirectoryService.GetTenant': tenantAlone,
   'DirectoryService.GetTenantLooks': tenantAlone,

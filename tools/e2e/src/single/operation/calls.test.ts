@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
@@ -28,12 +29,12 @@ describe.each([setUps.split, setUps['split-mtls']])('the listeners for calls, $n
       }
       return { rpc: new Client(target, credentials.createInsecure()), metadata };
     }
-    const read = (key: string): Buffer => readFileSync(own[key] ?? '');
-    const ca = read('TESSERA_RPC_TLS_CA');
+    const read = (file: string): Buffer => readFileSync(join(own['TESSERA_RPC_TLS_DIR'] ?? '', file));
+    const ca = read('ca.crt');
     const ssl =
       as === undefined
         ? credentials.createSsl(ca)
-        : credentials.createSsl(ca, read('TESSERA_RPC_TLS_KEY'), read('TESSERA_RPC_TLS_CERT'));
+        : credentials.createSsl(ca, read('tls.key'), read('tls.crt'));
     return { rpc: new Client(target, ssl, { 'grpc.ssl_target_name_override': 'localhost' }), metadata };
   }
 

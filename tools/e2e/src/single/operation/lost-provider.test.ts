@@ -31,8 +31,8 @@ let replicas: readonly HttpClient[];
 beforeAll(async () => {
   const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
   const environment = {
-    TESSERA_PROVIDERS_ALLOW_PRIVATE: 'true',
-    TESSERA_APPLY_ALLOW_DELETE: 'yes',
+    TESSERA_ALLOW_PRIVATE: 'providers',
+    TESSERA_APPLY_ALLOW: 'delete',
     TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000',
   };
   system = await startSystem(setUps.compact, { stores, environment });

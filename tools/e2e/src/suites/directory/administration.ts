@@ -32,14 +32,14 @@ export function administrationSuite(system: () => System): void {
   ): Promise<readonly [status: number, body: unknown]> {
     const { topology, rpc } = system().setUp;
     const settings = system().environmentOf(topology === 'split' ? 'admin' : 'standalone');
-    const { TESSERA_ADMIN_PORT: port = '', TESSERA_RPC_TLS_CA: ca = '' } = settings;
+    const { TESSERA_ADMIN_PORT: port = '', TESSERA_RPC_TLS_DIR: certificates = '' } = settings;
     const origin = rpc === 'mtls' ? `https://localhost:${port}` : `http://localhost:${port}`;
     const { stdout } = await run('curl', [
       '-sS',
       '--ipv4',
       '-w',
       '\n%{http_code}',
-      ...(rpc === 'mtls' ? ['--cacert', ca] : []),
+      ...(rpc === 'mtls' ? ['--cacert', `${certificates}/ca.crt`] : []),
       '-H',
       'content-type: application/json',
       '-d',

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIjQKDkdldExvY2tSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKD0dldExvY2tSZXNwb25zZRISCgplbmRzX2F0X21zGAEgASgDIkIKGUNvdW50RW5kZWRTZXNzaW9uc1JlcXVlc3QSJQoEZW5kcxgBIAEoCzIXLnRlc3NlcmEuaW1wYWN0LnYxLkVuZHMiSAoaQ291bnRFbmRlZFNlc3Npb25zUmVzcG9uc2USKgoIc2Vzc2lvbnMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCJCChlDb3VudEVuZGVkQ29uc2VudHNSZXF1ZXN0EiUKBGVuZHMYASABKAsyFy50ZXNzZXJhLmltcGFjdC52MS5FbmRzIkgKGkNvdW50RW5kZWRDb25zZW50c1Jlc3BvbnNlEioKCGNvbnNlbnRzGAEgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQiXAoYVGFrZUxvZ291dE5vdGljZXNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEhUKDWxlYXNlX3NlY29uZHMYAiABKA0SGgoSc2tpcHBlZF9jbGllbnRfaWRzGAMgAygJIlAKGVRha2VMb2dvdXROb3RpY2VzUmVzcG9uc2USMwoHbm90aWNlcxgBIAMoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZSLLAQoMTG9nb3V0Tm90aWNlEhEKCW5vdGljZV9pZBgBIAEoCRINCgVjbGFpbRgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhEKCXRlbmFudF9pZBgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSDwoHdXNlcl9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJEg4KBmlzc3VlchgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJEhkKEXJlbWFpbmluZ19zZWNvbmRzGAogASgBIrABChlGaW5pc2hMb2dvdXROb3RpY2VSZXF1ZXN0EjIKBm5vdGljZRgBIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZRI4CgZyZXN1bHQYAiABKA4yKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2VSZXN1bHQSDgoGcmVhc29uGAMgASgJEhUKDWRlbGF5X3NlY29uZHMYBCABKAEiHAoaRmluaXNoTG9nb3V0Tm90aWNlUmVzcG9uc2UiWAoXV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QSGwoOYWZ0ZXJfc2VxdWVuY2UYASABKANIAIgBARINCgVzaW5jZRgCIAEoA0IRCg9fYWZ0ZXJfc2VxdWVuY2UidgoYV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgDEhEKCXRlbmFudF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEAoIZW5kZWRfYXQYBSABKAMi3gEKDkJyb3dzZXJDb250ZXh0EhcKCmJyb3dzZXJfaWQYASABKAlCA4ABARIaCg1zZXNzaW9uX3Rva2VuGAIgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgDIAEoCRIXCg91c2VyX2FnZW50X2hhc2gYBCABKAkSDgoGaXNzdWVyGAUgASgJEiAKE2tub3duX2Jyb3dzZXJfdG9rZW4YBiABKAlCA4ABARIRCgl0ZW5hbnRfaWQYByABKAkSEgoKdXNlcl9hZ2VudBgIIAEoCRIRCglsYW5ndWFnZXMYCSABKAkivAEKDEJlZ2luUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSPQoHcmVxdWVzdBgCIAEoCzIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25SZXF1ZXN0SAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIAEIHCgV2aXNpdCLTAQoUQXV0aG9yaXphdGlvblJlcXVlc3QSTgoKcGFyYW1ldGVycxgBIAMoCzI6LnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgCIAEoCRIgChhpZF90b2tlbl9oaW50X2lzX2ludmFsaWQYAyABKAgaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqQIKB093blBhZ2USMAoEbmFtZRgBIAEoDjIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2UuTmFtZRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJIsUBCgROYW1lEhQKEE5BTUVfVU5TUEVDSUZJRUQQABIPCgtOQU1FX0RFVklDRRABEhIKDk5BTUVfQVBQUk9WQUxTEAISEQoNTkFNRV9QQVNTV09SRBADEhAKDE5BTUVfQUNDT1VOVBAEEhcKE05BTUVfQUNDT1VOVF9DSEFOR0UQBRIUChBOQU1FX0FERF9QQVNTS0VZEAYSEQoNTkFNRV9BRERfVE9UUBAHEhsKF05BTUVfTkVXX1JFQ09WRVJZX0NPREVTEAgiOQoNQmVnaW5SZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dCLbAQoETmV4dBIqCgRzdGVwGAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcEgAEjIKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEioKBGRvbmUYBCABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Eb25lSABCBgoEbmV4dCLGAQoEU3RlcBIMCgRuYW1lGAEgASgJEjYKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24SDwoHcHJvYmxlbRgDIAEoCRI5CgVzaG93bhgEIAMoCzIlLnRlc3NlcmEuYXV0aG9yaXplLnYxLlN0ZXAuU2hvd25FbnRyeUIDgAEBGiwKClNob3duRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIGCgREb25lIp8CCg9Db250aW51ZVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhgKDmludGVyYWN0aW9uX2lkGAIgASgJSAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIABIMCgRzdGVwGAQgASgJEkYKBmZpZWxkcxgFIAMoCzIxLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVxdWVzdC5GaWVsZHNFbnRyeUIDgAEBGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFdmlzaXQibwoQQ29udGludWVSZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dBIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiKLAQoZQW5zd2VyRnJvbVByb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhIKBXF1ZXJ5GAQgASgJQgOAAQEitQEKGkFuc3dlckZyb21Qcm92aWRlclJlc3BvbnNlEigKBG5leHQYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXh0EjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEg4KBnJlc3VtZRgDIAEoCRIZCgxsaW5rX3Byb2JsZW0YBCABKAlIAIgBAUIPCg1fbGlua19wcm9ibGVtIpQCChlCZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBJTCgpwYXJhbWV0ZXJzGAIgAygLMj8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkSFgoOaGludGVkX3VzZXJfaWQYAyABKAkSIAoYaWRfdG9rZW5faGludF9pc19pbnZhbGlkGAQgASgIGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlQKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQESMQoJZm9ybV9wb3N0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QikwEKCEZvcm1Qb3N0EgsKA3VyaRgBIAEoCRJHCgpwYXJhbWV0ZXJzGAIgAygLMi4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QuUGFyYW1ldGVyc0VudHJ5QgOAAQEaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisgEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCRISCgp1aV9sb2NhbGVzGAggASgJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24i0wEKGkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKCHJlZGlyZWN0GAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI4CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIGCgRuZXh0ImYKFUdldEludGVyYWN0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkisAEKFkdldEludGVyYWN0aW9uUmVzcG9uc2USOgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkICGAESMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdBIoCgRzdGVwGAMgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcCKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIqcBCgpOZXdTZXNzaW9uEhoKDXNlc3Npb25fdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNEjEKBWVuZGVkGAMgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uEjkKDWtub3duX2Jyb3dzZXIYBCABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Lbm93bkJyb3dzZXIiMwoMS25vd25Ccm93c2VyEhIKBXRva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDSJSCgxFbmRlZFNlc3Npb24SEQoJdGVuYW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgDIAMoCSKKAgoOU2lnbkluUmVzcG9uc2USMwoJc2lnbmVkX2luGAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuU2lnbmVkSW5IABJDChF3cm9uZ19jcmVkZW50aWFscxgCIAEoCzImLnRlc3NlcmEuYXV0aG9yaXplLnYxLldyb25nQ3JlZGVudGlhbHNIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEjIKCHJlZGlyZWN0GAQgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIAEIJCgdvdXRjb21lIm8KCFNpZ25lZEluEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiSgoQV3JvbmdDcmVkZW50aWFscxI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uIooBChNTaWduSW5EaXJlY3RSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBImIKFFNpZ25JbkRpcmVjdFJlc3BvbnNlEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEhcKD3RlbmFudF9taXNtYXRjaBgCIAEoCCJKChFHZXRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQisgEKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhUKCWF1dGhfdGltZRgGIAEoA0ICGAESOAoOYXV0aGVudGljYXRpb24YByABKAsyIC50ZXNzZXJhLm9hdXRoLnYxLkF1dGhlbnRpY2F0aW9uIkQKEkdldFNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuU2Vzc2lvbiKIAQoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIdChBwcmVzZW50X3Bhc3N3b3JkGAIgASgJQgOAAQESGQoMbmV3X3Bhc3N3b3JkGAMgASgJQgOAAQEi6gEKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USMwoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb25IABIaChBwYXNzd29yZF9wcm9ibGVtGAIgASgJSAASPQoOd3JvbmdfcGFzc3dvcmQYAyABKAsyIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ1Bhc3N3b3JkSAASNQoKc2lnbmVkX291dBgEIAEoCzIfLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZE91dEgAQgkKB291dGNvbWUiDwoNV3JvbmdQYXNzd29yZCILCglTaWduZWRPdXQimgIKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIEhsKE3JlZnVzZV91bnJlZ2lzdGVyZWQYByABKAgSGwoTcHJvdmlkZXJfcmV0dXJuX3VyaRgIIAEoCRIdChVwcm92aWRlcl9yZXR1cm5fc3RhdGUYCSABKAkivwEKEkVuZFNlc3Npb25SZXNwb25zZRIQCghsb2NhdGlvbhgBIAEoCRIVCg1zZXNzaW9uX2VuZGVkGAIgASgIEhEKCXRlbmFudF9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYBSADKAkSHAoUcmVkaXJlY3RfdXJpX3JlZnVzZWQYBiABKAgSHgoRcHJvdmlkZXJfbG9jYXRpb24YByABKAlCA4ABASKaAQoaRW5kUHJvdmlkZXJTZXNzaW9uc1JlcXVlc3QSDgoGaXNzdWVyGAEgASgJEhgKEGlzc3Vlcl90ZW5hbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhAKCHByb3ZpZGVyGAQgASgJEhkKDGxvZ291dF90b2tlbhgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkiZAobRW5kUHJvdmlkZXJTZXNzaW9uc1Jlc3BvbnNlEg8KB3JlZnVzZWQYASABKAgSNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iqAEKEVJlZGVlbUNvZGVSZXF1ZXN0EhEKBGNvZGUYASABKAlCA4ABARIRCgljbGllbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhQKDHJlZGlyZWN0X3VyaRgEIAEoCRIaCg1jb2RlX3ZlcmlmaWVyGAUgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgGIAEoCRIUCgxjb25maWRlbnRpYWwYByABKAgi5QEKEkF1dGhvcml6YXRpb25HcmFudBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGc2NvcGVzGAQgAygJEhAKCHJlc291cmNlGAUgASgJEg0KBW5vbmNlGAYgASgJEhEKCWF1dGhfdGltZRgHIAEoAxISCgpzZXNzaW9uX2lkGAggASgJEg4KBmlzc3VlchgJIAEoCRIXCg91c2VyaW5mb19jbGFpbXMYCiADKAkSFwoPaWRfdG9rZW5fY2xhaW1zGAsgAygJIroBChJSZWRlZW1Db2RlUmVzcG9uc2USOwoFZ3JhbnQYASABKAsyKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BdXRob3JpemF0aW9uR3JhbnRCAhgBEhEKCWNvZGVfaGFzaBgCIAEoDBIUCgx0YWtlbl9iZWZvcmUYAyABKAgSDQoFYnVybnQYBCABKAgSLwoKdXNlcl9ncmFudBgFIAEoCzIbLnRlc3NlcmEub2F1dGgudjEuVXNlckdyYW50KsMBChJMb2dvdXROb3RpY2VSZXN1bHQSJAogTE9HT1VUX05PVElDRV9SRVNVTFRfVU5TUEVDSUZJRUQQABIiCh5MT0dPVVRfTk9USUNFX1JFU1VMVF9ERUxJVkVSRUQQARIfChtMT0dPVVRfTk9USUNFX1JFU1VMVF9GQUlMRUQQAhIeChpMT0dPVVRfTk9USUNFX1JFU1VMVF9SRVRSWRADEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0dJVkVfQkFDSxAEMrARChBBdXRob3JpemVTZXJ2aWNlEl8KBUJlZ2luEiIudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXF1ZXN0GiMudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ9Cg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkSaAoIQ29udGludWUSJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlcXVlc3QaJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EoYBChJBbnN3ZXJGcm9tUHJvdmlkZXISLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5BbnN3ZXJGcm9tUHJvdmlkZXJSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQW5zd2VyRnJvbVByb3ZpZGVyUmVzcG9uc2UiDergGAkKB2dhdGV3YXkShgEKEkJlZ2luQXV0aG9yaXphdGlvbhIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJiCgZTaWduSW4SIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXF1ZXN0GiQudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdAoMU2lnbkluRGlyZWN0EikudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EnYKCkdldFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXNwb25zZSIV6uAYEQoHZ2F0ZXdheQoGZGV2aWNlEnoKDkNoYW5nZVBhc3N3b3JkEisudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJuCgpFbmRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSiQEKE0VuZFByb3ZpZGVyU2Vzc2lvbnMSMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRQcm92aWRlclNlc3Npb25zUmVxdWVzdBoxLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFByb3ZpZGVyU2Vzc2lvbnNSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJsCgpSZWRlZW1Db2RlEicudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVzcG9uc2UiC+rgGAcKBXRva2VuEoABChBXYXRjaFNlc3Npb25FbmRzEi0udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QaLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVzcG9uc2UiC+rgGAcKBXRva2VuMAESgQEKEVRha2VMb2dvdXROb3RpY2VzEi4udGVzc2VyYS5hdXRob3JpemUudjEuVGFrZUxvZ291dE5vdGljZXNSZXF1ZXN0Gi8udGVzc2VyYS5hdXRob3JpemUudjEuVGFrZUxvZ291dE5vdGljZXNSZXNwb25zZSIL6uAYBwoFdG9rZW4ShAEKEkZpbmlzaExvZ291dE5vdGljZRIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5GaW5pc2hMb2dvdXROb3RpY2VSZXNwb25zZSIL6uAYBwoFdG9rZW4SZgoHR2V0TG9jaxIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldExvY2tSZXF1ZXN0GiUudGVzc2VyYS5hdXRob3JpemUudjEuR2V0TG9ja1Jlc3BvbnNlIg6QAgHq4BgHCgVhZG1pbhKHAQoSQ291bnRFbmRlZFNlc3Npb25zEi8udGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZFNlc3Npb25zUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvdW50RW5kZWRTZXNzaW9uc1Jlc3BvbnNlIg6QAgHq4BgHCgV0b2tlbhKHAQoSQ291bnRFbmRlZENvbnNlbnRzEi8udGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZENvbnNlbnRzUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvdW50RW5kZWRDb25zZW50c1Jlc3BvbnNlIg6QAgHq4BgHCgV0b2tlbmIGcHJvdG8z", [file_tessera_access_v1_access, file_tessera_impact_v1_impact, file_tessera_oauth_v1_user_grant]);
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIjQKDkdldExvY2tSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKD0dldExvY2tSZXNwb25zZRISCgplbmRzX2F0X21zGAEgASgDIkIKGUNvdW50RW5kZWRTZXNzaW9uc1JlcXVlc3QSJQoEZW5kcxgBIAEoCzIXLnRlc3NlcmEuaW1wYWN0LnYxLkVuZHMiSAoaQ291bnRFbmRlZFNlc3Npb25zUmVzcG9uc2USKgoIc2Vzc2lvbnMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCJCChlDb3VudEVuZGVkQ29uc2VudHNSZXF1ZXN0EiUKBGVuZHMYASABKAsyFy50ZXNzZXJhLmltcGFjdC52MS5FbmRzIkgKGkNvdW50RW5kZWRDb25zZW50c1Jlc3BvbnNlEioKCGNvbnNlbnRzGAEgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQiXAoYVGFrZUxvZ291dE5vdGljZXNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEhUKDWxlYXNlX3NlY29uZHMYAiABKA0SGgoSc2tpcHBlZF9jbGllbnRfaWRzGAMgAygJIlAKGVRha2VMb2dvdXROb3RpY2VzUmVzcG9uc2USMwoHbm90aWNlcxgBIAMoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZSLLAQoMTG9nb3V0Tm90aWNlEhEKCW5vdGljZV9pZBgBIAEoCRINCgVjbGFpbRgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhEKCXRlbmFudF9pZBgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSDwoHdXNlcl9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJEg4KBmlzc3VlchgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJEhkKEXJlbWFpbmluZ19zZWNvbmRzGAogASgBIrABChlGaW5pc2hMb2dvdXROb3RpY2VSZXF1ZXN0EjIKBm5vdGljZRgBIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZRI4CgZyZXN1bHQYAiABKA4yKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2VSZXN1bHQSDgoGcmVhc29uGAMgASgJEhUKDWRlbGF5X3NlY29uZHMYBCABKAEiHAoaRmluaXNoTG9nb3V0Tm90aWNlUmVzcG9uc2UiWAoXV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QSGwoOYWZ0ZXJfc2VxdWVuY2UYASABKANIAIgBARINCgVzaW5jZRgCIAEoA0IRCg9fYWZ0ZXJfc2VxdWVuY2UidgoYV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgDEhEKCXRlbmFudF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEAoIZW5kZWRfYXQYBSABKAMi3gEKDkJyb3dzZXJDb250ZXh0EhcKCmJyb3dzZXJfaWQYASABKAlCA4ABARIaCg1zZXNzaW9uX3Rva2VuGAIgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgDIAEoCRIXCg91c2VyX2FnZW50X2hhc2gYBCABKAkSDgoGaXNzdWVyGAUgASgJEiAKE2tub3duX2Jyb3dzZXJfdG9rZW4YBiABKAlCA4ABARIRCgl0ZW5hbnRfaWQYByABKAkSEgoKdXNlcl9hZ2VudBgIIAEoCRIRCglsYW5ndWFnZXMYCSABKAkivAEKDEJlZ2luUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSPQoHcmVxdWVzdBgCIAEoCzIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25SZXF1ZXN0SAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIAEIHCgV2aXNpdCLTAQoUQXV0aG9yaXphdGlvblJlcXVlc3QSTgoKcGFyYW1ldGVycxgBIAMoCzI6LnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgCIAEoCRIgChhpZF90b2tlbl9oaW50X2lzX2ludmFsaWQYAyABKAgaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqQIKB093blBhZ2USMAoEbmFtZRgBIAEoDjIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2UuTmFtZRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJIsUBCgROYW1lEhQKEE5BTUVfVU5TUEVDSUZJRUQQABIPCgtOQU1FX0RFVklDRRABEhIKDk5BTUVfQVBQUk9WQUxTEAISEQoNTkFNRV9QQVNTV09SRBADEhAKDE5BTUVfQUNDT1VOVBAEEhcKE05BTUVfQUNDT1VOVF9DSEFOR0UQBRIUChBOQU1FX0FERF9QQVNTS0VZEAYSEQoNTkFNRV9BRERfVE9UUBAHEhsKF05BTUVfTkVXX1JFQ09WRVJZX0NPREVTEAgiOQoNQmVnaW5SZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dCLbAQoETmV4dBIqCgRzdGVwGAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcEgAEjIKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEioKBGRvbmUYBCABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Eb25lSABCBgoEbmV4dCLGAQoEU3RlcBIMCgRuYW1lGAEgASgJEjYKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24SDwoHcHJvYmxlbRgDIAEoCRI5CgVzaG93bhgEIAMoCzIlLnRlc3NlcmEuYXV0aG9yaXplLnYxLlN0ZXAuU2hvd25FbnRyeUIDgAEBGiwKClNob3duRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIGCgREb25lIp8CCg9Db250aW51ZVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhgKDmludGVyYWN0aW9uX2lkGAIgASgJSAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIABIMCgRzdGVwGAQgASgJEkYKBmZpZWxkcxgFIAMoCzIxLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVxdWVzdC5GaWVsZHNFbnRyeUIDgAEBGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFdmlzaXQibwoQQ29udGludWVSZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dBIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiKLAQoZQW5zd2VyRnJvbVByb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhIKBXF1ZXJ5GAQgASgJQgOAAQEitQEKGkFuc3dlckZyb21Qcm92aWRlclJlc3BvbnNlEigKBG5leHQYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXh0EjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEg4KBnJlc3VtZRgDIAEoCRIZCgxsaW5rX3Byb2JsZW0YBCABKAlIAIgBAUIPCg1fbGlua19wcm9ibGVtIlQKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQESMQoJZm9ybV9wb3N0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QikwEKCEZvcm1Qb3N0EgsKA3VyaRgBIAEoCRJHCgpwYXJhbWV0ZXJzGAIgAygLMi4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QuUGFyYW1ldGVyc0VudHJ5QgOAAQEaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisgEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCRISCgp1aV9sb2NhbGVzGAggASgJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24iZgoVR2V0SW50ZXJhY3Rpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCSKHAQoWR2V0SW50ZXJhY3Rpb25SZXNwb25zZRIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0EigKBHN0ZXAYAyABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TdGVwSgQIARACUgtpbnRlcmFjdGlvbiKnAQoKTmV3U2Vzc2lvbhIaCg1zZXNzaW9uX3Rva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDRIxCgVlbmRlZBgDIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZGVkU2Vzc2lvbhI5Cg1rbm93bl9icm93c2VyGAQgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuS25vd25Ccm93c2VyIjMKDEtub3duQnJvd3NlchISCgV0b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0iUgoMRW5kZWRTZXNzaW9uEhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAyADKAkiSgoRR2V0U2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0IqwBCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEAoIdXNlcm5hbWUYBCABKAkSDAoEbmFtZRgFIAEoCRI4Cg5hdXRoZW50aWNhdGlvbhgHIAEoCzIgLnRlc3NlcmEub2F1dGgudjEuQXV0aGVudGljYXRpb25KBAgGEAdSCWF1dGhfdGltZSJEChJHZXRTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNlc3Npb24iiAEKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSHQoQcHJlc2VudF9wYXNzd29yZBgCIAEoCUIDgAEBEhkKDG5ld19wYXNzd29yZBgDIAEoCUIDgAEBIuoBChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEjMKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uSAASGgoQcGFzc3dvcmRfcHJvYmxlbRgCIAEoCUgAEj0KDndyb25nX3Bhc3N3b3JkGAMgASgLMiMudGVzc2VyYS5hdXRob3JpemUudjEuV3JvbmdQYXNzd29yZEgAEjUKCnNpZ25lZF9vdXQYBCABKAsyHy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduZWRPdXRIAEIJCgdvdXRjb21lIg8KDVdyb25nUGFzc3dvcmQiCwoJU2lnbmVkT3V0IpoCChFFbmRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJY2xpZW50X2lkGAIgASgJEiAKGHBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIYChBoaW50ZWRfY2xpZW50X2lkGAUgASgJEhcKD3JlZnVzZV9mYWxsYmFjaxgGIAEoCBIbChNyZWZ1c2VfdW5yZWdpc3RlcmVkGAcgASgIEhsKE3Byb3ZpZGVyX3JldHVybl91cmkYCCABKAkSHQoVcHJvdmlkZXJfcmV0dXJuX3N0YXRlGAkgASgJIr8BChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCBIRCgl0ZW5hbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAUgAygJEhwKFHJlZGlyZWN0X3VyaV9yZWZ1c2VkGAYgASgIEh4KEXByb3ZpZGVyX2xvY2F0aW9uGAcgASgJQgOAAQEimgEKGkVuZFByb3ZpZGVyU2Vzc2lvbnNSZXF1ZXN0Eg4KBmlzc3VlchgBIAEoCRIYChBpc3N1ZXJfdGVuYW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIQCghwcm92aWRlchgEIAEoCRIZCgxsb2dvdXRfdG9rZW4YBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJImQKG0VuZFByb3ZpZGVyU2Vzc2lvbnNSZXNwb25zZRIPCgdyZWZ1c2VkGAEgASgIEjQKCHNlc3Npb25zGAIgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uIqgBChFSZWRlZW1Db2RlUmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIUCgxyZWRpcmVjdF91cmkYBCABKAkSGgoNY29kZV92ZXJpZmllchgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkSFAoMY29uZmlkZW50aWFsGAcgASgIIooBChJSZWRlZW1Db2RlUmVzcG9uc2USEQoJY29kZV9oYXNoGAIgASgMEhQKDHRha2VuX2JlZm9yZRgDIAEoCBINCgVidXJudBgEIAEoCBIvCgp1c2VyX2dyYW50GAUgASgLMhsudGVzc2VyYS5vYXV0aC52MS5Vc2VyR3JhbnRKBAgBEAJSBWdyYW50KsMBChJMb2dvdXROb3RpY2VSZXN1bHQSJAogTE9HT1VUX05PVElDRV9SRVNVTFRfVU5TUEVDSUZJRUQQABIiCh5MT0dPVVRfTk9USUNFX1JFU1VMVF9ERUxJVkVSRUQQARIfChtMT0dPVVRfTk9USUNFX1JFU1VMVF9GQUlMRUQQAhIeChpMT0dPVVRfTk9USUNFX1JFU1VMVF9SRVRSWRADEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0dJVkVfQkFDSxAEMs0OChBBdXRob3JpemVTZXJ2aWNlEl8KBUJlZ2luEiIudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXF1ZXN0GiMudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ9Cg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkSaAoIQ29udGludWUSJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlcXVlc3QaJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EoYBChJBbnN3ZXJGcm9tUHJvdmlkZXISLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5BbnN3ZXJGcm9tUHJvdmlkZXJSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQW5zd2VyRnJvbVByb3ZpZGVyUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdgoKR2V0U2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlc3BvbnNlIhXq4BgRCgdnYXRld2F5CgZkZXZpY2USegoOQ2hhbmdlUGFzc3dvcmQSKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5Em4KCkVuZFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKJAQoTRW5kUHJvdmlkZXJTZXNzaW9ucxIwLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFByb3ZpZGVyU2Vzc2lvbnNSZXF1ZXN0GjEudGVzc2VyYS5hdXRob3JpemUudjEuRW5kUHJvdmlkZXJTZXNzaW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EmwKClJlZGVlbUNvZGUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXNwb25zZSIL6uAYBwoFdG9rZW4SgAEKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZSIL6uAYBwoFdG9rZW4wARKBAQoRVGFrZUxvZ291dE5vdGljZXMSLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1JlcXVlc3QaLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlIgvq4BgHCgV0b2tlbhKEAQoSRmluaXNoTG9nb3V0Tm90aWNlEi8udGVzc2VyYS5hdXRob3JpemUudjEuRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIgvq4BgHCgV0b2tlbhJmCgdHZXRMb2NrEiQudGVzc2VyYS5hdXRob3JpemUudjEuR2V0TG9ja1JlcXVlc3QaJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRMb2NrUmVzcG9uc2UiDpACAergGAcKBWFkbWluEocBChJDb3VudEVuZGVkU2Vzc2lvbnMSLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db3VudEVuZGVkU2Vzc2lvbnNSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZFNlc3Npb25zUmVzcG9uc2UiDpACAergGAcKBXRva2VuEocBChJDb3VudEVuZGVkQ29uc2VudHMSLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db3VudEVuZGVkQ29uc2VudHNSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZENvbnNlbnRzUmVzcG9uc2UiDpACAergGAcKBXRva2VuYgZwcm90bzM", [file_tessera_access_v1_access, file_tessera_impact_v1_impact, file_tessera_oauth_v1_user_grant]);
 
 /**
  * @generated from message tessera.authorize.v1.GetLockRequest
@@ -861,52 +861,18 @@ export const AnswerFromProviderResponseSchema: GenMessage<AnswerFromProviderResp
   messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
- * Compatibility until 0.3: BeginRequest replaces it.
- *
- * @generated from message tessera.authorize.v1.BeginAuthorizationRequest
- */
-export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAuthorizationRequest"> & {
-  /**
-   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
-   */
-  browser?: BrowserContext | undefined;
-
-  /**
-   * @generated from field: map<string, string> parameters = 2;
-   */
-  parameters: { [key: string]: string };
-
-  /**
-   * @generated from field: string hinted_user_id = 3;
-   */
-  hintedUserId: string;
-
-  /**
-   * @generated from field: bool id_token_hint_is_invalid = 4;
-   */
-  idTokenHintIsInvalid: boolean;
-};
-
-/**
- * Describes the message tessera.authorize.v1.BeginAuthorizationRequest.
- * Use `create(BeginAuthorizationRequestSchema)` to create a new message.
- */
-export const BeginAuthorizationRequestSchema: GenMessage<BeginAuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
-
-/**
  * @generated from message tessera.authorize.v1.Redirect
  */
 export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
   /**
-   * Complete Location value, of the client or of a provider of the tenant.
+   * Complete Location value, of the client or of a provider of the tenant; empty where there is a form.
    *
    * @generated from field: string location = 1;
    */
   location: string;
 
   /**
-   * Present: the browser posts this form in place of following the location, which is for a gateway of version 0.1. Compatibility until 0.3.
+   * The browser posts it in place of following a location.
    *
    * @generated from field: tessera.authorize.v1.FormPost form_post = 2;
    */
@@ -918,7 +884,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 26);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * A form that the browser posts to the client (OAuth 2.0 Form Post Response Mode section 2).
@@ -942,7 +908,7 @@ export type FormPost = Message<"tessera.authorize.v1.FormPost"> & {
  * Use `create(FormPostSchema)` to create a new message.
  */
 export const FormPostSchema: GenMessage<FormPost> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 27);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -996,7 +962,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 28);
+  messageDesc(file_tessera_authorize_v1_authorize, 27);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -1016,42 +982,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 29);
-
-/**
- * @generated from message tessera.authorize.v1.BeginAuthorizationResponse
- */
-export type BeginAuthorizationResponse = Message<"tessera.authorize.v1.BeginAuthorizationResponse"> & {
-  /**
-   * @generated from oneof tessera.authorize.v1.BeginAuthorizationResponse.next
-   */
-  next: {
-    /**
-     * @generated from field: tessera.authorize.v1.Redirect redirect = 1;
-     */
-    value: Redirect;
-    case: "redirect";
-  } | {
-    /**
-     * @generated from field: tessera.authorize.v1.Interaction interaction = 2;
-     */
-    value: Interaction;
-    case: "interaction";
-  } | {
-    /**
-     * @generated from field: tessera.authorize.v1.TenantMismatch tenant_mismatch = 3;
-     */
-    value: TenantMismatch;
-    case: "tenantMismatch";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message tessera.authorize.v1.BeginAuthorizationResponse.
- * Use `create(BeginAuthorizationResponseSchema)` to create a new message.
- */
-export const BeginAuthorizationResponseSchema: GenMessage<BeginAuthorizationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 30);
+  messageDesc(file_tessera_authorize_v1_authorize, 28);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -1073,20 +1004,12 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 31);
+  messageDesc(file_tessera_authorize_v1_authorize, 29);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
  */
 export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractionResponse"> & {
-  /**
-   * Compatibility until 0.3: `step` has it.
-   *
-   * @generated from field: tessera.authorize.v1.Interaction interaction = 1 [deprecated = true];
-   * @deprecated
-   */
-  interaction?: Interaction | undefined;
-
   /**
    * The request may no longer be served: the browser takes the error to the client.
    *
@@ -1107,39 +1030,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 32);
-
-/**
- * @generated from message tessera.authorize.v1.SignInRequest
- */
-export type SignInRequest = Message<"tessera.authorize.v1.SignInRequest"> & {
-  /**
-   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
-   */
-  browser?: BrowserContext | undefined;
-
-  /**
-   * @generated from field: string interaction_id = 2;
-   */
-  interactionId: string;
-
-  /**
-   * @generated from field: string identifier = 3;
-   */
-  identifier: string;
-
-  /**
-   * @generated from field: string password = 4;
-   */
-  password: string;
-};
-
-/**
- * Describes the message tessera.authorize.v1.SignInRequest.
- * Use `create(SignInRequestSchema)` to create a new message.
- */
-export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 33);
+  messageDesc(file_tessera_authorize_v1_authorize, 30);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -1168,8 +1059,6 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
   ended?: EndedSession | undefined;
 
   /**
-   * Absent from an `authorize` of version 0.1. Compatibility until 0.3.
-   *
    * @generated from field: tessera.authorize.v1.KnownBrowser known_browser = 4;
    */
   knownBrowser?: KnownBrowser | undefined;
@@ -1180,7 +1069,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 34);
+  messageDesc(file_tessera_authorize_v1_authorize, 31);
 
 /**
  * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
@@ -1208,7 +1097,7 @@ export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
  * Use `create(KnownBrowserSchema)` to create a new message.
  */
 export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 35);
+  messageDesc(file_tessera_authorize_v1_authorize, 32);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -1237,151 +1126,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 36);
-
-/**
- * @generated from message tessera.authorize.v1.SignInResponse
- */
-export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
-  /**
-   * @generated from oneof tessera.authorize.v1.SignInResponse.outcome
-   */
-  outcome: {
-    /**
-     * @generated from field: tessera.authorize.v1.SignedIn signed_in = 1;
-     */
-    value: SignedIn;
-    case: "signedIn";
-  } | {
-    /**
-     * Unknown user and wrong password alike.
-     *
-     * @generated from field: tessera.authorize.v1.WrongCredentials wrong_credentials = 2;
-     */
-    value: WrongCredentials;
-    case: "wrongCredentials";
-  } | {
-    /**
-     * Nothing was checked and nothing was consumed.
-     *
-     * @generated from field: tessera.authorize.v1.TenantMismatch tenant_mismatch = 3;
-     */
-    value: TenantMismatch;
-    case: "tenantMismatch";
-  } | {
-    /**
-     * The request may no longer be served: the browser takes the error to the client. Nothing was checked.
-     *
-     * @generated from field: tessera.authorize.v1.Redirect redirect = 4;
-     */
-    value: Redirect;
-    case: "redirect";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message tessera.authorize.v1.SignInResponse.
- * Use `create(SignInResponseSchema)` to create a new message.
- */
-export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 37);
-
-/**
- * @generated from message tessera.authorize.v1.SignedIn
- */
-export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
-  /**
-   * @generated from field: tessera.authorize.v1.NewSession session = 1;
-   */
-  session?: NewSession | undefined;
-
-  /**
-   * @generated from field: tessera.authorize.v1.Redirect redirect = 2;
-   */
-  redirect?: Redirect | undefined;
-};
-
-/**
- * Describes the message tessera.authorize.v1.SignedIn.
- * Use `create(SignedInSchema)` to create a new message.
- */
-export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 38);
-
-/**
- * @generated from message tessera.authorize.v1.WrongCredentials
- */
-export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> & {
-  /**
-   * @generated from field: tessera.authorize.v1.Interaction interaction = 1;
-   */
-  interaction?: Interaction | undefined;
-};
-
-/**
- * Describes the message tessera.authorize.v1.WrongCredentials.
- * Use `create(WrongCredentialsSchema)` to create a new message.
- */
-export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 39);
-
-/**
- * @generated from message tessera.authorize.v1.SignInDirectRequest
- */
-export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequest"> & {
-  /**
-   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
-   */
-  browser?: BrowserContext | undefined;
-
-  /**
-   * @generated from field: string tenant_id = 2;
-   */
-  tenantId: string;
-
-  /**
-   * @generated from field: string identifier = 3;
-   */
-  identifier: string;
-
-  /**
-   * @generated from field: string password = 4;
-   */
-  password: string;
-};
-
-/**
- * Describes the message tessera.authorize.v1.SignInDirectRequest.
- * Use `create(SignInDirectRequestSchema)` to create a new message.
- */
-export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 40);
-
-/**
- * @generated from message tessera.authorize.v1.SignInDirectResponse
- */
-export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectResponse"> & {
-  /**
-   * Absent when the credentials are wrong, or were not looked at.
-   *
-   * @generated from field: tessera.authorize.v1.NewSession session = 1;
-   */
-  session?: NewSession | undefined;
-
-  /**
-   * The browser is signed in to another tenant.
-   *
-   * @generated from field: bool tenant_mismatch = 2;
-   */
-  tenantMismatch: boolean;
-};
-
-/**
- * Describes the message tessera.authorize.v1.SignInDirectResponse.
- * Use `create(SignInDirectResponseSchema)` to create a new message.
- */
-export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 41);
+  messageDesc(file_tessera_authorize_v1_authorize, 33);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -1398,7 +1143,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 42);
+  messageDesc(file_tessera_authorize_v1_authorize, 34);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -1432,14 +1177,6 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
   name: string;
 
   /**
-   * Compatibility until 0.3: `authentication` has it.
-   *
-   * @generated from field: int64 auth_time = 6 [deprecated = true];
-   * @deprecated
-   */
-  authTime: bigint;
-
-  /**
    * @generated from field: tessera.oauth.v1.Authentication authentication = 7;
    */
   authentication?: Authentication | undefined;
@@ -1450,7 +1187,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 43);
+  messageDesc(file_tessera_authorize_v1_authorize, 35);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -1467,7 +1204,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 44);
+  messageDesc(file_tessera_authorize_v1_authorize, 36);
 
 /**
  * @generated from message tessera.authorize.v1.ChangePasswordRequest
@@ -1494,7 +1231,7 @@ export type ChangePasswordRequest = Message<"tessera.authorize.v1.ChangePassword
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 45);
+  messageDesc(file_tessera_authorize_v1_authorize, 37);
 
 /**
  * @generated from message tessera.authorize.v1.ChangePasswordResponse
@@ -1543,7 +1280,7 @@ export type ChangePasswordResponse = Message<"tessera.authorize.v1.ChangePasswor
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 46);
+  messageDesc(file_tessera_authorize_v1_authorize, 38);
 
 /**
  * @generated from message tessera.authorize.v1.WrongPassword
@@ -1556,7 +1293,7 @@ export type WrongPassword = Message<"tessera.authorize.v1.WrongPassword"> & {
  * Use `create(WrongPasswordSchema)` to create a new message.
  */
 export const WrongPasswordSchema: GenMessage<WrongPassword> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 47);
+  messageDesc(file_tessera_authorize_v1_authorize, 39);
 
 /**
  * @generated from message tessera.authorize.v1.SignedOut
@@ -1569,7 +1306,7 @@ export type SignedOut = Message<"tessera.authorize.v1.SignedOut"> & {
  * Use `create(SignedOutSchema)` to create a new message.
  */
 export const SignedOutSchema: GenMessage<SignedOut> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 48);
+  messageDesc(file_tessera_authorize_v1_authorize, 40);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -1636,7 +1373,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 49);
+  messageDesc(file_tessera_authorize_v1_authorize, 41);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -1694,7 +1431,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 50);
+  messageDesc(file_tessera_authorize_v1_authorize, 42);
 
 /**
  * @generated from message tessera.authorize.v1.EndProviderSessionsRequest
@@ -1742,7 +1479,7 @@ export type EndProviderSessionsRequest = Message<"tessera.authorize.v1.EndProvid
  * Use `create(EndProviderSessionsRequestSchema)` to create a new message.
  */
 export const EndProviderSessionsRequestSchema: GenMessage<EndProviderSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 51);
+  messageDesc(file_tessera_authorize_v1_authorize, 43);
 
 /**
  * @generated from message tessera.authorize.v1.EndProviderSessionsResponse
@@ -1768,7 +1505,7 @@ export type EndProviderSessionsResponse = Message<"tessera.authorize.v1.EndProvi
  * Use `create(EndProviderSessionsResponseSchema)` to create a new message.
  */
 export const EndProviderSessionsResponseSchema: GenMessage<EndProviderSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 52);
+  messageDesc(file_tessera_authorize_v1_authorize, 44);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -1819,93 +1556,12 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 53);
-
-/**
- * Compatibility until 0.3: UserGrant replaces it.
- *
- * @generated from message tessera.authorize.v1.AuthorizationGrant
- */
-export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGrant"> & {
-  /**
-   * @generated from field: string tenant_id = 1;
-   */
-  tenantId: string;
-
-  /**
-   * @generated from field: string client_id = 2;
-   */
-  clientId: string;
-
-  /**
-   * @generated from field: string user_id = 3;
-   */
-  userId: string;
-
-  /**
-   * @generated from field: repeated string scopes = 4;
-   */
-  scopes: string[];
-
-  /**
-   * The named resource, else the audience of the granted API scopes; empty if there is neither.
-   *
-   * @generated from field: string resource = 5;
-   */
-  resource: string;
-
-  /**
-   * @generated from field: string nonce = 6;
-   */
-  nonce: string;
-
-  /**
-   * @generated from field: int64 auth_time = 7;
-   */
-  authTime: bigint;
-
-  /**
-   * @generated from field: string session_id = 8;
-   */
-  sessionId: string;
-
-  /**
-   * @generated from field: string issuer = 9;
-   */
-  issuer: string;
-
-  /**
-   * Claims requested by name in addition to those of the scopes (OIDC Core section 5.5), for /userinfo and the ID token.
-   *
-   * @generated from field: repeated string userinfo_claims = 10;
-   */
-  userinfoClaims: string[];
-
-  /**
-   * @generated from field: repeated string id_token_claims = 11;
-   */
-  idTokenClaims: string[];
-};
-
-/**
- * Describes the message tessera.authorize.v1.AuthorizationGrant.
- * Use `create(AuthorizationGrantSchema)` to create a new message.
- */
-export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 54);
+  messageDesc(file_tessera_authorize_v1_authorize, 45);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
  */
 export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeResponse"> & {
-  /**
-   * Compatibility until 0.3: `user_grant` has it.
-   *
-   * @generated from field: tessera.authorize.v1.AuthorizationGrant grant = 1 [deprecated = true];
-   * @deprecated
-   */
-  grant?: AuthorizationGrant | undefined;
-
   /**
    * SHA-256 of the code: the key of the redemption marker.
    *
@@ -1939,7 +1595,7 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 55);
+  messageDesc(file_tessera_authorize_v1_authorize, 46);
 
 /**
  * @generated from enum tessera.authorize.v1.LogoutNoticeResult
@@ -2041,36 +1697,6 @@ export const AuthorizeService: GenService<{
     methodKind: "unary";
     input: typeof AnswerFromProviderRequestSchema;
     output: typeof AnswerFromProviderResponseSchema;
-  },
-  /**
-   * Compatibility until 0.3: Begin replaces it.
-   *
-   * @generated from rpc tessera.authorize.v1.AuthorizeService.BeginAuthorization
-   */
-  beginAuthorization: {
-    methodKind: "unary";
-    input: typeof BeginAuthorizationRequestSchema;
-    output: typeof BeginAuthorizationResponseSchema;
-  },
-  /**
-   * Compatibility until 0.3: Continue replaces it.
-   *
-   * @generated from rpc tessera.authorize.v1.AuthorizeService.SignIn
-   */
-  signIn: {
-    methodKind: "unary";
-    input: typeof SignInRequestSchema;
-    output: typeof SignInResponseSchema;
-  },
-  /**
-   * Compatibility until 0.3: Continue replaces it.
-   *
-   * @generated from rpc tessera.authorize.v1.AuthorizeService.SignInDirect
-   */
-  signInDirect: {
-    methodKind: "unary";
-    input: typeof SignInDirectRequestSchema;
-    output: typeof SignInDirectResponseSchema;
   },
   /**
    * GetSession says who is signed in; without a session if nobody is.

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/device/v1/device.proto.
  */
 export const file_tessera_device_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2RldmljZS92MS9kZXZpY2UucHJvdG8SEXRlc3NlcmEuZGV2aWNlLnYxIlUKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESEQoJYXR0ZW1wdGVkGAMgASgIIj8KBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkiqAEKH1N0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkudGVzc2VyYS5kZXZpY2UudjEuQ2FsbGVyEjkKC2NyZWRlbnRpYWxzGAIgASgLMiQudGVzc2VyYS5kZXZpY2UudjEuQ2xpZW50Q3JlZGVudGlhbHMSDQoFc2NvcGUYAyABKAkSEAoIcmVzb3VyY2UYBCABKAkiegogU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2USGAoLZGV2aWNlX2NvZGUYASABKAlCA4ABARIWCgl1c2VyX2NvZGUYAiABKAlCA4ABARISCgpleHBpcmVzX2luGAMgASgNEhAKCGludGVydmFsGAQgASgNIoMBCh1HZXREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBIWCgl1c2VyX2NvZGUYASABKAlCA4ABARISCgpzZXNzaW9uX2lkGAIgASgJEhIKCmlwX2FkZHJlc3MYAyABKAkSEQoJdGVuYW50X2lkGAQgASgJEg8KB3VzZXJfaWQYBSABKAkitQEKDlBlbmRpbmdSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAQgASgJEg4KBnNjb3BlcxgFIAMoCRISCgppcF9hZGRyZXNzGAYgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgHIAEoCRISCgpleHBpcmVzX2F0GAggASgDIlQKHkdldERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRIyCgdyZXF1ZXN0GAEgASgLMiEudGVzc2VyYS5kZXZpY2UudjEuUGVuZGluZ1JlcXVlc3QipwEKCEFwcHJvdmVyEhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSFQoJYXV0aF90aW1lGAQgASgDQgIYARISCgppcF9hZGRyZXNzGAUgASgJEjgKDmF1dGhlbnRpY2F0aW9uGAYgASgLMiAudGVzc2VyYS5vYXV0aC52MS5BdXRoZW50aWNhdGlvbiKUAQogRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEi0KCGFwcHJvdmVyGAMgASgLMhsudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZXIiIwohRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIkgKC1BvbGxSZXF1ZXN0EhMKBnNlY3JldBgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkieQoNQXBwcm92ZWRHcmFudBIPCgd1c2VyX2lkGAEgASgJEg4KBnNjb3BlcxgCIAMoCRIQCghyZXNvdXJjZRgDIAEoCRIRCglhdXRoX3RpbWUYBCABKAMSEgoKc2Vzc2lvbl9pZBgFIAEoCRIOCgZpc3N1ZXIYBiABKAkiiQEKDFBvbGxSZXNwb25zZRIzCgVncmFudBgBIAEoCzIgLnRlc3NlcmEuZGV2aWNlLnYxLkFwcHJvdmVkR3JhbnRCAhgBEhMKC3NlY3JldF9oYXNoGAIgASgMEi8KCnVzZXJfZ3JhbnQYAyABKAsyGy50ZXNzZXJhLm9hdXRoLnYxLlVzZXJHcmFudCKdAgolU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS50ZXNzZXJhLmRldmljZS52MS5DYWxsZXISOQoLY3JlZGVudGlhbHMYAiABKAsyJC50ZXNzZXJhLmRldmljZS52MS5DbGllbnRDcmVkZW50aWFscxINCgVzY29wZRgDIAEoCRISCgpsb2dpbl9oaW50GAQgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgFIAEoCRIYChByZXF1ZXN0ZWRfZXhwaXJ5GAYgASgNEhAKCHJlc291cmNlGAcgASgJEiYKGWNsaWVudF9ub3RpZmljYXRpb25fdG9rZW4YCCABKAlCA4ABASJoCiZTdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZRIYCgthdXRoX3JlcV9pZBgBIAEoCUIDgAEBEhIKCmV4cGlyZXNfaW4YAiABKA0SEAoIaW50ZXJ2YWwYAyABKA0iSwolTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSJdCiZMaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXNwb25zZRIzCghyZXF1ZXN0cxgBIAMoCzIhLnRlc3NlcmEuZGV2aWNlLnYxLlBlbmRpbmdSZXF1ZXN0IpoBCiZEZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SLQoIYXBwcm92ZXIYAyABKAsyGy50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlciIpCidEZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UidQoTRGVjaWRlQnlMaW5rUmVxdWVzdBIbCg5kZWNpc2lvbl90b2tlbhgBIAEoCUIDgAEBEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SEgoKaXBfYWRkcmVzcxgDIAEoCSIWChREZWNpZGVCeUxpbmtSZXNwb25zZSIZChdHZXREZWxpdmVyeU1vZGVzUmVxdWVzdCIpChhHZXREZWxpdmVyeU1vZGVzUmVzcG9uc2USDQoFbW9kZXMYASADKAkqTQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIUChBERUNJU0lPTl9BUFBST1ZFEAESEQoNREVDSVNJT05fREVOWRACMsEEChpEZXZpY2VBdXRob3JpemF0aW9uU2VydmljZRKSAQoYU3RhcnREZXZpY2VBdXRob3JpemF0aW9uEjIudGVzc2VyYS5kZXZpY2UudjEuU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBozLnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EowBChZHZXREZXZpY2VBdXRob3JpemF0aW9uEjAudGVzc2VyYS5kZXZpY2UudjEuR2V0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QaMS50ZXNzZXJhLmRldmljZS52MS5HZXREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSlQEKGURlY2lkZURldmljZUF1dGhvcml6YXRpb24SMy50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBo0LnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZURldmljZUF1dGhvcml6YXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJnChdQb2xsRGV2aWNlQXV0aG9yaXphdGlvbhIeLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXF1ZXN0Gh8udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlc3BvbnNlIgvq4BgHCgV0b2tlbjL4BgogQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblNlcnZpY2USpAEKHlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhI4LnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QaOS50ZXNzZXJhLmRldmljZS52MS5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKkAQoeTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zEjgudGVzc2VyYS5kZXZpY2UudjEuTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVxdWVzdBo5LnRlc3NlcmEuZGV2aWNlLnYxLkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EqcBCh9EZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uEjkudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QaOi50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbgoMRGVjaWRlQnlMaW5rEiYudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQnlMaW5rUmVxdWVzdBonLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJ5TGlua1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5Em0KHVBvbGxCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uEh4udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlcXVlc3QaHy50ZXNzZXJhLmRldmljZS52MS5Qb2xsUmVzcG9uc2UiC+rgGAcKBXRva2VuEn0KEEdldERlbGl2ZXJ5TW9kZXMSKi50ZXNzZXJhLmRldmljZS52MS5HZXREZWxpdmVyeU1vZGVzUmVxdWVzdBorLnRlc3NlcmEuZGV2aWNlLnYxLkdldERlbGl2ZXJ5TW9kZXNSZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheWIGcHJvdG8z", [file_tessera_access_v1_access, file_tessera_oauth_v1_user_grant]);
+  fileDesc("Ch50ZXNzZXJhL2RldmljZS92MS9kZXZpY2UucHJvdG8SEXRlc3NlcmEuZGV2aWNlLnYxIlUKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESEQoJYXR0ZW1wdGVkGAMgASgIIj8KBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkiqAEKH1N0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkudGVzc2VyYS5kZXZpY2UudjEuQ2FsbGVyEjkKC2NyZWRlbnRpYWxzGAIgASgLMiQudGVzc2VyYS5kZXZpY2UudjEuQ2xpZW50Q3JlZGVudGlhbHMSDQoFc2NvcGUYAyABKAkSEAoIcmVzb3VyY2UYBCABKAkiegogU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2USGAoLZGV2aWNlX2NvZGUYASABKAlCA4ABARIWCgl1c2VyX2NvZGUYAiABKAlCA4ABARISCgpleHBpcmVzX2luGAMgASgNEhAKCGludGVydmFsGAQgASgNIoMBCh1HZXREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBIWCgl1c2VyX2NvZGUYASABKAlCA4ABARISCgpzZXNzaW9uX2lkGAIgASgJEhIKCmlwX2FkZHJlc3MYAyABKAkSEQoJdGVuYW50X2lkGAQgASgJEg8KB3VzZXJfaWQYBSABKAkitQEKDlBlbmRpbmdSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhEKCWNsaWVudF9pZBgDIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAQgASgJEg4KBnNjb3BlcxgFIAMoCRISCgppcF9hZGRyZXNzGAYgASgJEhcKD2JpbmRpbmdfbWVzc2FnZRgHIAEoCRISCgpleHBpcmVzX2F0GAggASgDIlQKHkdldERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRIyCgdyZXF1ZXN0GAEgASgLMiEudGVzc2VyYS5kZXZpY2UudjEuUGVuZGluZ1JlcXVlc3QioQEKCEFwcHJvdmVyEhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKaXBfYWRkcmVzcxgFIAEoCRI4Cg5hdXRoZW50aWNhdGlvbhgGIAEoCzIgLnRlc3NlcmEub2F1dGgudjEuQXV0aGVudGljYXRpb25KBAgEEAVSCWF1dGhfdGltZSKUAQogRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEi0KCGFwcHJvdmVyGAMgASgLMhsudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZXIiIwohRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIkgKC1BvbGxSZXF1ZXN0EhMKBnNlY3JldBgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkiYQoMUG9sbFJlc3BvbnNlEhMKC3NlY3JldF9oYXNoGAIgASgMEi8KCnVzZXJfZ3JhbnQYAyABKAsyGy50ZXNzZXJhLm9hdXRoLnYxLlVzZXJHcmFudEoECAEQAlIFZ3JhbnQinQIKJVN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QSKQoGY2FsbGVyGAEgASgLMhkudGVzc2VyYS5kZXZpY2UudjEuQ2FsbGVyEjkKC2NyZWRlbnRpYWxzGAIgASgLMiQudGVzc2VyYS5kZXZpY2UudjEuQ2xpZW50Q3JlZGVudGlhbHMSDQoFc2NvcGUYAyABKAkSEgoKbG9naW5faGludBgEIAEoCRIXCg9iaW5kaW5nX21lc3NhZ2UYBSABKAkSGAoQcmVxdWVzdGVkX2V4cGlyeRgGIAEoDRIQCghyZXNvdXJjZRgHIAEoCRImChljbGllbnRfbm90aWZpY2F0aW9uX3Rva2VuGAggASgJQgOAAQEiaAomU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2USGAoLYXV0aF9yZXFfaWQYASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEhAKCGludGVydmFsGAMgASgNIksKJUxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiXQomTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVzcG9uc2USMwoIcmVxdWVzdHMYASADKAsyIS50ZXNzZXJhLmRldmljZS52MS5QZW5kaW5nUmVxdWVzdCKaAQomRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEi0KCGFwcHJvdmVyGAMgASgLMhsudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZXIiKQonRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlc3BvbnNlInUKE0RlY2lkZUJ5TGlua1JlcXVlc3QSGwoOZGVjaXNpb25fdG9rZW4YASABKAlCA4ABARItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEhIKCmlwX2FkZHJlc3MYAyABKAkiFgoURGVjaWRlQnlMaW5rUmVzcG9uc2UiGQoXR2V0RGVsaXZlcnlNb2Rlc1JlcXVlc3QiKQoYR2V0RGVsaXZlcnlNb2Rlc1Jlc3BvbnNlEg0KBW1vZGVzGAEgAygJKk0KCERlY2lzaW9uEhgKFERFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASFAoQREVDSVNJT05fQVBQUk9WRRABEhEKDURFQ0lTSU9OX0RFTlkQAjLBBAoaRGV2aWNlQXV0aG9yaXphdGlvblNlcnZpY2USkgEKGFN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvbhIyLnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QaMy50ZXNzZXJhLmRldmljZS52MS5TdGFydERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKMAQoWR2V0RGV2aWNlQXV0aG9yaXphdGlvbhIwLnRlc3NlcmEuZGV2aWNlLnYxLkdldERldmljZUF1dGhvcml6YXRpb25SZXF1ZXN0GjEudGVzc2VyYS5kZXZpY2UudjEuR2V0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EpUBChlEZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uEjMudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlcXVlc3QaNC50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSZwoXUG9sbERldmljZUF1dGhvcml6YXRpb24SHi50ZXNzZXJhLmRldmljZS52MS5Qb2xsUmVxdWVzdBofLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXNwb25zZSIL6uAYBwoFdG9rZW4y+AYKIEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25TZXJ2aWNlEqQBCh5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb24SOC50ZXNzZXJhLmRldmljZS52MS5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0GjkudGVzc2VyYS5kZXZpY2UudjEuU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSpAEKHkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9ucxI4LnRlc3NlcmEuZGV2aWNlLnYxLkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1JlcXVlc3QaOS50ZXNzZXJhLmRldmljZS52MS5MaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKnAQofRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhI5LnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0GjoudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5Em4KDERlY2lkZUJ5TGluaxImLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJ5TGlua1JlcXVlc3QaJy50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVCeUxpbmtSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJtCh1Qb2xsQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhIeLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXF1ZXN0Gh8udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlc3BvbnNlIgvq4BgHCgV0b2tlbhJ9ChBHZXREZWxpdmVyeU1vZGVzEioudGVzc2VyYS5kZXZpY2UudjEuR2V0RGVsaXZlcnlNb2Rlc1JlcXVlc3QaKy50ZXNzZXJhLmRldmljZS52MS5HZXREZWxpdmVyeU1vZGVzUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXliBnByb3RvMw", [file_tessera_access_v1_access, file_tessera_oauth_v1_user_grant]);
 
 /**
  * @generated from message tessera.device.v1.ClientCredentials
@@ -278,14 +278,6 @@ export type Approver = Message<"tessera.device.v1.Approver"> & {
   sessionId: string;
 
   /**
-   * Compatibility until 0.3: `authentication` has it.
-   *
-   * @generated from field: int64 auth_time = 4 [deprecated = true];
-   * @deprecated
-   */
-  authTime: bigint;
-
-  /**
    * @generated from field: string ip_address = 5;
    */
   ipAddress: string;
@@ -373,63 +365,9 @@ export const PollRequestSchema: GenMessage<PollRequest> = /*@__PURE__*/
   messageDesc(file_tessera_device_v1_device, 10);
 
 /**
- * Compatibility until 0.3: UserGrant replaces it.
- *
- * @generated from message tessera.device.v1.ApprovedGrant
- */
-export type ApprovedGrant = Message<"tessera.device.v1.ApprovedGrant"> & {
-  /**
-   * @generated from field: string user_id = 1;
-   */
-  userId: string;
-
-  /**
-   * @generated from field: repeated string scopes = 2;
-   */
-  scopes: string[];
-
-  /**
-   * The named resource, else the audience of the granted API scopes; empty if there is neither.
-   *
-   * @generated from field: string resource = 3;
-   */
-  resource: string;
-
-  /**
-   * @generated from field: int64 auth_time = 4;
-   */
-  authTime: bigint;
-
-  /**
-   * @generated from field: string session_id = 5;
-   */
-  sessionId: string;
-
-  /**
-   * @generated from field: string issuer = 6;
-   */
-  issuer: string;
-};
-
-/**
- * Describes the message tessera.device.v1.ApprovedGrant.
- * Use `create(ApprovedGrantSchema)` to create a new message.
- */
-export const ApprovedGrantSchema: GenMessage<ApprovedGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 11);
-
-/**
  * @generated from message tessera.device.v1.PollResponse
  */
 export type PollResponse = Message<"tessera.device.v1.PollResponse"> & {
-  /**
-   * Compatibility until 0.3: `user_grant` has it.
-   *
-   * @generated from field: tessera.device.v1.ApprovedGrant grant = 1 [deprecated = true];
-   * @deprecated
-   */
-  grant?: ApprovedGrant | undefined;
-
   /**
    * SHA-256 of the presented value: the key of the redemption marker.
    *
@@ -450,7 +388,7 @@ export type PollResponse = Message<"tessera.device.v1.PollResponse"> & {
  * Use `create(PollResponseSchema)` to create a new message.
  */
 export const PollResponseSchema: GenMessage<PollResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 12);
+  messageDesc(file_tessera_device_v1_device, 11);
 
 /**
  * @generated from message tessera.device.v1.StartBackchannelAuthenticationRequest
@@ -504,7 +442,7 @@ export type StartBackchannelAuthenticationRequest = Message<"tessera.device.v1.S
  * Use `create(StartBackchannelAuthenticationRequestSchema)` to create a new message.
  */
 export const StartBackchannelAuthenticationRequestSchema: GenMessage<StartBackchannelAuthenticationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 13);
+  messageDesc(file_tessera_device_v1_device, 12);
 
 /**
  * @generated from message tessera.device.v1.StartBackchannelAuthenticationResponse
@@ -531,7 +469,7 @@ export type StartBackchannelAuthenticationResponse = Message<"tessera.device.v1.
  * Use `create(StartBackchannelAuthenticationResponseSchema)` to create a new message.
  */
 export const StartBackchannelAuthenticationResponseSchema: GenMessage<StartBackchannelAuthenticationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 14);
+  messageDesc(file_tessera_device_v1_device, 13);
 
 /**
  * @generated from message tessera.device.v1.ListBackchannelAuthenticationsRequest
@@ -553,7 +491,7 @@ export type ListBackchannelAuthenticationsRequest = Message<"tessera.device.v1.L
  * Use `create(ListBackchannelAuthenticationsRequestSchema)` to create a new message.
  */
 export const ListBackchannelAuthenticationsRequestSchema: GenMessage<ListBackchannelAuthenticationsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 15);
+  messageDesc(file_tessera_device_v1_device, 14);
 
 /**
  * @generated from message tessera.device.v1.ListBackchannelAuthenticationsResponse
@@ -570,7 +508,7 @@ export type ListBackchannelAuthenticationsResponse = Message<"tessera.device.v1.
  * Use `create(ListBackchannelAuthenticationsResponseSchema)` to create a new message.
  */
 export const ListBackchannelAuthenticationsResponseSchema: GenMessage<ListBackchannelAuthenticationsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 16);
+  messageDesc(file_tessera_device_v1_device, 15);
 
 /**
  * @generated from message tessera.device.v1.DecideBackchannelAuthenticationRequest
@@ -597,7 +535,7 @@ export type DecideBackchannelAuthenticationRequest = Message<"tessera.device.v1.
  * Use `create(DecideBackchannelAuthenticationRequestSchema)` to create a new message.
  */
 export const DecideBackchannelAuthenticationRequestSchema: GenMessage<DecideBackchannelAuthenticationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 17);
+  messageDesc(file_tessera_device_v1_device, 16);
 
 /**
  * @generated from message tessera.device.v1.DecideBackchannelAuthenticationResponse
@@ -610,7 +548,7 @@ export type DecideBackchannelAuthenticationResponse = Message<"tessera.device.v1
  * Use `create(DecideBackchannelAuthenticationResponseSchema)` to create a new message.
  */
 export const DecideBackchannelAuthenticationResponseSchema: GenMessage<DecideBackchannelAuthenticationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 18);
+  messageDesc(file_tessera_device_v1_device, 17);
 
 /**
  * @generated from message tessera.device.v1.DecideByLinkRequest
@@ -637,7 +575,7 @@ export type DecideByLinkRequest = Message<"tessera.device.v1.DecideByLinkRequest
  * Use `create(DecideByLinkRequestSchema)` to create a new message.
  */
 export const DecideByLinkRequestSchema: GenMessage<DecideByLinkRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 19);
+  messageDesc(file_tessera_device_v1_device, 18);
 
 /**
  * @generated from message tessera.device.v1.DecideByLinkResponse
@@ -650,7 +588,7 @@ export type DecideByLinkResponse = Message<"tessera.device.v1.DecideByLinkRespon
  * Use `create(DecideByLinkResponseSchema)` to create a new message.
  */
 export const DecideByLinkResponseSchema: GenMessage<DecideByLinkResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 20);
+  messageDesc(file_tessera_device_v1_device, 19);
 
 /**
  * @generated from message tessera.device.v1.GetDeliveryModesRequest
@@ -663,7 +601,7 @@ export type GetDeliveryModesRequest = Message<"tessera.device.v1.GetDeliveryMode
  * Use `create(GetDeliveryModesRequestSchema)` to create a new message.
  */
 export const GetDeliveryModesRequestSchema: GenMessage<GetDeliveryModesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 21);
+  messageDesc(file_tessera_device_v1_device, 20);
 
 /**
  * @generated from message tessera.device.v1.GetDeliveryModesResponse
@@ -682,7 +620,7 @@ export type GetDeliveryModesResponse = Message<"tessera.device.v1.GetDeliveryMod
  * Use `create(GetDeliveryModesResponseSchema)` to create a new message.
  */
 export const GetDeliveryModesResponseSchema: GenMessage<GetDeliveryModesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_device_v1_device, 22);
+  messageDesc(file_tessera_device_v1_device, 21);
 
 /**
  * @generated from enum tessera.device.v1.Decision

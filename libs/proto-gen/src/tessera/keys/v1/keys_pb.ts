@@ -11,7 +11,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/keys/v1/keys.proto.
  */
 export const file_tessera_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxIoMBCgtTaWduaW5nSXRlbRIoCgR0eXBlGAEgASgOMhoudGVzc2VyYS5rZXlzLnYxLlRva2VuVHlwZRIPCgdwYXlsb2FkGAIgASgMEhcKCmF0X2hhc2hfb2YYAyABKA1IAIgBARIRCglhbGdvcml0aG0YBCABKAlCDQoLX2F0X2hhc2hfb2YiTQoLU2lnblJlcXVlc3QSKwoFaXRlbXMYASADKAsyHC50ZXNzZXJhLmtleXMudjEuU2lnbmluZ0l0ZW0SEQoJdGVuYW50X2lkGAIgASgJIjEKDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkSEQoJdGVuYW50X2lkGAIgASgJIk8KFEdldFB1YmxpY0tleXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgphbGdvcml0aG1zGAIgAygJEhAKCGRlY2xhcmVkGAMgAygJItUBCglQdWJsaWNLZXkSCwoDa2lkGAEgASgJEigKBXN0YXRlGAIgASgOMhkudGVzc2VyYS5rZXlzLnYxLktleVN0YXRlEgkKAW4YAyABKAkSCQoBZRgEIAEoCRIRCglhbGdvcml0aG0YBSABKAkSOAoHbWVtYmVycxgGIAMoCzInLnRlc3NlcmEua2V5cy52MS5QdWJsaWNLZXkuTWVtYmVyc0VudHJ5Gi4KDE1lbWJlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImgKFUdldFB1YmxpY0tleXNSZXNwb25zZRIoCgRrZXlzGAEgAygLMhoudGVzc2VyYS5rZXlzLnYxLlB1YmxpY0tleRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKYWxnb3JpdGhtcxgDIAMoCSI7ChFSb3RhdGVLZXlzUmVxdWVzdBITCgtpbW1lZGlhdGVseRgBIAEoCBIRCgl0ZW5hbnRfaWQYAiABKAkiWQoSUm90YXRlS2V5c1Jlc3BvbnNlEhIKCmFjdGl2ZV9raWQYASABKAkSLwoLYWN0aXZlX2tleXMYAiADKAsyGi50ZXNzZXJhLmtleXMudjEuQWN0aXZlS2V5IisKCUFjdGl2ZUtleRIRCglhbGdvcml0aG0YASABKAkSCwoDa2lkGAIgASgJIjQKEldpdGhkcmF3S2V5UmVxdWVzdBILCgNraWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJIhUKE1dpdGhkcmF3S2V5UmVzcG9uc2UqegoJVG9rZW5UeXBlEhoKFlRPS0VOX1RZUEVfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9UWVBFX0FDQ0VTU19UT0tFThABEhcKE1RPS0VOX1RZUEVfSURfVE9LRU4QAhIbChdUT0tFTl9UWVBFX0xPR09VVF9UT0tFThADKoIBCghLZXlTdGF0ZRIZChVLRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVEVfQ1JFQVRFRBABEhcKE0tFWV9TVEFURV9QVUJMSVNIRUQQAhIUChBLRVlfU1RBVEVfQUNUSVZFEAMSFQoRS0VZX1NUQVRFX1JFVElSRUQQBDLHAwoLS2V5c1NlcnZpY2USUAoEU2lnbhIcLnRlc3NlcmEua2V5cy52MS5TaWduUmVxdWVzdBodLnRlc3NlcmEua2V5cy52MS5TaWduUmVzcG9uc2UiC+rgGAcKBXRva2VuEpQBCg1HZXRQdWJsaWNLZXlzEiUudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXF1ZXN0GiYudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXNwb25zZSI0kAIB6uAYLQoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCghvcGVyYXRvchJlCgpSb3RhdGVLZXlzEiIudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXF1ZXN0GiMudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISaAoLV2l0aGRyYXdLZXkSIy50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXF1ZXN0GiQudGVzc2VyYS5rZXlzLnYxLldpdGhkcmF3S2V5UmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yYgZwcm90bzM", [file_tessera_access_v1_access]);
+  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxIoMBCgtTaWduaW5nSXRlbRIoCgR0eXBlGAEgASgOMhoudGVzc2VyYS5rZXlzLnYxLlRva2VuVHlwZRIPCgdwYXlsb2FkGAIgASgMEhcKCmF0X2hhc2hfb2YYAyABKA1IAIgBARIRCglhbGdvcml0aG0YBCABKAlCDQoLX2F0X2hhc2hfb2YiTQoLU2lnblJlcXVlc3QSKwoFaXRlbXMYASADKAsyHC50ZXNzZXJhLmtleXMudjEuU2lnbmluZ0l0ZW0SEQoJdGVuYW50X2lkGAIgASgJIjEKDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkSEQoJdGVuYW50X2lkGAIgASgJIk8KFEdldFB1YmxpY0tleXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgphbGdvcml0aG1zGAIgAygJEhAKCGRlY2xhcmVkGAMgAygJItEBCglQdWJsaWNLZXkSCwoDa2lkGAEgASgJEigKBXN0YXRlGAIgASgOMhkudGVzc2VyYS5rZXlzLnYxLktleVN0YXRlEhEKCWFsZ29yaXRobRgFIAEoCRI4CgdtZW1iZXJzGAYgAygLMicudGVzc2VyYS5rZXlzLnYxLlB1YmxpY0tleS5NZW1iZXJzRW50cnkaLgoMTWVtYmVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFKBAgDEARKBAgEEAVSAW5SAWUiaAoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5EhEKCXRlbmFudF9pZBgCIAEoCRISCgphbGdvcml0aG1zGAMgAygJKnoKCVRva2VuVHlwZRIaChZUT0tFTl9UWVBFX1VOU1BFQ0lGSUVEEAASGwoXVE9LRU5fVFlQRV9BQ0NFU1NfVE9LRU4QARIXChNUT0tFTl9UWVBFX0lEX1RPS0VOEAISGwoXVE9LRU5fVFlQRV9MT0dPVVRfVE9LRU4QAyqCAQoIS2V5U3RhdGUSGQoVS0VZX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRS0VZX1NUQVRFX0NSRUFURUQQARIXChNLRVlfU1RBVEVfUFVCTElTSEVEEAISFAoQS0VZX1NUQVRFX0FDVElWRRADEhUKEUtFWV9TVEFURV9SRVRJUkVEEAQy9gEKC0tleXNTZXJ2aWNlElAKBFNpZ24SHC50ZXNzZXJhLmtleXMudjEuU2lnblJlcXVlc3QaHS50ZXNzZXJhLmtleXMudjEuU2lnblJlc3BvbnNlIgvq4BgHCgV0b2tlbhKUAQoNR2V0UHVibGljS2V5cxIlLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVxdWVzdBomLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVzcG9uc2UiNJACAergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3JiBnByb3RvMw", [file_tessera_access_v1_access]);
 
 /**
  * @generated from message tessera.keys.v1.SigningItem
@@ -88,7 +88,7 @@ export type SignResponse = Message<"tessera.keys.v1.SignResponse"> & {
   tokens: string[];
 
   /**
-   * As in the request; a process that does not know tenants' own keys leaves it empty.
+   * As in the request. Compatibility until 0.4: version 0.2 compares them.
    *
    * @generated from field: string tenant_id = 2;
    */
@@ -114,7 +114,7 @@ export type GetPublicKeysRequest = Message<"tessera.keys.v1.GetPublicKeysRequest
   tenantId: string;
 
   /**
-   * The algorithms whose keys are asked for; none: RS256.
+   * The algorithms whose keys are asked for.
    *
    * @generated from field: repeated string algorithms = 2;
    */
@@ -150,19 +150,7 @@ export type PublicKey = Message<"tessera.keys.v1.PublicKey"> & {
   state: KeyState;
 
   /**
-   * Compatibility until 0.3: modulus and exponent of a key for RS256, which version 0.1 sends and reads alone.
-   *
-   * @generated from field: string n = 3;
-   */
-  n: string;
-
-  /**
-   * @generated from field: string e = 4;
-   */
-  e: string;
-
-  /**
-   * The algorithm of its signatures; empty: RS256.
+   * The algorithm of its signatures.
    *
    * @generated from field: string algorithm = 5;
    */
@@ -193,14 +181,14 @@ export type GetPublicKeysResponse = Message<"tessera.keys.v1.GetPublicKeysRespon
   keys: PublicKey[];
 
   /**
-   * As in the request; a process that does not know tenants' own keys leaves it empty.
+   * As in the request. Compatibility until 0.4: version 0.2 compares them.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * Those of the request of which the process knows every key; `keys` has no others, unless the store cannot be read. Compatibility until 0.3: none from version 0.1, which knows RS256.
+   * Those of the request of which the process knows every key; `keys` has no others, unless the store cannot be read.
    *
    * @generated from field: repeated string algorithms = 3;
    */
@@ -213,117 +201,6 @@ export type GetPublicKeysResponse = Message<"tessera.keys.v1.GetPublicKeysRespon
  */
 export const GetPublicKeysResponseSchema: GenMessage<GetPublicKeysResponse> = /*@__PURE__*/
   messageDesc(file_tessera_keys_v1_keys, 5);
-
-/**
- * @generated from message tessera.keys.v1.RotateKeysRequest
- */
-export type RotateKeysRequest = Message<"tessera.keys.v1.RotateKeysRequest"> & {
-  /**
-   * As in tessera.admin.v1.RotateKeysRequest.
-   *
-   * @generated from field: bool immediately = 1;
-   */
-  immediately: boolean;
-
-  /**
-   * The tenant whose own keys rotate; empty for those of the shared issuer.
-   *
-   * @generated from field: string tenant_id = 2;
-   */
-  tenantId: string;
-};
-
-/**
- * Describes the message tessera.keys.v1.RotateKeysRequest.
- * Use `create(RotateKeysRequestSchema)` to create a new message.
- */
-export const RotateKeysRequestSchema: GenMessage<RotateKeysRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 6);
-
-/**
- * @generated from message tessera.keys.v1.RotateKeysResponse
- */
-export type RotateKeysResponse = Message<"tessera.keys.v1.RotateKeysResponse"> & {
-  /**
-   * Of RS256.
-   *
-   * @generated from field: string active_kid = 1;
-   */
-  activeKid: string;
-
-  /**
-   * Of every algorithm, RS256 included.
-   *
-   * @generated from field: repeated tessera.keys.v1.ActiveKey active_keys = 2;
-   */
-  activeKeys: ActiveKey[];
-};
-
-/**
- * Describes the message tessera.keys.v1.RotateKeysResponse.
- * Use `create(RotateKeysResponseSchema)` to create a new message.
- */
-export const RotateKeysResponseSchema: GenMessage<RotateKeysResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 7);
-
-/**
- * @generated from message tessera.keys.v1.ActiveKey
- */
-export type ActiveKey = Message<"tessera.keys.v1.ActiveKey"> & {
-  /**
-   * @generated from field: string algorithm = 1;
-   */
-  algorithm: string;
-
-  /**
-   * @generated from field: string kid = 2;
-   */
-  kid: string;
-};
-
-/**
- * Describes the message tessera.keys.v1.ActiveKey.
- * Use `create(ActiveKeySchema)` to create a new message.
- */
-export const ActiveKeySchema: GenMessage<ActiveKey> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 8);
-
-/**
- * @generated from message tessera.keys.v1.WithdrawKeyRequest
- */
-export type WithdrawKeyRequest = Message<"tessera.keys.v1.WithdrawKeyRequest"> & {
-  /**
-   * @generated from field: string kid = 1;
-   */
-  kid: string;
-
-  /**
-   * The tenant whose own key it is; empty for one of the shared issuer.
-   *
-   * @generated from field: string tenant_id = 2;
-   */
-  tenantId: string;
-};
-
-/**
- * Describes the message tessera.keys.v1.WithdrawKeyRequest.
- * Use `create(WithdrawKeyRequestSchema)` to create a new message.
- */
-export const WithdrawKeyRequestSchema: GenMessage<WithdrawKeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 9);
-
-/**
- * @generated from message tessera.keys.v1.WithdrawKeyResponse
- */
-export type WithdrawKeyResponse = Message<"tessera.keys.v1.WithdrawKeyResponse"> & {
-};
-
-/**
- * Describes the message tessera.keys.v1.WithdrawKeyResponse.
- * Use `create(WithdrawKeyResponseSchema)` to create a new message.
- */
-export const WithdrawKeyResponseSchema: GenMessage<WithdrawKeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 10);
 
 /**
  * TokenType decides the `typ` header (RFC 9068 section 2.1, RFC 7519 section 5.1).
@@ -438,24 +315,6 @@ export const KeysService: GenService<{
     methodKind: "unary";
     input: typeof GetPublicKeysRequestSchema;
     output: typeof GetPublicKeysResponseSchema;
-  },
-  /**
-   * RotateKeys and WithdrawKey are those of tessera.admin.v1.KeysService. Compatibility until 0.3: commands of version 0.1 call them here.
-   *
-   * @generated from rpc tessera.keys.v1.KeysService.RotateKeys
-   */
-  rotateKeys: {
-    methodKind: "unary";
-    input: typeof RotateKeysRequestSchema;
-    output: typeof RotateKeysResponseSchema;
-  },
-  /**
-   * @generated from rpc tessera.keys.v1.KeysService.WithdrawKey
-   */
-  withdrawKey: {
-    methodKind: "unary";
-    input: typeof WithdrawKeyRequestSchema;
-    output: typeof WithdrawKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_keys_v1_keys, 0);

@@ -1,2 +1,0 @@
--- Outside a transaction.
-CALL directory.index_people();
