@@ -15,9 +15,6 @@ export const applyConfig = z.object({
    * applications, which are deleted then; `administration`: give built-in roles and scopes of the administration.
    */
   TESSERA_APPLY_ALLOW: choices(['delete', 'administration']),
-  // Compatibility until 0.3: the two of them, by their names in version 0.1.
-  TESSERA_APPLY_ALLOW_DELETE: flag(false),
-  TESSERA_APPLY_ALLOW_ADMINISTRATION: flag(false),
   /** The first administrator as YAML, made at the start unless there is one. */
   TESSERA_BOOTSTRAP_ADMIN_FILE: z.string().optional(),
   /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
@@ -30,8 +27,8 @@ export function allowedByConfig(
 ): Pick<ApplyAtStartOptions, 'allowDelete' | 'allowAdministration'> {
   const { TESSERA_APPLY_ALLOW: allowed } = config;
   return {
-    allowDelete: allowed.includes('delete') || config.TESSERA_APPLY_ALLOW_DELETE,
-    allowAdministration: allowed.includes('administration') || config.TESSERA_APPLY_ALLOW_ADMINISTRATION,
+    allowDelete: allowed.includes('delete'),
+    allowAdministration: allowed.includes('administration'),
   };
 }
 

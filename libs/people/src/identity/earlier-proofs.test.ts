@@ -14,7 +14,7 @@ it('who proved an address before that was kept is read from the audit trail, and
   const idOf = async (search: string) =>
     (await api.users.list({ tenantId, search }, call())).users[0]?.userId ?? '';
   const document = JSON.stringify({ owner: 'providers', tenants: [{ id: tenantId, providers: [partner] }] });
-  await of.admin.apply({ document, fileName: 'state.yaml' }, call());
+  await of.files.apply({ document, fileName: 'state.yaml' }, call());
 
   let mails = 0;
   const register = async (email: string) => {

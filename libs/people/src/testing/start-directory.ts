@@ -3,13 +3,15 @@ import { loadConfig } from '@tessera/process';
 import { local, rootCall, type CallerName, type DescService } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { MailService } from '@tessera/proto-gen/admin-mail';
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { BootstrapService, DirectoryService } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
+import { declaredFiles } from '@tessera/directory/testing';
 import { silentLog, testRuntime } from '@tessera/test-kit';
 import { onTestFinished } from 'vitest';
 import { directoryProcessConfig } from '../config.ts';
@@ -35,7 +37,8 @@ export function startDirectory(
   const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
   return {
     close: () => service.close(),
-    admin: operator(DirectoryAdminService),
+    bootstrap: operator(BootstrapService),
+    files: declaredFiles(operator(DeclaredStateService)),
     api: {
       tenants: operator(TenantsService),
       resources: operator(ResourcesService),

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
   const environment = {
     TESSERA_PROVIDERS_ALLOW_PRIVATE: 'true',
-    TESSERA_APPLY_ALLOW_DELETE: 'yes',
+    TESSERA_APPLY_ALLOW: 'delete',
     TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000',
   };
   system = await startSystem(setUps.compact, { stores, environment });
