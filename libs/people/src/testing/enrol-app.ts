@@ -6,8 +6,6 @@ import { call } from './start-directory.ts';
 interface Person {
   readonly tenantId: string;
   readonly userId: string;
-  /** Of the sign-in; default: none, which counts as long as nothing of the person was ended. */
-  readonly authTime?: bigint;
 }
 
 /** An app and recovery codes as a page shows them, with what `AdoptProposal` takes. */
