@@ -252,6 +252,12 @@ describe('The Jobs', () => {
     expect(jobs({ allowAdministration: true })[1]?.args).toEqual([...command, '--allow-administration']);
   });
 
+  test('works on the database in compact, which need not serve the API', () => {
+    const compact = { ...least, topology: 'compact', state: { tenants: [{ id: 'acme', name: 'Acme' }] } };
+    const args = ofKind(render(compact), 'Job').map(({ spec }) => spec.template?.spec.containers[0]?.args);
+    expect(args[1]).toEqual(['tessera', 'apply', '--file', '/run/tessera/state/tessera.yaml', '--direct']);
+  });
+
   test('apply the state again when state.revision changes, and migrate as before', () => {
     const { state: declared } = state('Acme');
     const [migrate, apply] = names(state('Acme'));

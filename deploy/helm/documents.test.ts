@@ -134,7 +134,7 @@ describe('docs/first-half-hour.md', () => {
       .replaceAll('{{ .Release.Namespace }}', 'tessera')
       .replaceAll('{{ .Values.issuer }}', String(values['issuer']));
     for (const command of [
-      ' -- node /app/deploy/image/start.ts tessera bootstrap\n',
+      ' -- node /app/deploy/image/start.ts tessera bootstrap --direct\n',
       'kubectl -n tessera port-forward service/tessera-administration 9002',
       'tessera login --issuer http://localhost:8080',
       '--api https://127.0.0.1:9002 --ca-file ca.pem --server-name tessera-administration.tessera.svc',

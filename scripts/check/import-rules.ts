@@ -113,7 +113,7 @@ export const importRules: readonly ImportRule[] = [
     message:
       'libs/people is a room of the process directory: it imports the room of records, its ground, and what services import.',
     ...handed,
-    tests: [...records, ...testsOfServices],
+    tests: [...records, 'directory/testing', ...testsOfServices],
   },
   {
     folders: ['libs/rpc/src/access'],
@@ -150,6 +150,7 @@ export const importRules: readonly ImportRule[] = [
     folders: ['apps/standalone'],
     may: [...services, 'people', ...processes, 'oauth'],
     message: 'standalone imports services, the plumbing and the vocabulary of the protocol.',
+    tests: [...services, 'directory/testing', 'people', ...processes, 'oauth'],
   },
   {
     folders: ['apps/cli'],

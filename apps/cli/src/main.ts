@@ -2,8 +2,8 @@
 /**
  * `tessera`, the operators' command.
  *
- *     arguments ─> run ─┬─> operate/ ─┬─> directory, keys over gRPC (TESSERA_PEERS)
- *                       │             └─> or their code, on DATABASE_URL
+ *     arguments ─> run ─┬─> operate/ ─┬─> the administration API, or directory and keys over gRPC (TESSERA_PEERS)
+ *                       │             └─> with --direct their code, on DATABASE_URL
  *                       ├─> flow/, oauth/ ──> HTTP of a running server
  *                       └─> client-config/   prints files, calls nothing
  */

@@ -1,6 +1,6 @@
 /**
  * The `tessera` command. Flows talk to a deployment as any client does, over HTTP and by its metadata; operator
- * commands (`operate/`) use the settings and the code of its processes. Results and help that was asked for go to
+ * commands (`operate/`) call its administration API or its processes, and use their code with `--direct` alone. Results and help that was asked for go to
  * standard output, messages for people to standard error.
  */
 import completion from '@bomb.sh/tab/commander';
@@ -60,9 +60,9 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 }
 
 const manual = `
-Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else DATABASE_URL; else the current context; else the
-process whose data directory is at hand (TESSERA_DATA_DIR, .tessera). migrate, doctor and epoch work on DATABASE_URL alone. What changes
-something says first where it works, unless --context says so; what reads says it with an error.
+Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else the current context; else the process whose data
+directory is at hand (TESSERA_DATA_DIR, .tessera). Where nobody serves, --direct works on the database of DATABASE_URL; migrate, doctor
+and epoch always do. What changes something says first where it works, unless --context says so; what reads says it with an error.
 Which tenant: --tenant; else TESSERA_TENANT; else that of the context (tessera context use). tenant commands and import people have to name it;
 get, keys and epoch are about all tenants unless --tenant names one, audit search about those that the login may see.
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of
@@ -87,7 +87,7 @@ export function createProgram(context: CommandContext): Command {
       'the installation to work on, as tessera login named it (or TESSERA_CONTEXT)',
       nonEmpty,
     )
-    .option('--direct', 'work on the database of DATABASE_URL, past the administration API', false)
+    .option('--direct', 'work on the database of DATABASE_URL, past every process', false)
     .addHelpText('after', manual)
     .configureOutput({ writeOut: context.out, writeErr: context.say, outputError })
     .exitOverride();

@@ -2,14 +2,15 @@
  * The directory process of split.
  *
  *     gateway, authorize, device, token, operator ══gRPC══> directory ──> Postgres `directory`
- *     TESSERA_APPLY_FILE ─> admin service ─┘ at the start and at SIGHUP
+ *     TESSERA_APPLY_FILE ─> declared state ─┘ at the start and at SIGHUP
  */
 import { combine, runService } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { allowedByConfig, applyAtStart, applyConfig, migrations } from '@tessera/directory';
 import { bootstrapAtStart, buildDirectory, directoryProcessConfig } from '@tessera/people';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { BootstrapService } from '@tessera/proto-gen/directory';
 
 await runService({
   name: 'directory',
@@ -19,18 +20,19 @@ await runService({
   migrations,
   build: (config, _peers, runtime) => buildDirectory(config, {}, runtime),
   async serving(built, config, { log, clock, random }, lifecycle) {
-    const admin = local(DirectoryAdminService, built, 'operator', log);
+    const declaredState = local(DeclaredStateService, built, 'operator', log);
+    const bootstrap = local(BootstrapService, built, 'operator', log);
     const call = () => rootCall(ulid(clock, random));
     await applyAtStart({
       file: config.TESSERA_APPLY_FILE,
       ...allowedByConfig(config),
       exposure: config,
-      admin,
+      declaredState,
       environment: process.env,
       call,
       log,
       lifecycle,
     });
-    await bootstrapAtStart({ file: config.TESSERA_BOOTSTRAP_ADMIN_FILE, admin, call: call(), log });
+    await bootstrapAtStart({ file: config.TESSERA_BOOTSTRAP_ADMIN_FILE, bootstrap, call: call(), log });
   },
 });

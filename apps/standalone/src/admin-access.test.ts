@@ -300,14 +300,14 @@ describe('an administrator', () => {
   });
 
   it('applies and compares a declared state with every scope alone, as passwords are compared too', async () => {
-    const service = 'tessera.directory.v1.DirectoryAdminService';
+    const service = 'tessera.admin.v1.DeclaredStateService';
     const state = {
+      tenantId: 'acme',
       document: 'tenants: [{ id: acme, users: [{ username: by.file, roles: [tessera.administrator] }] }]',
-      fileName: 'state.yaml',
     };
     const auditor = await tokenOf('auditor');
     const guess = {
-      ...state,
+      tenantId: 'ops',
       document: 'tenants: [{ id: ops, users: [{ username: root, password: a guess }] }]',
     };
     expect((await on.post(`${service}/Diff`, guess, auditor)).status).toBe(403);
@@ -320,7 +320,7 @@ describe('an administrator', () => {
     const writer = await on.tokenOfClient('ops', ['admin.tenants.write', 'admin.users.write']);
     expect(await on.post(`${service}/Apply`, state, writer)).toMatchObject({
       status: 403,
-      body: { message: expect.stringContaining('with admin.tenants.read, ') as string },
+      body: { message: expect.stringContaining('Nobody gives what') as string },
     });
     expect((await on.post(`${service}/Apply`, { ...state, owner: 'a-team' }, robot)).status).toBe(400);
     const allowed = { ...state, owner: 'a-team', allowAdministration: true };
@@ -331,7 +331,7 @@ describe('an administrator', () => {
   it('reaches none of the methods that are for operators alone', async () => {
     const before = await on.everything();
     const made = await on.post(
-      'tessera.directory.v1.DirectoryAdminService/CreateFirstAdministrator',
+      'tessera.directory.v1.BootstrapService/CreateFirstAdministrator',
       {},
       robot,
     );

@@ -33,7 +33,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   on.clock.set(Date.now());
   const document = { document: state, fileName: 'state.yaml', allowAdministration: true, allowDelete: true };
-  await on.operator.apply(document, call());
+  await on.files.apply(document, call());
 });
 
 const asOperator = <S extends Parameters<typeof local>[0]>(service: S) =>

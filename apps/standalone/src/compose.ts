@@ -9,10 +9,11 @@ import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
 import { local, type BuiltService } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Client } from '@tessera/rpc';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { BootstrapService, DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { PersonService } from '@tessera/proto-gen/person';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
@@ -28,7 +29,9 @@ export interface Composition {
   readonly keys: BuiltService;
   /** The API of administrators. */
   readonly admin: BuiltService;
-  readonly operator: Client<typeof DirectoryAdminService>;
+  /** For who runs the process, as `operator`. */
+  readonly bootstrap: Client<typeof BootstrapService>;
+  readonly declaredState: Client<typeof DeclaredStateService>;
 }
 
 /** The schemas of every service, in the order of their migrations. */
@@ -104,6 +107,7 @@ export function compose(
     directory,
     keys,
     admin,
-    operator: local(DirectoryAdminService, directory, 'operator', log),
+    bootstrap: local(BootstrapService, directory, 'operator', log),
+    declaredState: local(DeclaredStateService, directory, 'operator', log),
   };
 }

@@ -93,7 +93,7 @@ describe('what the impact of a change says', () => {
           document: documentOf(tenantId, declared),
           fileName: 'state.yaml',
         });
-        await on.operator.apply(documented(first), call());
+        await on.files.apply(documented(first), call());
         await on.issue(tenantId, given, links);
         const { told, found } = await on.toldAndFound(tenantId, documented(second));
         ended += found.sessions.total + found.families.total;
@@ -221,7 +221,7 @@ describe('the change of one field, or the deletion of one record,', () => {
       fileName: 'state.yaml',
       ...(field === 'owner' && value === 1 && { owner: 'other', takeOver: true }),
     });
-    await on.operator.apply(documented(from), call());
+    await on.files.apply(documented(from), call());
     // Mappings decide about people whom no file declares.
     const user = { username: 'gina', roles: ['clerk'], attributes: { team: 'engines' } };
     await on.users.create({ tenantId, user }, call());

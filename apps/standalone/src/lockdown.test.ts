@@ -18,7 +18,7 @@ const document = JSON.stringify({ tenants: [{ id: 'acme', name: 'Acme', users, a
 let on: ImpactWorld;
 beforeAll(async () => {
   on = await impactWorld();
-  await on.operator.apply({ document, fileName: 'state.yaml' }, call());
+  await on.files.apply({ document, fileName: 'state.yaml' }, call());
   const usual = { isSession: false, isOld: false, over: '', atOtherIssuer: false, methods: ['pwd'] } as const;
   await on.issue(
     'acme',

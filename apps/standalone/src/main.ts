@@ -42,7 +42,7 @@ await runProcess({
     const demo = isDemo
       ? (await import('./demo-client/index.ts')).demoClient({ issuer: () => issuer, clock, random, mailbox })
       : undefined;
-    const { services, gateway, token, directory, keys, admin, operator } = compose(
+    const { services, gateway, token, directory, keys, admin, bootstrap, declaredState } = compose(
       config,
       (service) => ({ ...runtime, log: runtime.log.child({ component: service }) }),
       {
@@ -65,7 +65,7 @@ await runProcess({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
       ...allowedByConfig(config),
       exposure: config,
-      admin: operator,
+      declaredState,
       environment: process.env,
       call,
       log,
@@ -74,7 +74,7 @@ await runProcess({
       transform: (text) => (isDemo ? text.replaceAll('http://localhost:8080', issuer) : text),
     });
     const file = config.TESSERA_BOOTSTRAP_ADMIN_FILE;
-    await bootstrapAtStart({ file, admin: operator, call: call(), log });
+    await bootstrapAtStart({ file, bootstrap, call: call(), log });
     for (const setting of insecureSettings(config)) log.warn({ event: 'open_door' }, setting);
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
@@ -85,7 +85,7 @@ await runProcess({
     });
     if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
     await administer(admin, [directory, keys], config, { issuer, lifecycle, log });
-    if (isDemo) await welcome(issuer, services, async () => firstAdministratorLink(operator, issuer, call()));
+    if (isDemo) await welcome(issuer, services, async () => firstAdministratorLink(bootstrap, issuer, call()));
   },
 });
 

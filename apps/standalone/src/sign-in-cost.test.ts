@@ -1,3 +1,4 @@
+import { declaredFiles } from '@tessera/directory/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,13 +51,13 @@ beforeAll(async () => {
   const config = loadConfig(standaloneConfig, await withSecrets(environment));
   // It stands still, as records are cached for a second, and on a busy machine a sign-in takes longer.
   const clock = fakeClock(Date.now());
-  const { services, operator, gateway } = compose(config, () => testRuntime({ ...stores, clock }), {});
+  const { services, declaredState, gateway } = compose(config, () => testRuntime({ ...stores, clock }), {});
   atEndOfFile(async () => {
     for (const service of services.toReversed()) await service.close();
     await rm(directory, { recursive: true });
   });
   const document = { document: state, fileName: 'state.yaml' };
-  await patiently(() => operator.apply(document, rootCall('a-request', 60_000)));
+  await patiently(() => declaredFiles(declaredState).apply(document, rootCall('a-request', 60_000)));
   for (const service of services)
     await eventually(`${service.name} is ready`, () => service.ready().then(() => true));
   app = gateway.app;

@@ -1,4 +1,4 @@
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { BootstrapService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
 
 /**
@@ -6,12 +6,12 @@ import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc'
  * administrator.
  */
 export async function firstAdministratorLink(
-  operator: Pick<Client<typeof DirectoryAdminService>, 'createFirstAdministrator'>,
+  bootstrap: Client<typeof BootstrapService>,
   issuer: string,
   call: CallOptions,
 ): Promise<string | undefined> {
   try {
-    const { uri } = await operator.createFirstAdministrator({}, call);
+    const { uri } = await bootstrap.createFirstAdministrator({}, call);
     return new URL(uri, issuer).href;
   } catch (error) {
     if (error instanceof ConnectError && error.code === Code.FailedPrecondition) return undefined;

@@ -25,33 +25,13 @@ export function completingImpact<S extends DescService>(
     const send = sends[localName];
     if (methodKind !== 'unary' || send === undefined) return [localName, send] as const;
     const sendAndCount: Send = async (request, call) => {
-      const answer: Answer = await send(request, call);
-      const { impact, tenants } = answer;
-      if (impact !== undefined) return { ...answer, impact: await completeImpact(impact, token, call) };
-      if (!(tenants ?? []).some((tenant) => tenant.impact !== undefined)) return answer;
-      return {
-        ...answer,
-        tenants: await Promise.all((tenants ?? []).map(async (tenant) => ofTenant(tenant, token, call))),
-      };
+      const answer: { readonly impact?: Countable } = await send(request, call);
+      const { impact } = answer;
+      return impact === undefined ? answer : { ...answer, impact: await completeImpact(impact, token, call) };
     };
     return [localName, sendAndCount] as const;
   });
   return Object.fromEntries(completed) as unknown as Client<S>;
-}
-
-/** One with an impact: of a record, or of the tenants of a document. */
-interface Answer {
-  readonly impact?: Countable;
-  readonly tenants?: readonly Pick<Answer, 'impact'>[];
-}
-
-async function ofTenant(
-  tenant: Pick<Answer, 'impact'>,
-  token: CountEnded,
-  call: CallOptions,
-): Promise<object> {
-  const { impact } = tenant;
-  return impact === undefined ? tenant : { ...tenant, impact: await completeImpact(impact, token, call) };
 }
 
 /** The impact with all that the services can count. */

@@ -15,12 +15,11 @@ import {
   type Route,
 } from '@tessera/rpc';
 import { requiringEveryTenant } from './access/for-operators.ts';
-import { carrying, requiringAll, type Guarded } from './access/who-may-give.ts';
+import { carrying, type Guarded } from './access/who-may-give.ts';
 import { requestCheck } from './rules/request-rules.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Send = (request: Fields, call: CallOptions) => Promise<Fields>;
-type SendStream = (request: Fields, call: CallOptions) => AsyncIterable<Fields>;
 
 interface Forwarding<S extends DescService> extends Pick<
   Guarded,
@@ -40,8 +39,8 @@ export function forwarding<S extends DescService>(
   owner: Client<S>,
   { bearer, reader = owner, ...looks }: Forwarding<S>,
 ): Route {
-  const sendOf = (localName: string, client = owner): Send & SendStream => {
-    const send = (client as unknown as Readonly<Record<string, Send & SendStream>>)[localName];
+  const sendOf = (localName: string, client = owner): Send => {
+    const send = (client as unknown as Readonly<Record<string, Send>>)[localName];
     if (send === undefined) throw new Error(`${service.typeName} has no method ${localName}`);
     return send;
   };
@@ -49,38 +48,22 @@ export function forwarding<S extends DescService>(
   const reads = methods.some(({ localName }) => localName === 'get');
   const read = reads ? sendOf('get', reader) : undefined;
   const handlers = methods.map((method) => {
+    if (method.methodKind !== 'unary') throw new Error(`${service.typeName}/${method.name} streams`);
     const send = sayingUnknown(method, sendOf(method.localName));
-    const handler =
-      method.methodKind === 'unary' ? handlerOf(method, { send, read, ...looks }) : streamOf(method, send);
-    return [method.localName, handler] as const;
+    return [method.localName, handlerOf(method, { send, read, ...looks })] as const;
   });
   return { service: { ...service, methods }, handlers: Object.fromEntries(handlers), bearer };
 }
 
 /** Who asked for a change learns whether it may have been made although its owner did not say so. */
-function sayingUnknown(method: DescMethod, send: Send & SendStream): Send & SendStream {
-  const reads = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  if (reads || method.methodKind !== 'unary') return send;
-  const sending: Send = async (request, call) => {
+function sayingUnknown(method: DescMethod, send: Send): Send {
+  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return send;
+  return async (request, call) => {
     try {
       return await send(request, call);
     } catch (error) {
       throw isUnanswered(error) ? outcomeUnknown(error) : error;
     }
-  };
-  return sending as Send & SendStream;
-}
-
-function streamOf(method: DescMethod, send: SendStream) {
-  const refuse = requiringAll(method);
-  const requireEveryTenant = requiringEveryTenant(method);
-  return (request: Fields, context: CallContext): AsyncIterable<Fields> => {
-    const { principal } = context;
-    if (principal !== undefined && principal.kind !== 'certificate') {
-      requireEveryTenant(principal);
-      refuse(principal);
-    }
-    return send(request, onBehalfOf(context.onward(), actorOf(context)));
   };
 }
 

@@ -12,8 +12,8 @@ const contents = z.strictObject({
   /** `host:port` of the administration listener. */
   target: z.string().min(1),
   token: z.string().min(1),
-  /** Where people sign in; version 0.1 does not write it (compatibility until 0.3). */
-  issuer: z.string().min(1).optional(),
+  /** Where people sign in. */
+  issuer: z.string().min(1),
 });
 
 export interface LocalAdministration {
@@ -22,7 +22,7 @@ export interface LocalAdministration {
   /** Authenticates the caller `operator`. */
   readonly token: Secret;
   /** Where people sign in. */
-  readonly issuer?: string | undefined;
+  readonly issuer: string;
 }
 
 const pathIn = (dataDirectory: string) => join(dataDirectory, 'administration.json');

@@ -1,6 +1,6 @@
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { Code, ConnectError, timestampFromMs, type CallOptions, type Client } from '@tessera/rpc';
+import { timestampFromMs, type CallOptions, type Client } from '@tessera/rpc';
 
 type Users = Client<typeof UsersService>;
 
@@ -16,20 +16,9 @@ export function showingLock(
     async get(request, call?: CallOptions) {
       const [user, { endsAtMs }] = await Promise.all([
         users.get(request, call),
-        authorize
-          .getLock({ tenantId: request.tenantId ?? '', userId: request.userId ?? '' }, call)
-          .catch(noneIfUnknown),
+        authorize.getLock({ tenantId: request.tenantId ?? '', userId: request.userId ?? '' }, call),
       ]);
       return endsAtMs === 0n ? user : { ...user, lockExpireTime: timestampFromMs(Number(endsAtMs)) };
     },
   };
-}
-
-/** Compatibility until 0.3: `authorize` of version 0.1 tells of no lock. */
-function noneIfUnknown(error: unknown): { readonly endsAtMs: bigint } {
-  const isEarlier =
-    error instanceof ConnectError &&
-    (error.code === Code.Unimplemented || error.code === Code.PermissionDenied);
-  if (isEarlier) return { endsAtMs: 0n };
-  throw error;
 }

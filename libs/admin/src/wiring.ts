@@ -12,7 +12,7 @@ import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { PlanService } from '@tessera/proto-gen/plan';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rpc';
@@ -44,7 +44,6 @@ const services = {
     MailService,
     DeclaredStateService,
     DirectoryService,
-    DirectoryAdminService,
   ],
   device: [ApprovalsService],
   token: [GrantsService],

@@ -47,14 +47,11 @@ export function createDirectoryClient(deps: DirectoryClientDeps): DirectoryClien
     application: (clientId, call) => cache.application(clientId, call),
     hasCached: (clientId) => cache.hasApplication(clientId),
     hasTenant: async (tenantId, call) => (await cache.tenant(tenantId, call)) !== undefined,
-    async tenant(tenantId, call) {
-      const tenant = await cache.tenant(tenantId, call);
-      return tenant === 'unsupported' ? undefined : tenant;
-    },
+    tenant: (tenantId, call) => cache.tenant(tenantId, call),
     async isTenantServedAt(tenantId, at, call) {
       if (at.tenantId !== '') return at.tenantId === tenantId;
       const tenant = await cache.tenant(tenantId, call);
-      return tenant === 'unsupported' || (tenant !== undefined && isServedAt(tenant, at));
+      return tenant !== undefined && isServedAt(tenant, at);
     },
     tenantIssuers: () => issuers.get(),
     user: (tenantId, userId, call) => cache.user(tenantId, userId, call),

@@ -1,4 +1,4 @@
-import { Code, ConnectError, whereOffered } from '@tessera/rpc';
+import { Code, ConnectError } from '@tessera/rpc';
 import { type Clock } from '@tessera/kit';
 import type { CallOptions, Client } from '@tessera/rpc';
 import {
@@ -59,14 +59,12 @@ export class DirectoryCache {
     });
   }
 
-  /** Compatibility until 0.3: a directory of version 0.1 does not know this call; then the answer is `unsupported`. */
-  async tenant(tenantId: string, call: CallOptions): Promise<Tenant | 'unsupported' | undefined> {
+  async tenant(tenantId: string, call: CallOptions): Promise<Tenant | undefined> {
     if (!plausibleId.test(tenantId)) return undefined;
-    const found = this.#tenants.get(tenantId, call, async (shared) => {
-      const answer = await unlessNotFound(this.#directory.getTenant({ tenantId }, shared));
-      return answer?.tenant;
+    return this.#tenants.get(tenantId, call, async (shared) => {
+      const found = await unlessNotFound(this.#directory.getTenant({ tenantId }, shared));
+      return found?.tenant;
     });
-    return whereOffered(found, () => 'unsupported' as const);
   }
 
   drop({ kind, tenantId, id }: WatchChangesResponse): void {

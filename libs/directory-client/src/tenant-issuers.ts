@@ -1,4 +1,4 @@
-import { rootCall, whereOffered, type Client } from '@tessera/rpc';
+import { rootCall, type Client } from '@tessera/rpc';
 import type { Clock } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -130,12 +130,8 @@ export class IssuerList {
 }
 
 async function readIssuers(directory: Client<typeof DirectoryService>): Promise<Listed> {
-  const answer = directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
-  // Compatibility until 0.3: a directory of version 0.1 does not know this call.
-  const { issuers, sharedSigningAlgorithms } = await whereOffered(answer, () => ({
-    issuers: [],
-    sharedSigningAlgorithms: [],
-  }));
+  const call = rootCall('tenant-issuers', loadTimeoutMs);
+  const { issuers, sharedSigningAlgorithms } = await directory.listTenantIssuers({}, call);
   const own = issuers.map(({ tenantId, signingAlgorithms }) => [tenantId, signingAlgorithms] as const);
   return {
     issuers: new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId])),

@@ -5,8 +5,8 @@
  * anything, never returns a hash, and never finds a record of one tenant by an id of another.
  *
  *     people: openDirectory ─> wiring ─┬─> service ─> reads of store/, secrets/ of applications
- *                                      ├─> admin-service ─> apply/ ─> declared/ reads YAML ─> plans/ ─┐
- *                                      └─> calls/ one record ─> records/ ─> a plan of it ─────────────┴─> store/ carries it out
+ *                                      └─> calls/ ─┬─> apply/ a document ─> declared/ reads YAML ─> plans/ ─┐
+ *                                                  └─> records/ one record ─> a plan of it ────────────────┴─> store/ carries it out
  *     store/ ─> tenants/ resources/ roles/ providers/ users/ applications/ ─> its fields/ in one table, checks, reads, commands
  *     every change ─> ground/ locks, audit rows, feed ──> Postgres; feed/ ──> watchers; ground/ knows no kind of record
  */

@@ -1,7 +1,6 @@
 import { adminAudience, adminResourceName, adminScopes } from '@tessera/oauth';
 import { ChangeKind } from '@tessera/proto-gen/directory';
 import { applicationFields } from './applications/fields.ts';
-import { seconds } from './ground/seconds.ts';
 import { messageOf } from './fields/field.ts';
 import type { Change } from './ground/append-changes.postgres.ts';
 import { tenantFields, type TenantRecord } from './tenants/fields.ts';
@@ -11,7 +10,6 @@ import { userFields } from './users/fields.ts';
 import { claimsOf } from './users/standard-claims.ts';
 import type { FoundApplication, FoundScope } from './applications/found-application.ts';
 import type { FoundUser } from './users/found-user.ts';
-import type { ListedSecret } from './secrets/found-secrets.ts';
 
 const changeKinds = {
   tenant: ChangeKind.TENANT,
@@ -71,16 +69,6 @@ export function userMessage(found: FoundUser) {
     lockedDownAt: BigInt(lockedDownAt),
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
     ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
-  };
-}
-
-/** Never with the digest. */
-export function secretMessage({ secretId, createdAt, expiresAt = 0, lastUsedAt = 0 }: ListedSecret) {
-  return {
-    secretId,
-    createdAt: seconds(createdAt),
-    expiresAt: seconds(expiresAt),
-    lastUsedAt: seconds(lastUsedAt),
   };
 }
 

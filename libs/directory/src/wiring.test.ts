@@ -2,14 +2,18 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { local, rootCall, type BuiltService, type CallerName } from '@tessera/rpc';
+import { local, rootCall, type BuiltService, type CallerName, type DescService } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
+import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
+import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import { ChangeKind, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { counting, silentLog, testDatabase } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { applyFile } from './apply/apply-file.ts';
 import { applyAtStart, migrations } from './index.ts';
+import { declaredFiles } from './testing/declared-files.ts';
 import { buildRecords } from './testing/start-records.ts';
 
 const demoFile = new URL('../../../deploy/demo/tessera.yaml', import.meta.url).pathname;
@@ -31,11 +35,16 @@ function start(pepper = 'p', on = database, onError?: (line: string) => void) {
   const settings = { TESSERA_DIRECTORY_PEPPER: createHash('sha256').update(pepper).digest('base64') };
   const { service, runtime, personWith } = buildRecords(on, { settings, ...(onError && { onError }) });
   built.push(service);
+  const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
+  const declaredState = operator(DeclaredStateService);
   return {
     service,
     personWith,
-    admin: local(DirectoryAdminService, service, 'operator', runtime.log),
-    users: local(UsersService, service, 'operator', runtime.log),
+    declaredState,
+    files: declaredFiles(declaredState),
+    tenants: operator(TenantsService),
+    users: operator(UsersService),
+    applications: operator(ApplicationsService),
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
   };
 }
@@ -71,20 +80,20 @@ function secretOf(id: string): string {
 /** Deletions are allowed; `deletion-guard.test.ts` is about those that are not. */
 async function apply(directory: ReturnType<typeof start>, ...tenants: string[]) {
   const document = `tenants:${tenants.join('')}\n`;
-  return directory.admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
+  return directory.files.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
 }
 
 describe('applying a declared state', () => {
   it('applies the demo file, and changes nothing the second time', async () => {
-    const { admin, as, personWith } = start();
+    const { declaredState, as, personWith } = start();
     const environment = {};
-    const first = await applyFile(demoFile, { admin, environment, call: call() });
+    const first = await applyFile(demoFile, { declaredState, environment, call: call() });
     expect(first.tenants.map(({ tenantId, created, unchanged }) => [tenantId, created, unchanged])).toEqual([
       ['demo', 10, false],
       ['demo-two', 3, false],
     ]);
     const before = await contents();
-    const second = await applyFile(demoFile, { admin, environment, call: call() });
+    const second = await applyFile(demoFile, { declaredState, environment, call: call() });
     expect(second.tenants.map((outcome) => outcome.unchanged)).toEqual([true, true]);
     expect(await contents()).toEqual(before);
     const password = 'correct horse battery staple';
@@ -120,13 +129,17 @@ describe('applying a declared state', () => {
 
   it('does not re-enable a disabled record unless the file says so', async () => {
     const directory = start();
-    const { admin } = directory;
     await apply(directory, tenant('off'));
     const { user } = await directory.as('device').findUser({ tenantId: 'off', identifier: 'ada' }, call());
     const ids = { tenantId: 'off', userId: user?.userId ?? '', clientId: 'off-service' };
-    await admin.setUserStatus({ ...ids, status: Status.LOCKED }, call());
-    await admin.setApplicationStatus({ ...ids, status: Status.DISABLED }, call());
-    await admin.setTenantStatus({ ...ids, status: Status.DISABLED }, call());
+    const { tenantId, userId, clientId } = ids;
+    const change = { tenantId, updateMask: { paths: ['status'] } };
+    await directory.users.update({ ...change, user: { userId, status: 'locked' } }, call());
+    await directory.applications.update(
+      { ...change, application: { clientId, status: 'disabled' } },
+      call(),
+    );
+    await directory.tenants.update({ ...change, tenant: { tenantId, status: 'disabled' } }, call());
     const statuses = async () => {
       const { application, tenant: owner } = await directory.as('token').getApplication(ids, call());
       const person = await directory.as('token').getUser(ids, call());
@@ -150,10 +163,9 @@ describe('applying a declared state', () => {
   it('refuses the whole file because of a mistake in one tenant, with file, line and key', async () => {
     const directory = start();
     const answer = apply(directory, tenant('good'), tenant('bad', { user: 'email2: x' }));
-    await expect(answer).rejects.toMatchObject({
-      code: 3,
-      rawMessage: 'state.yaml:31:9: tenants[1].users[0].email2: is not a known key',
-    });
+    await expect(answer).rejects.toThrow(
+      'state.yaml:31:9: tenants[1].users[0].email2: is not a known key',
+    );
     await expect(
       directory.as('token').getApplication({ clientId: 'good-service' }, call()),
     ).rejects.toMatchObject({ code: 5 });
@@ -255,7 +267,7 @@ describe('applying a declared state', () => {
 describe('the difference to a declared state', () => {
   const diff = async (directory: ReturnType<typeof start>, ...tenants: string[]) =>
     (
-      await directory.admin.diff(
+      await directory.files.diff(
         { document: `tenants:${tenants.join('')}\n`, fileName: 'state.yaml' },
         call(),
       )
@@ -385,7 +397,7 @@ describe('standard claims of a user (OIDC Core §5.1)', () => {
     const directory = start();
     await apply(directory, tenant('claims-diff', { user: 'givenName: Ada\n        nickname: A' }));
     const document = `tenants:${tenant('claims-diff', { user: 'givenName: Augusta' })}`;
-    const { tenants } = await directory.admin.diff({ document, fileName: 'state.yaml' }, call());
+    const { tenants } = await directory.files.diff({ document, fileName: 'state.yaml' }, call());
     expect(tenants).toMatchObject([
       { differences: [{ kind: 'user', name: 'ada', keys: ['givenName', 'nickname'] }] },
     ]);
@@ -421,12 +433,8 @@ describe('the export of declared state', () => {
         allowedRoles: [clerk]
         claims: { groups: { roles: true, targets: [idToken] }, teams: { attribute: teams, targets: [userinfo] } }
       - { clientId: whole-tv, name: TV, type: public, status: disabled, grantTypes: [device_code] }`;
-  const get = async (directory: ReturnType<typeof start>, tenantId: string) => {
-    const documents: string[] = [];
-    for await (const { document } of directory.admin.getDeclaredState({ tenantId }, call()))
-      documents.push(document);
-    return documents;
-  };
+  const get = async (directory: ReturnType<typeof start>, tenantId: string) =>
+    tenantId === '' ? directory.files.all(directory.tenants, call()) : [await directory.files.written(tenantId, call())];
 
   it('changes nothing when applied with its secrets, and contains no secret and no hash', async () => {
     const directory = start('p', await testDatabase(migrations));
@@ -436,7 +444,7 @@ describe('the export of declared state', () => {
     for (const hidden of [secretOf('whole'), 'argon2', 'secrets', 'usr_'])
       expect(document).not.toContain(hidden);
     const secrets = `secrets: [{ value: ${secretOf('whole')}, expiresAt: 2999-01-01T00:00:00Z }]`;
-    const complete = `\n${document}`.replace('type: confidential', `type: confidential\n      ${secrets}`);
+    const complete = document.replace(/^tenants:/, '').replace('type: confidential', `type: confidential\n      ${secrets}`);
     const { tenants } = await apply(directory, complete);
     expect(tenants).toMatchObject([{ tenantId: 'whole', unchanged: true }]);
   });
@@ -547,16 +555,18 @@ describe('client secrets', () => {
     const clientSecret = values[1] ?? '';
     await directory.as('token').verifyApplicationSecret({ clientId, clientSecret }, call());
     await directory.service.close();
-    const list = async () => (await reader.admin.listApplicationSecrets({ clientId }, call())).secrets;
+    const listed = async (of: string) =>
+      (await reader.applications.listSecrets({ tenantId: 'used', clientId: of }, call())).secrets;
+    const list = async () => listed(clientId);
     const before = await list();
-    expect(before).toMatchObject([{ expiresAt: 0n, lastUsedAt: 0n }, { expiresAt: 0n }]);
-    for (const time of [before[0]?.createdAt, before[1]?.createdAt, before[1]?.lastUsedAt])
-      expect(Math.abs(Number(time) - Date.now() / 1000)).toBeLessThan(60);
+    expect(before.map(({ expireTime }) => expireTime)).toEqual([undefined, undefined]);
+    expect(before[0]?.lastUseTime).toBeUndefined();
+    for (const time of [before[0]?.createTime, before[1]?.createTime, before[1]?.lastUseTime])
+      expect(Math.abs(Number(time?.seconds) - Date.now() / 1000)).toBeLessThan(60);
     const [outcome] = (await apply(reader, ofFile(...values.toReversed()))).tenants;
     expect(outcome?.unchanged, 'another order in the file is no change').toBe(true);
     expect(await list()).toEqual(before);
-    const unknown = reader.admin.listApplicationSecrets({ clientId: 'unknown' }, call());
-    await expect(unknown).rejects.toMatchObject({ code: 5, rawMessage: 'The application is not known.' });
+    await expect(listed('unknown')).rejects.toMatchObject({ code: 5, rawMessage: 'The application is not known.' });
   });
 });
 
@@ -572,17 +582,17 @@ describe('tenants', () => {
         (error: unknown) => String(error),
       );
     const foreign = user?.userId ?? '';
-    const { admin } = directory;
-    const status = Status.DISABLED;
+    const { users, applications } = directory;
+    const change = { tenantId: 'wall-a', updateMask: { paths: ['status'] } };
     const pairs = [
       [foreign, 'usr_AAAAAAAAAAAAAAAAAAAAAA'].map((userId) =>
         messageOf(reader.getUser({ tenantId: 'wall-a', userId }, call())),
       ),
       [foreign, 'usr_AAAAAAAAAAAAAAAAAAAAAA'].map((userId) =>
-        messageOf(admin.setUserStatus({ tenantId: 'wall-a', userId, status }, call())),
+        messageOf(users.update({ ...change, user: { userId, status: 'disabled' } }, call())),
       ),
       ['wall-b-service', 'random'].map((clientId) =>
-        messageOf(admin.setApplicationStatus({ tenantId: 'wall-a', clientId, status }, call())),
+        messageOf(applications.update({ ...change, application: { clientId, status: 'disabled' } }, call())),
       ),
       ['ada@wall-b.example', 'random'].map((identifier) =>
         messageOf(directory.as('device').findUser({ tenantId: 'wall-a', identifier }, call())),
@@ -596,19 +606,6 @@ describe('tenants', () => {
     expect((await reader.getUser({ tenantId: 'wall-b', userId: foreign }, call())).user?.status).toBe(
       Status.ACTIVE,
     );
-  });
-});
-
-describe('a status', () => {
-  it('is refused if it is invalid', async () => {
-    const { admin } = start();
-    const bad = { code: 3 };
-    const ids = { tenantId: 'demo', clientId: 'demo-web', userId: 'usr_x' };
-    await expect(admin.setUserStatus(ids, call())).rejects.toMatchObject(bad);
-    await expect(admin.setApplicationStatus({ ...ids, status: Status.LOCKED }, call())).rejects.toMatchObject(
-      bad,
-    );
-    await expect(admin.setTenantStatus({ ...ids, status: Status.LOCKED }, call())).rejects.toMatchObject(bad);
   });
 });
 
@@ -629,8 +626,11 @@ describe('watching changes', () => {
     const first = await stream.next();
     expect(first.value).toMatchObject({ kind: ChangeKind.UNSPECIFIED, id: '' });
     const startedAt = Date.now();
-    const change = { tenantId: 'seen', clientId: 'seen-spa', status: Status.DISABLED };
-    await writer.admin.setApplicationStatus(change, call());
+    const application = { clientId: 'seen-spa', status: 'disabled' };
+    await writer.applications.update(
+      { tenantId: 'seen', application, updateMask: { paths: ['status'] } },
+      call(),
+    );
     expect(await next()).toMatchObject({
       kind: ChangeKind.APPLICATION,
       tenantId: 'seen',
@@ -690,8 +690,8 @@ describe('watching changes', () => {
     const [present] = await read(0n, 1);
     const position = present?.sequence ?? 0n;
     expect(position).toBeGreaterThan(0n);
-    const status = Status.DISABLED;
-    await directory.admin.setTenantStatus({ tenantId: 'resume', status }, call());
+    const disabled = { tenantId: 'resume', tenant: { tenantId: 'resume', status: 'disabled' } };
+    await directory.tenants.update({ ...disabled, updateMask: { paths: ['status'] } }, call());
     const [resumed, change] = await read(position, 2);
     expect(resumed).toMatchObject({ sequence: position, kind: ChangeKind.UNSPECIFIED });
     expect(change).toMatchObject({ kind: ChangeKind.TENANT, tenantId: 'resume' });
@@ -706,10 +706,11 @@ describe('watching changes', () => {
     await apply(directory, tenant('since'));
     const found = await directory.as('device').findUser({ tenantId: 'since', identifier: 'ada' }, call());
     const ids = { tenantId: 'since', userId: found.user?.userId ?? '' };
-    await directory.admin.setUserStatus({ ...ids, status: Status.DISABLED }, call());
-    const user = { userId: ids.userId, status: 'active' };
-    const mask = { updateMask: { paths: ['status'] }, takeOver: true };
-    await directory.users.update({ tenantId: 'since', user, ...mask }, call());
+    for (const status of ['disabled', 'active']) {
+      const user = { userId: ids.userId, status };
+      const mask = { updateMask: { paths: ['status'] }, takeOver: true };
+      await directory.users.update({ tenantId: 'since', user, ...mask }, call());
+    }
     const now = BigInt(Math.floor(Date.now() / 1000));
     /** The ends of the person up to the second position, and the first one. */
     const watched = async (request: { since: bigint; afterSequence?: bigint }) => {
@@ -766,9 +767,9 @@ it('is ready when its tables answer', async () => {
 });
 
 it('names a file that cannot be read', async () => {
-  const { admin } = start();
+  const { declaredState } = start();
   const missing = `${demoFile}.missing`;
-  await expect(applyFile(missing, { admin, environment: {}, call: call() })).rejects.toThrow(missing);
+  await expect(applyFile(missing, { declaredState, environment: {}, call: call() })).rejects.toThrow(missing);
   expect(await readFile(demoFile, 'utf8')).toContain(secret);
 });
 
@@ -782,9 +783,8 @@ describe('declared passwords', () => {
   ])('are refused if they are weak: %s', async (user, message) => {
     const directory = start();
     await expect(apply(directory, tenant('weak', { user }))).rejects.toThrow(message);
-    const { admin } = directory;
     const document = `tenants:${tenant('weak', { user })}`;
-    await expect(admin.diff({ document, fileName: 'state.yaml' }, call())).rejects.toThrow(message);
+    await expect(directory.files.diff({ document, fileName: 'state.yaml' }, call())).rejects.toThrow(message);
   });
 
   it('may be imported as hashes, whatever they are of', async () => {
@@ -806,7 +806,7 @@ describe('the declared file at the start', () => {
       allowDelete: false,
       allowAdministration: false,
       exposure,
-      admin: start().admin,
+      declaredState: start().declaredState,
       environment: {},
       call,
       log: Object.assign(silentLog(), { error }),
@@ -877,7 +877,7 @@ describe('the declared file at the start', () => {
       (await readFile(file, 'utf8')).replace('name: Beside', 'name: Beside, colour: blue'),
     );
     expect(await startWith(file)).toMatch(
-      /^\S+state\.yaml:3:\d+: tenants\[1\]\.colour: is not a known key\n/,
+      /^\S+state\.yaml:3:\d+: tenants\[1\]\.colour: is not a known key$/,
     );
   });
 });

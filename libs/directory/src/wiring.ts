@@ -5,7 +5,6 @@ import { opaqueValue } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import type { Route } from '@tessera/rpc';
 import { ChangeFeed, startPurge, type Migrations } from '@tessera/stores';
-import { directoryAdminHandlers, type RecordAdminCalls } from './admin-service.ts';
 import { hashConcurrency, pepperOf, type DirectoryConfig } from './config.ts';
 import { purgeDeleted, type ForgetPeople } from './deleted/deleted-records.postgres.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
@@ -68,7 +67,6 @@ export interface DirectoryRoom {
   /** The calls of records in the services that both rooms answer. */
   readonly calls: {
     readonly directory: RecordReads;
-    readonly admin: RecordAdminCalls;
     readonly users: UserCalls;
   };
   /** The services of records alone. */
@@ -155,7 +153,6 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
         commandLineLogin: config.TESSERA_CLI_LOGIN,
         sendsMail,
       }),
-      admin: directoryAdminHandlers(changing),
       users,
     },
     routes: [...routes, auditRoute(database, 'directory')],

@@ -4,7 +4,7 @@
  * directory, whose room of records it stands on; the arrow never runs back. It composes that process. It never keeps a
  * record of its own kind, and never says who exists.
  *
- *     authorize, gateway ══> DirectoryService, PersonService; operator ══> UsersService, MailService, DirectoryAdminService
+ *     authorize, gateway ══> DirectoryService, PersonService; operator ══> UsersService, MailService, BootstrapService
  *       └─> wiring ─┬─> openDirectory, the room of records
  *                   └─> service ─> password/ passkey/ totp/ recovery/ identity/   a way in each
  *                       account/ what people change of themselves ─> registration/ ─> links/ ─> ways in ─> change/

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { loadConfig } from '@tessera/process';
-import { declaredAccess, local, rootCall, type BuiltService, type CallerName } from '@tessera/rpc';
+import { declaredAccess, local, rootCall, type BuiltService, type CallerName, type DescService } from '@tessera/rpc';
 import { type Database } from '@tessera/stores';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
@@ -8,10 +8,11 @@ import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { BootstrapService, DirectoryService } from '@tessera/proto-gen/directory';
 import { PlanService } from '@tessera/proto-gen/plan';
 import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { migrations } from '@tessera/directory';
+import { declaredFiles } from '@tessera/directory/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildDirectory, directoryProcessConfig } from './index.ts';
 
@@ -34,9 +35,10 @@ function start() {
   const runtime = testRuntime({ database, log: silentLog() });
   const service = buildDirectory(config, {}, runtime);
   built.push(service);
+  const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
   return {
     service,
-    admin: local(DirectoryAdminService, service, 'operator', runtime.log),
+    files: declaredFiles(operator(DeclaredStateService)),
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
   };
 }
@@ -67,7 +69,7 @@ function tenant(id: string, keys: { user?: string; application?: string; tenant?
 
 async function apply(directory: ReturnType<typeof start>, ...tenants: string[]) {
   const document = `tenants:${tenants.join('')}\n`;
-  return directory.admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
+  return directory.files.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
 }
 
 describe('people', () => {
@@ -209,9 +211,7 @@ describe('callers', () => {
       verifyProposedTotp: ['authorize'],
       proposeRecoveryCodes: ['authorize'],
       adoptProposal: ['authorize'],
-      enrolTotp: ['authorize'],
       verifySecondFactor: ['authorize'],
-      replaceRecoveryCodes: ['authorize'],
       proposePasskey: ['authorize'],
       enrolPasskey: ['authorize'],
       verifyPasskey: ['authorize'],
@@ -230,16 +230,7 @@ describe('callers', () => {
       verifyMailCode: ['authorize'],
       watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
     },
-    DirectoryAdminService: {
-      apply: ['operator', 'admin'],
-      createFirstAdministrator: ['operator'],
-      diff: ['operator', 'admin'],
-      getDeclaredState: ['operator', 'admin'],
-      setUserStatus: ['operator', 'admin'],
-      setApplicationStatus: ['operator', 'admin'],
-      setTenantStatus: ['operator', 'admin'],
-      listApplicationSecrets: ['operator', 'admin'],
-    },
+    BootstrapService: { createFirstAdministrator: ['operator'] },
     TenantsService: {
       get: ['operator', 'admin'],
       list: ['operator', 'admin'],
@@ -307,7 +298,7 @@ describe('callers', () => {
   } satisfies Record<CallerName, true>) as CallerName[];
   const services = [
     DirectoryService,
-    DirectoryAdminService,
+    BootstrapService,
     TenantsService,
     ResourcesService,
     RolesService,

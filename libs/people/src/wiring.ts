@@ -2,7 +2,7 @@ import { openDirectory, pepperOf } from '@tessera/directory';
 import { type Runtime } from '@tessera/process';
 import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { BootstrapService, DirectoryService } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
 import { route, type BuiltService } from '@tessera/rpc';
 import { startPurge } from '@tessera/stores';
@@ -128,10 +128,10 @@ export function buildDirectory(
         }),
       }),
       route(PersonService, personCalls({ ...setting, changeRecord, outbox })),
-      route(DirectoryAdminService, {
-        ...records.calls.admin,
-        ...bootstrapCalls({ ...setting, changeRecord, links, linkBase, operatorTenant, newUserId }),
-      }),
+      route(
+        BootstrapService,
+        bootstrapCalls({ ...setting, changeRecord, links, linkBase, operatorTenant, newUserId }),
+      ),
       route(UsersService, {
         ...records.calls.users,
         getCredentials: shownCredentials(database),

@@ -19,7 +19,7 @@ const token = new Secret('a-token-that-is-in-the-file-alone');
 async function dataOf(target: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-proof-'));
   onTestFinished(async () => rm(directory, { recursive: true }));
-  await announceAdministration(directory, { target, token });
+  await announceAdministration(directory, { target, token, issuer: 'http://localhost:8080' });
   return directory;
 }
 
@@ -134,14 +134,14 @@ describe('the process that has embedded stores open', () => {
     expect(sent).not.toContain(token.reveal());
     const again = await startProcess();
     const call = async (bearer: string) =>
-      fetch(`http://127.0.0.1:${again.port}/tessera.directory.v1.DirectoryAdminService/Diff`, {
+      fetch(`http://127.0.0.1:${again.port}/tessera.admin.v1.TenantsService/List`, {
         method: 'POST',
         headers: {
           authorization: bearer,
           'x-tessera-caller': 'operator',
           'content-type': 'application/json',
         },
-        body: JSON.stringify({ document: 'tenants: []', fileName: 'state.yaml' }),
+        body: '{}',
       });
     expect((await call(authorization)).status).toBe(401);
     expect((await call(`Bearer ${token.reveal()}`)).status).toBe(200);

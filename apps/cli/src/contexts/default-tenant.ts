@@ -1,7 +1,8 @@
-import { isGiven, isPeerGiven } from '@tessera/process/settings';
+import { isPeerGiven } from '@tessera/process/settings';
 import { orEnvironment } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { chosenContext, namedContext } from './chosen-context.ts';
+import { isDirect } from './say-where.ts';
 
 const tenantVariable = 'TESSERA_TENANT';
 
@@ -12,7 +13,7 @@ const tenantVariable = 'TESSERA_TENANT';
 export async function defaultTenant(terminal: Terminal): Promise<string | undefined> {
   const given = orEnvironment(undefined, tenantVariable, terminal);
   if (given) return given;
-  // The current context may be of another installation than the one that the environment names in its place.
+  // The current context may be of another installation than the one that takes its place.
   const isPassed = namedContext(terminal) === undefined && isElsewhere(terminal);
   const context = isPassed ? undefined : await chosenContext(terminal);
   return context?.tenant ?? context?.defaultTenant;
@@ -28,6 +29,6 @@ export async function requiredTenant(terminal: Terminal): Promise<string> {
   );
 }
 
-function isElsewhere({ environment }: Pick<Terminal, 'environment'>): boolean {
-  return isGiven(environment, 'DATABASE_URL') || isPeerGiven(environment, 'directory');
+function isElsewhere(terminal: Pick<Terminal, 'environment' | 'reach'>): boolean {
+  return isDirect(terminal) || isPeerGiven(terminal.environment, 'directory');
 }

@@ -5,6 +5,11 @@ import { apiVariable } from './context-of-environment.ts';
 /** How messages call the database that commands work on. */
 export const theDatabase = 'the database of DATABASE_URL';
 
+/** Whether the command is told to work on that database. */
+export function isDirect({ reach }: Pick<Terminal, 'reach'>): boolean {
+  return reach?.().direct === true;
+}
+
 /** How messages call the installation of a context. */
 export function installationOf({ name, api }: Pick<NamedContext, 'name' | 'api'>): string {
   return `${api} (${name === environmentContext ? apiVariable : `context ${name}`})`;

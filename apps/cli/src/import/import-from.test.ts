@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
-import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+import { directly, file, pepper, rows, tessera } from '../testing/run-command.ts';
 import { products } from './from/products.ts';
 
 const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
@@ -10,11 +10,11 @@ const bcrypt = '$2b$04$abcdefghijklmnopqrstuuSvWjnwRvkDqNFGPzoRTE5.e.PDtuyAi';
 async function deployment() {
   const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
   const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
-  await tessera(`apply --file ${file('tenants: [{ id: acme, name: Acme }]\n')}`, environment);
+  await directly(`apply --file ${file('tenants: [{ id: acme, name: Acme }]\n')}`, environment);
   const people =
     'SELECT username, owner, status, password_hash, attributes FROM directory.user_account ORDER BY username';
   return {
-    run: (words: string, input = '') => tessera(words, environment, undefined, input),
+    run: (words: string, input = '') => directly(words, environment, undefined, input),
     people: async () => rows(DATABASE_URL, people),
     /** As a link that somebody has got does it. */
     setPassword: async (username: string) =>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { newDatabaseUrl } from '@tessera/test-kit';
-import { file, pepper, rows, tessera } from '../testing/run-command.ts';
+import { directly, file, pepper, rows } from '../testing/run-command.ts';
 
 const state = `tenants:
   - id: acme
@@ -22,10 +22,10 @@ ADA,,,,
 async function deployment() {
   const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
   const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
-  await tessera(`apply --file ${file(state)}`, environment);
+  await directly(`apply --file ${file(state)}`, environment);
   const people = `SELECT username, owner, user_id, password_hash, status FROM directory.user_account ORDER BY username`;
   return {
-    run: (words: string, input = '') => tessera(words, environment, undefined, input),
+    run: (words: string, input = '') => directly(words, environment, undefined, input),
     people: async () => rows(DATABASE_URL, people) as Promise<Readonly<Record<string, string | null>>[]>,
   };
 }

@@ -5,10 +5,11 @@ import {
   type ApplyDeclaredStateResponse,
   type DiffDeclaredStateResponse,
 } from '@tessera/proto-gen/admin-declared_state';
-import { ConfigError, isGiven, isPeerGiven } from '@tessera/process/settings';
+import { ConfigError } from '@tessera/process/settings';
 import { Code, ConnectError } from '@tessera/rpc/caller';
+import { isDirect } from '../contexts/say-where.ts';
 import type { Allowed } from '../operate/records/show-comparison.ts';
-import { withoutOwnNames, type Environment } from '../settings.ts';
+import { withoutOwnNames } from '../settings.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import type { Entry } from './files/imported.ts';
 import type { Mistake } from './leave-out.ts';
@@ -54,11 +55,12 @@ interface Of {
 export function createPartCalls(
   of: Of,
   directory: ReachedDirectory,
-  { environment }: Pick<Terminal, 'environment'>,
+  terminal: Pick<Terminal, 'environment' | 'reach'>,
 ): PartCalls {
+  const { environment } = terminal;
   const requestOf = ({ entry, keptKinds, deletedUsers = [] }: DeclaredPart) => {
     const document = documentOf(entry);
-    refuseTooLarge(document, environment);
+    if (!isDirect(terminal)) refuseTooLarge(document);
     return { ...of, fileName, document, keptKinds: [...keptKinds], deletedUsers: [...deletedUsers] };
   };
   return {
@@ -89,11 +91,10 @@ function documentOf(entry: Entry): string {
 }
 
 /** A call that is too large looks like one to repeat. Throws CommandError. */
-function refuseTooLarge(document: string, environment: Environment): void {
-  const isCalled = isPeerGiven(environment, 'directory') || !isGiven(environment, 'DATABASE_URL');
-  if (isCalled && Buffer.byteLength(document) > mostBytes)
+function refuseTooLarge(document: string): void {
+  if (Buffer.byteLength(document) > mostBytes)
     throw new CommandError(
-      'The applications, scopes and roles are more than one call may carry (4 MiB). Give DATABASE_URL and the pepper of the directory instead: then nothing is called.',
+      'The applications, scopes and roles are more than one call may carry (4 MiB). Give --direct, DATABASE_URL and the pepper of the directory: then nothing is called.',
     );
 }
 

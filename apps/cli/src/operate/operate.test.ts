@@ -9,7 +9,7 @@ import { loadConfig } from '@tessera/process';
 import { openDatabase, openRedis, probe } from '@tessera/stores';
 import { createServiceRoles } from '@tessera/test-kit/provision';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
-import { file, pepper, printed, rows, secrets, serving, tessera } from '../testing/run-command.ts';
+import { directly, file, pepper, printed, rows, secrets, serving, tessera } from '../testing/run-command.ts';
 import { schemas } from '../processes.ts';
 
 function withWrongPassword(href: string): string {
@@ -92,7 +92,7 @@ describe('tessera migrate', () => {
 describe('a database that needs operator action', () => {
   it.each([
     ['migrate', 'Migrating keys'],
-    ['apply -f unread.yaml', 'Waiting for the schema'],
+    ['apply -f unread.yaml --direct', 'Waiting for the schema'],
     ['epoch bump', 'Waiting for the schema'],
   ])('makes tessera %s fail at once and say what to change', async (command, what) => {
     const DATABASE_URL = withWrongPassword(await newDatabaseUrl());
@@ -119,7 +119,7 @@ describe('a database role without a privilege', () => {
       const grants = new RegExp(
         `The role ${role} may not read the schema directory: .*: GRANT USAGE ON SCHEMA directory TO ${role}; `,
       );
-      for (const words of ['apply -f unread.yaml', 'epoch bump']) {
+      for (const words of ['apply -f unread.yaml --direct', 'epoch bump']) {
         const { code, said } = await ask(words);
         expect([code, said.split('\n')]).toEqual([1, [expect.stringMatching(grants), '']]);
         expect(said).toMatch(/^Waiting for the schema cannot be done\. /);
@@ -263,12 +263,12 @@ describe('tessera apply', () => {
   it('creates the tenants of the file in the database, once', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
-    const first = await tessera(`apply -f ${file(state)}`, environment);
+    const first = await directly(`apply -f ${file(state)}`, environment);
     expect(first).toEqual({
       code: 0,
       said: expect.stringMatching(/^acme: [1-9]\d* created, 0 updated, 0 deleted\n$/) as string,
     });
-    const second = await tessera(`apply --file ${file(state)}`, environment);
+    const second = await directly(`apply --file ${file(state)}`, environment);
     expect(second).toEqual({ code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' });
     expect(await rows(environment.DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([
       { tenant_id: 'acme' },
@@ -278,7 +278,7 @@ describe('tessera apply', () => {
   it('reads standard input if the file is -, and so does tessera diff', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
-    const ask = (words: string, input: string) => tessera(words, environment, undefined, input);
+    const ask = (words: string, input: string) => directly(words, environment, undefined, input);
     expect((await ask('diff --file -', state)).code).toBe(1);
     expect((await ask('apply --file -', state)).said).toMatch(/^acme: [1-9]\d* created/);
     expect((await ask('diff --file -', state)).code).toBe(0);
@@ -295,7 +295,7 @@ describe('tessera apply', () => {
   it('names file, line and key of a mistake, and changes nothing', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
-    const { code, said } = await tessera(`apply -f ${file(`${state}    colour: blue\n`)}`, environment);
+    const { code, said } = await directly(`apply -f ${file(`${state}    colour: blue\n`)}`, environment);
     expect(code).toBe(1);
     expect(said).toMatch(/tessera\.yaml:5:\d+: .*colour/);
     expect(await rows(environment.DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([]);
@@ -303,16 +303,22 @@ describe('tessera apply', () => {
 });
 
 describe('tessera apply with missing input', () => {
-  it('requires a process or the database URL first', async () => {
+  it('requires a process first, and names --direct where there is a database', async () => {
     const { code, said } = await tessera('apply -f unread.yaml', {});
     expect(code).toBe(1);
     expect(said).toMatch(/^No process serves the data directory .* Start Tessera there \(npm start\)/);
+    expect(said).not.toContain('--direct');
+    const beside = await tessera('apply -f unread.yaml', { DATABASE_URL: await newDatabaseUrl() });
+    expect([beside.code, beside.said]).toEqual([
+      1,
+      expect.stringMatching(/ Where nobody serves, --direct works on the database of DATABASE_URL\.\n$/),
+    ]);
   });
 
   it('names the option for the file', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
-    expect(await tessera('apply -f missing.yaml', environment)).toEqual({
+    expect(await directly('apply -f missing.yaml', environment)).toEqual({
       code: 1,
       said: '--file names missing.yaml, which cannot be read (ENOENT). Correct the path or its permissions.\n',
     });
@@ -328,8 +334,8 @@ describe('tessera secret list', () => {
   it('shows for each secret its declaration, expiry and last use', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
-    const list = (clientId: string) => tessera(`secret list --client-id ${clientId}`, environment);
-    const declare = (secrets: string) => tessera(`apply -f ${file(of(secrets))}`, environment);
+    const list = (clientId: string) => directly(`secret list --client-id ${clientId}`, environment);
+    const declare = (secrets: string) => directly(`apply -f ${file(of(secrets))}`, environment);
     const [past, future] = ['2020-01-31T12:00:00Z', '2999-01-31T12:00:00Z'];
     await declare(`[{${value('old')}, expiresAt: ${past}}]`);
     const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
@@ -346,7 +352,7 @@ describe('tessera secret list', () => {
     const { said } = await list('desk');
     expect(said).toMatch(new RegExp(`^${id}: declared ${time}, never expires, never used\n${second}$`));
     const ofTenant = async (tenant: string) =>
-      tessera(`secret list --tenant ${tenant} --client-id desk`, environment);
+      directly(`secret list --tenant ${tenant} --client-id desk`, environment);
     expect(await ofTenant('acme')).toEqual({ code: 0, said });
     expect(await ofTenant('globex')).toEqual({ code: 1, said: 'There is no application desk.\n' });
     expect(await list('tv')).toEqual({ code: 0, said: 'tv has no secrets.\n' });
@@ -377,7 +383,7 @@ describe('tessera secret list', () => {
     expect(await tessera('secret list --client-id desk', {})).toEqual({
       code: 1,
       said: expect.stringMatching(
-        /^No process serves the data directory .* or set TESSERA_DATA_DIR, TESSERA_PEERS or DATABASE_URL/,
+        /^No process serves the data directory .* or set TESSERA_DATA_DIR or TESSERA_PEERS\.\n$/,
       ) as string,
     });
   });
@@ -389,7 +395,7 @@ describe('tessera epoch bump', () => {
     await tessera('migrate', environment);
     expect(await tessera('epoch bump', environment)).toEqual({ code: 1, said: 'There is no tenant.\n' });
     const state = 'tenants:\n  - {id: acme, name: Acme}\n  - {id: globex, name: Globex}\n';
-    await tessera(`apply -f ${file(state)}`, environment);
+    await directly(`apply -f ${file(state)}`, environment);
     const dated = 'sign-ins before \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z are no longer valid\n';
     const one = await tessera('epoch bump --tenant acme', environment);
     expect(one).toEqual({ code: 0, said: expect.stringMatching(new RegExp(`^acme: ${dated}$`)) as string });

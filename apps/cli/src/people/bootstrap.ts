@@ -1,4 +1,4 @@
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { BootstrapService } from '@tessera/proto-gen/directory';
 import { issuerOf } from '../at-hand/issuer-at-hand.ts';
 import { withService } from '../operate/records/with-service.ts';
 import type { Terminal } from '../terminal.ts';
@@ -17,7 +17,7 @@ export async function bootstrap({ issuer, ...person }: BootstrapOptions, termina
     name: 'Making the first administrator',
     changes: true,
     timeoutMs: 10_000,
-    run: async (clientOf, call) => clientOf(DirectoryAdminService).createFirstAdministrator(person, call),
+    run: async (clientOf, call) => clientOf(BootstrapService).createFirstAdministrator(person, call),
   });
   const { link, expireTime } = shownLink(made, await issuerOf({ issuer }, terminal));
   terminal.out(`${link}\n`);

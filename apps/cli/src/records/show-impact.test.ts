@@ -2,7 +2,7 @@ import { newDatabaseUrl } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { impactLines } from '../operate/records/show-impact.ts';
 import { schemas } from '../processes.ts';
-import { file, rows, secrets, tessera } from '../testing/run-command.ts';
+import { directly, file, rows, secrets } from '../testing/run-command.ts';
 
 const state = (status: string) => `tenants:
   - id: acme
@@ -21,7 +21,7 @@ let environment: Record<string, string>;
 beforeAll(async () => {
   const url = await newDatabaseUrl(...schemas);
   environment = { DATABASE_URL: url, ...secrets };
-  await tessera(`apply -f ${file(state('active'))}`, environment);
+  await directly(`apply -f ${file(state('active'))}`, environment);
   const ada = `FROM directory.user_account WHERE username = 'ada'`;
   await rows(
     url,
@@ -43,7 +43,7 @@ beforeAll(async () => {
   );
 });
 
-const said = async (words: string) => (await tessera(words, environment)).said;
+const said = async (words: string) => (await directly(words, environment)).said;
 const ofAda = 'acme: ends 1 session: ada (sid-1)\n';
 const tokens = `acme: ends 1 refresh token: ada with tv (${family})\n`;
 const consent = 'acme: ends 1 consent: ada with tv\n';
@@ -115,7 +115,7 @@ describe('what a change would end, counted in the database', () => {
         `tenants: [{ id: globex, name: Globex, users: [{ username: bob }], providers: [${providers}] }]\n`,
       );
     const corp = '{ name: corp, issuer: "https://corp.example", clientId: globex, clientSecret: a secret }';
-    await tessera(`apply -f ${declared(corp)}`, environment);
+    await directly(`apply -f ${declared(corp)}`, environment);
     await rows(
       environment['DATABASE_URL'] ?? '',
       `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
@@ -126,12 +126,12 @@ describe('what a change would end, counted in the database', () => {
     expect(await said(`diff -f ${declared('')}`)).toBe(
       `${lines}Applying it needs --allow-delete, for 1 deletion, and people who would have no way in.\n`,
     );
-    const refused = await tessera(`apply -f ${declared('')}`, environment);
+    const refused = await directly(`apply -f ${declared('')}`, environment);
     expect(refused).toMatchObject({
       code: 3,
       said: expect.stringMatching(`^${lines}Nothing was applied`) as string,
     });
-    const { code } = await tessera(`apply -f ${declared('')} --allow-delete`, environment);
+    const { code } = await directly(`apply -f ${declared('')} --allow-delete`, environment);
     expect(code).toBe(0);
   });
 });

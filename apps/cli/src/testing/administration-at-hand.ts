@@ -31,6 +31,7 @@ export async function administrationAtHand(
     log: silentLog(),
   });
   atEndOfFile(() => server.drain());
-  await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
+  const target = `127.0.0.1:${server.port}`;
+  await announceAdministration(folder, { target, token, issuer: 'http://localhost:8080' });
   return async (words) => printed(words, { TESSERA_DATA_DIR: folder, XDG_CONFIG_HOME: folder }, fetch);
 }

@@ -46,6 +46,9 @@ export async function tessera(...of: Parameters<typeof printed>): Promise<Pick<P
   return { code, said };
 }
 
+/** As `tessera`, of a command that works on the database of `DATABASE_URL`. */
+export const directly: typeof tessera = async (words, ...of) => tessera(`${words} --direct`, ...of);
+
 /** Runs a command. Resolves with all that it printed. */
 export async function printed(
   words: string,

@@ -1,3 +1,4 @@
+import { declaredFiles } from '@tessera/directory/testing';
 import { uuid } from '@tessera/kit';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -90,12 +91,13 @@ export async function administered() {
   const clock = fakeClock(Date.now() - 20 * 60_000);
   const runtime = testRuntime({ database, clock });
   const composed = compose(config, () => runtime, {});
-  const { services, admin, operator, token, directory: directoryService } = composed;
+  const { services, admin, declaredState, token, directory: directoryService } = composed;
+  const files = declaredFiles(declaredState);
   atEndOfFile(async () => {
     for (const service of services.toReversed()) await service.close();
     await rm(directory, { recursive: true });
   });
-  await operator.apply({ document: state, fileName: 'state.yaml', allowAdministration: true }, call());
+  await files.apply({ document: state, fileName: 'state.yaml', allowAdministration: true }, call());
   for (const service of services)
     await eventually(`${service.name} is ready`, () => service.ready().then(() => true));
 
@@ -166,7 +168,7 @@ export async function administered() {
   return {
     userId,
     admin,
-    operator,
+    files,
     database,
     directory: directoryService,
     clock,
@@ -230,27 +232,6 @@ export async function administered() {
         body: JSON.stringify(request),
       });
       return { status: response.status, body: (await response.json()) as Answer['body'] };
-    },
-
-    /**
-     * As `post`, of a method that streams: its first message, or why there is none, in envelopes of the Connect
-     * protocol.
-     */
-    async postStreaming(path: string, request: object, accessToken?: string): Promise<Answer> {
-      const text = Buffer.from(JSON.stringify(request));
-      const head = Buffer.alloc(5);
-      head.writeUInt32BE(text.length, 1);
-      const headers = {
-        'content-type': 'application/connect+json',
-        ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
-      };
-      const body = Buffer.concat([head, text]);
-      const response = await fetch(`${url}/${path}`, { method: 'POST', headers, body });
-      const answer = Buffer.from(await response.arrayBuffer());
-      const first = JSON.parse(answer.toString('utf8', 5, 5 + answer.readUInt32BE(1))) as Answer['body'];
-      const error = first['error'] as Answer['body'] | undefined;
-      if (error === undefined) return { status: response.status, body: first };
-      return { status: error['code'] === 'unauthenticated' ? 401 : 403, body: error };
     },
 
     /** A digest of all records with their versions, and of the traces that every change leaves. */

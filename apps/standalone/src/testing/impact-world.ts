@@ -1,3 +1,4 @@
+import { declaredFiles } from '@tessera/directory/testing';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -99,7 +100,8 @@ export async function impactWorld() {
   const config = loadConfig(standaloneConfig, await withSecrets(environment));
   const database = await testDatabase(...allMigrations);
   const runtime = testRuntime({ database, redis: await testRedis() });
-  const { services, operator, token, admin } = compose(config, () => runtime, {});
+  const { services, declaredState, token, admin } = compose(config, () => runtime, {});
+  const files = declaredFiles(declaredState);
   atEndOfFile(async () => {
     for (const service of services.toReversed()) await service.close();
     await rm(directory, { recursive: true });
@@ -115,7 +117,7 @@ export async function impactWorld() {
 
   /** What a document would end, as the operator is told. */
   async function told(document: Document) {
-    const { tenants } = await operator.diff({ ...document, impact: true }, call());
+    const { tenants } = await files.diff({ ...document, impact: true }, call());
     const { impact, withoutWayIn } = tenants[0] ?? {};
     const { people, usernames, applications, clientIds, ends } = impact ?? {};
     const asked = create(ImpactSchema, ends === undefined ? {} : { ends });
@@ -132,7 +134,7 @@ export async function impactWorld() {
 
   return {
     run,
-    operator,
+    files,
     users: local(UsersService, admin, 'operator', runtime.log),
     consents: local(ConsentsService, admin, 'operator', runtime.log),
     grants: local(GrantsService, admin, 'operator', runtime.log),
@@ -144,7 +146,7 @@ export async function impactWorld() {
     async toldAndFound(tenantId: string, document: Document) {
       const before = await rowsOf(tenantId);
       const saying = await told(document);
-      await operator.apply({ ...document, allowDelete: true }, call());
+      await files.apply({ ...document, allowDelete: true }, call());
       return { told: saying, found: goneOf(before, await rowsOf(tenantId)) };
     },
   };

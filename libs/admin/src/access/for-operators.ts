@@ -1,6 +1,6 @@
 import { KeysService } from '@tessera/proto-gen/admin-keys';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, type DescMethod, type DescService, type Principal } from '@tessera/rpc';
 
 type PhrasesOf<S extends DescService> = { readonly [M in keyof S['method']]?: string };
@@ -31,18 +31,6 @@ const phrases: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
     { getApplication: 'Finding an application without its tenant' } satisfies PhrasesOf<
       typeof DirectoryService
     >,
-  ],
-  [
-    DirectoryAdminService.typeName,
-    {
-      apply: 'Applying a declared state',
-      diff: 'Comparing with a declared state',
-      getDeclaredState: 'Reading the declared state',
-      setUserStatus: 'Setting the status of a person by DirectoryAdminService',
-      setApplicationStatus: 'Setting the status of an application by DirectoryAdminService',
-      setTenantStatus: 'Setting the status of an organization by DirectoryAdminService',
-      listApplicationSecrets: 'Listing the secrets of an application without its tenant',
-    } satisfies PhrasesOf<typeof DirectoryAdminService>,
   ],
 ]);
 

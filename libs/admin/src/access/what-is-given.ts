@@ -12,7 +12,7 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService, type Tenant } from '@tessera/proto-gen/admin-tenants';
 import { UsersService, type User } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import type { DescService } from '@tessera/rpc';
 import type { Gift } from './gift.ts';
 import { giftsOfApplication } from './gifts-of-application.ts';
@@ -20,21 +20,11 @@ import { giftsOfApplication } from './gifts-of-application.ts';
 /**
  * What a method does. `gives`: it makes a record. `changes`: it changes or deletes one, or what belongs to it, so
  * whoever may call it controls the record from then on. `restores`: it makes a deleted record as it was. `acts`: it
- * changes something else, and nobody controls anything by it. `reads all` and `changes all`: it is about records of
- * every kind, for those who hold every scope that reads, or every one. `declares` and `reads kinds`: it is about
- * records of the kinds that it names, for those who hold the scopes of these. `reads` is also what every other method
- * without side effects does, unless its service is about records of every kind.
+ * changes something else, and nobody controls anything by it. `declares` and `reads kinds`: it is about records of the
+ * kinds that it names, for those who hold the scopes of these. `reads` is also what every other method without side
+ * effects does, unless its service is about records of every kind.
  */
-export type Effect =
-  | 'reads'
-  | 'acts'
-  | 'gives'
-  | 'changes'
-  | 'restores'
-  | 'declares'
-  | 'reads kinds'
-  | 'reads all'
-  | 'changes all';
+export type Effect = 'reads' | 'acts' | 'gives' | 'changes' | 'restores' | 'declares' | 'reads kinds';
 
 /** What is known of a service for the rule that nobody gives what they do not hold. */
 export interface ServiceRule {
@@ -254,24 +244,6 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
   ],
   [AuditService.typeName, { ...withoutGifts, effects: {} }],
   [DirectoryService.typeName, { ...withoutGifts, effects: {} }],
-  [
-    DirectoryAdminService.typeName,
-    {
-      ...withoutGifts,
-      everyKind: true,
-      // An administrator who holds everything cannot give more than they hold.
-      effects: {
-        apply: 'changes all',
-        // It tells whether a password is the present one of somebody.
-        diff: 'changes all',
-        getDeclaredState: 'reads all',
-        setUserStatus: 'changes all',
-        setApplicationStatus: 'changes all',
-        setTenantStatus: 'changes all',
-        listApplicationSecrets: 'reads all',
-      } satisfies EffectsOf<typeof DirectoryAdminService>,
-    },
-  ],
   [
     KeysService.typeName,
     {

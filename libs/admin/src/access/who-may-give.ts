@@ -1,6 +1,13 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { adminScopes } from '@tessera/oauth';
-import { Code, ConnectError, type CallOptions, type DescMethod, type Principal } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  notUnderstood,
+  type CallOptions,
+  type DescMethod,
+  type Principal,
+} from '@tessera/rpc';
 import { carryingDocument } from './declared-plans.ts';
 import { askedKinds, refuseKinds } from './declared-kinds.ts';
 import { isAssignable, type Assignables, type Assigned } from './assignable-records.ts';
@@ -64,12 +71,6 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
       principal,
       call,
     );
-  if (effect === 'reads all' || effect === 'changes all') {
-    return async (request, principal, call) => {
-      refuseLessThanAll(effect, principal);
-      return send(request, call());
-    };
-  }
   if (effect === 'reads kinds') {
     return async (request, principal, call) => {
       const { kinds = [] } = request as { readonly kinds?: readonly string[] };
@@ -107,9 +108,9 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
       const owner = ownerOf(restored);
       requireOwners([owner], principal);
       await refuseOf(rule.gifts(restored as never, said), { ...request, owner }, principal, call);
-      // Directories of version 0.1 do not say which version it is (compatibility until 0.3).
       const { etag = '' } = restored as { readonly etag?: string };
-      return send(etag === '' ? request : { ...request, etag }, call());
+      if (etag === '') throw notUnderstood('a restored record without a version');
+      return send({ ...request, etag }, call());
     });
   }
   if (read === undefined)
@@ -118,7 +119,7 @@ export function carrying(method: DescMethod, { send, read, describePlan, ...look
     throw new Error(`${method.parent.typeName}/${method.name} names no version of what it changes`);
   return judgedAgain(rule, async (asked, principal, call) => {
     const request = asWriter(asked, principal);
-    if (rule.changesAll?.(request) === true) refuseLessThanAll('changes all', principal);
+    if (rule.changesAll?.(request) === true) refuseLessThanAll(principal);
     const { tenantId, [rule.record]: record } = request;
     refuseToEndAdministration(rule, method.localName, { tenantId, record }, principal);
     const present = await read(keyOf(rule, request), call());
@@ -188,13 +189,6 @@ function judgedAgain(rule: ServiceRule, once: Carry): Carry {
   };
 }
 
-/** The check of who calls a method that streams, which only reads. Throws Error for another one, and ConnectError. */
-export function requiringAll(method: DescMethod): (principal: Principal) => void {
-  const { effect } = ruleOf(method);
-  if (effect !== 'reads all') throw new Error(`${method.parent.typeName}/${method.name} streams`);
-  return (principal) => refuseLessThanAll(effect, principal);
-}
-
 function ruleOf(method: DescMethod): { readonly rule: ServiceRule; readonly effect: Effect } {
   const rule = serviceRules.get(method.parent.typeName);
   const reads =
@@ -205,11 +199,10 @@ function ruleOf(method: DescMethod): { readonly rule: ServiceRule; readonly effe
   return { rule, effect };
 }
 
-function refuseLessThanAll(effect: 'reads all' | 'changes all', principal: Principal): void {
+function refuseLessThanAll(principal: Principal): void {
   const { scopes = [] } = principal;
-  if (effect === 'changes all') requireOwners(['*'], principal);
-  const all = [...adminScopes.keys()].filter((scope) => effect === 'changes all' || scope.endsWith('.read'));
-  const lacking = all.filter((scope) => !scopes.includes(scope));
+  requireOwners(['*'], principal);
+  const lacking = [...adminScopes.keys()].filter((scope) => !scopes.includes(scope));
   if (lacking.length === 0) return;
   throw new ConnectError(
     `This is about records of every kind: it needs an access token with ${lacking.join(', ')} too. A person with fewer roles changes one record at a time.`,

@@ -1,7 +1,7 @@
 import type { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import type { TokenService } from '@tessera/proto-gen/token';
 import { OAuthError, outcomeUnknown } from '@tessera/oauth';
-import { Code, ConnectError, type CallOptions, type Client } from '@tessera/rpc';
+import { type CallOptions, type Client } from '@tessera/rpc';
 
 type Sessions = Client<typeof SessionsService>;
 
@@ -17,9 +17,6 @@ export function notedEnds(
     try {
       await token.noteSessionEnd({ tenantId, sessionId }, call);
     } catch (error) {
-      // Compatibility until 0.3: `token` of version 0.1 does not hear it from `admin`. The codes are gone; it would
-      // only remember it.
-      if (error instanceof ConnectError && error.code === Code.PermissionDenied) return;
       // The session is over, and not all of the system has heard it.
       throw error instanceof OAuthError && error.code === 'temporarily_unavailable'
         ? outcomeUnknown(error)

@@ -76,11 +76,6 @@ export class FakeWaysIn {
         if (user === undefined || user.totpCode !== undefined || code !== enrolmentCode) return {};
         return { timeStep: 1n };
       },
-      enrolTotp: async ({ tenantId, userId, code }) => {
-        const user = this.#user(tenantId, userId);
-        if (user === undefined || user.totpCode !== undefined || code !== enrolmentCode) return {};
-        return this.#changed(user, { totpCode: code });
-      },
       verifySecondFactor: ({ tenantId, userId, code }) => {
         const user = this.#user(tenantId, userId);
         if (user === undefined || user.status !== Status.ACTIVE) return {};
@@ -106,7 +101,6 @@ export class FakeWaysIn {
         const app = timeStep !== undefined && { totpCode: enrolmentCode };
         return this.#changed(user, { adopted: seed, recoveryCode: `1-${seed}`, ...app });
       },
-      replaceRecoveryCodes: () => ({ codes: ['00000-00000', '11111-11111'] }),
     };
   }
 

@@ -19,7 +19,7 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
   - { id: acme, name: Acme, issuer: 'https://login.acme.example' }
   - { id: globex, name: Globex }
 `;
-  await directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+  await directory.files.apply({ document, fileName: 'state.yaml' }, call());
   return directory;
 }
 
@@ -87,13 +87,13 @@ describe('the command line as an application', () => {
   );
 
   it('is no application that a tenant declares', async () => {
-    const { api, admin } = await started();
+    const { api, files } = await started();
     const tv = { clientId: 'tessera.cli', name: 'TV', type: 'public', grantTypes: ['device_code'] };
     await expect(
       api.applications.create({ tenantId: 'globex', application: tv }, call()),
     ).rejects.toMatchObject({ code: Code.InvalidArgument });
     const document = `tenants: [{ id: globex, applications: [${JSON.stringify(tv)}] }]`;
-    await expect(admin.apply({ document, fileName: 'x.yaml' }, call())).rejects.toThrow(
+    await expect(files.apply({ document, fileName: 'x.yaml' }, call())).rejects.toThrow(
       'must not begin with',
     );
   });

@@ -18,9 +18,6 @@ import { claims, claimsSent } from './mapped-claims.ts';
 import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
-/** Compatibility until 0.3: version 0.1 took CIBA push. Another value gets the usual sentence. */
-const pushIsGone = ({ input }: { readonly input?: unknown }): string | undefined =>
-  input === 'push' ? 'push is gone; use ping or poll' : undefined;
 const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
 
 /** The fields of an application, in the order of the reference and of the declared state that is written. */
@@ -133,7 +130,7 @@ export const applicationFields = {
       .strictObject({
         approval: z.enum(['page', 'webhook']).transform((approval): '' | 'page' | 'webhook' => approval),
         url: callbackUri.default(''),
-        delivery: z.enum(['poll', 'ping'], { error: pushIsGone }).default('poll'),
+        delivery: z.enum(['poll', 'ping']).default('poll'),
         notificationEndpoint: callbackUri.default(''),
       })
       .default({ approval: '', url: '', delivery: 'poll', notificationEndpoint: '' }),

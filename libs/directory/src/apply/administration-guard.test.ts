@@ -23,7 +23,10 @@ const api = 'resources: [{ audience: "https://api.TENANT.example", name: API, sc
 
 /** A tenant that a file may declare again and again. */
 function declaring() {
-  const { admin } = startRecords(database);
+  const {
+    files,
+    api: { tenants },
+  } = startRecords(database);
   const tenantId = `guarded${(count += 1)}`;
   const documentOf = (lines: readonly string[]) =>
     [`tenants:`, `  - id: ${tenantId}`, `    name: Acme`, ...lines.map((line) => `    ${line}`)]
@@ -33,18 +36,18 @@ function declaring() {
   return {
     tenantId,
     apply: async (...lines: string[]) =>
-      admin.apply({ ...request(lines), allowDelete: true, allowAdministration: true }, call()),
+      files.apply({ ...request(lines), allowDelete: true, allowAdministration: true }, call()),
     /** What the directory says of applying these lines without permission, and what `diff` tells before. */
     async refusal(...lines: string[]) {
-      const { tenants } = await admin.diff(request(lines), call());
-      const told = tenants.flatMap(({ administration }) =>
+      const compared = await files.diff(request(lines), call());
+      const told = compared.tenants.flatMap(({ administration }) =>
         administration.map(({ kind, name, powers, by }) => {
           const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
           return `${kind} ${name}: ${powers.join(', ')}${reason}`;
         }),
       );
       const before = JSON.stringify(await states());
-      const error: unknown = await admin
+      const error: unknown = await files
         .apply({ ...request(lines), allowDelete: true }, call())
         .then(() => undefined)
         .catch((reason: unknown) => reason);
@@ -54,9 +57,7 @@ function declaring() {
   };
 
   async function states() {
-    const documents: string[] = [];
-    for await (const { document } of admin.getDeclaredState({}, call())) documents.push(document);
-    return documents;
+    return files.all(tenants, call());
   }
 }
 
@@ -174,7 +175,7 @@ describe('a file that gives powers over the administration is refused with a lis
   });
 
   it('by the password of an administrator before any tenant of the file is written', async () => {
-    const { admin } = startRecords(database);
+    const { files } = startRecords(database);
     const file = (name: string, password: string) => {
       const users = [{ username: 'ada', roles: ['tessera.auditor'], password }];
       const tenants = [
@@ -183,11 +184,11 @@ describe('a file that gives powers over the administration is refused with a lis
       ];
       return { document: JSON.stringify({ tenants }), fileName: 'state.yaml' };
     };
-    await admin.apply({ ...file('Before', first), allowAdministration: true }, call());
-    await expect(admin.apply(file('After', second), call())).rejects.toMatchObject({
+    await files.apply({ ...file('Before', first), allowAdministration: true }, call());
+    await expect(files.apply(file('After', second), call())).rejects.toMatchObject({
       rawMessage: expect.stringMatching(/^Nothing was applied: /) as string,
     });
-    const { tenants } = await admin.apply(file('After', first), call());
+    const { tenants } = await files.apply(file('After', first), call());
     expect(tenants.map(({ updated }) => updated)).toEqual([1, 1]);
   });
 
@@ -296,7 +297,10 @@ describe('a file that gives powers over the administration is refused with a lis
   });
 
   it('at the start of a process, which serves the earlier state', async () => {
-    const { admin, as } = startRecords(database);
+    const {
+      api: { declaredState },
+      as,
+    } = startRecords(database);
     const directory = await mkdtemp(join(tmpdir(), 'tessera-guard-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const file = join(directory, 'state.yaml');
@@ -304,7 +308,7 @@ describe('a file that gives powers over the administration is refused with a lis
     const logged: unknown[] = [];
     const log = Object.assign(silentLog(), { error: (...line: unknown[]) => logged.push(line) });
     const lifecycle = { onReload: () => undefined };
-    const options = { file, exposure: { TESSERA_DEMO: false }, admin, environment: {}, call, log, lifecycle };
+    const options = { file, exposure: { TESSERA_DEMO: false }, declaredState, environment: {}, call, log, lifecycle };
     const found = async () => as('device').findUser({ tenantId: 'started', identifier: 'ada' }, call());
     await applyAtStart({ ...options, allowDelete: true, allowAdministration: false });
     const reason = expect.stringContaining('\nstarted: user ada: tessera.auditor\n') as string;

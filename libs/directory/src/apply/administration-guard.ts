@@ -1,7 +1,6 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import type { TenantState } from '../plans/tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
-import { refusalOf, shortened } from './deletion-guard.ts';
 import type { TenantPlan } from '../plans/plan.ts';
 import {
   newlyControlling,
@@ -10,6 +9,7 @@ import {
   valuesOfProviders,
   type ControllingValue,
 } from './controlling-values.ts';
+import { unallowedAdministration } from './unallowed-changes.ts';
 
 /**
  * A plan gives powers over the administration, and its caller did not allow it. The message lists who would get which.
@@ -88,21 +88,9 @@ function holdersIn(state: TenantState | undefined): Holder[] {
   return [...people, ...applications].filter(({ powers }) => powers.length > 0);
 }
 
-/**
- * Throws AdministrationNotAllowedError for plans that give powers over the administration.
- * @param earlier tenants of the same file that have been applied already
- */
-export function refuseAdministration(plans: readonly TenantPlan[], earlier: readonly string[] = []): void {
-  const lines = plans.flatMap((plan) =>
-    administrationOf(plan).map(({ kind, name, powers, by }) => {
-      const reason = by.length === 0 ? '' : ` (by ${by.join(', ')})`;
-      return `${plan.desired.tenant.tenantId}: ${kind} ${name}: ${powers.join(', ')}${reason}`;
-    }),
-  );
-  if (lines.length === 0) return;
-  throw new AdministrationNotAllowedError(
-    `${refusalOf(earlier)}: applying the declared state would give powers over the administration:\n${shortened(lines)}\n` +
-      'Remove these roles, scopes and changes, or allow it: `tessera apply --allow-administration`, `state.allowAdministration` of the chart, or ' +
-      'TESSERA_APPLY_ALLOW=administration for TESSERA_APPLY_FILE.',
-  );
+/** Throws AdministrationNotAllowedError for a plan that gives powers over the administration. */
+export function refuseAdministration(plan: TenantPlan): void {
+  const { tenantId } = plan.desired.tenant;
+  const refusal = unallowedAdministration(administrationOf(plan).map((given) => ({ tenantId, ...given })));
+  if (refusal !== undefined) throw new AdministrationNotAllowedError(refusal);
 }

@@ -16,8 +16,8 @@ it('a file that a store cut off after its first tenant is not said to be unappli
     document: JSON.stringify({ tenants: ids.map((id) => ({ id, name })) }),
     fileName: 'state.yaml',
   });
-  const { admin, api } = startRecords(patient);
-  await admin.apply(file('Before'), call());
+  const { files, api } = startRecords(patient);
+  await files.apply(file('Before'), call());
   const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = patient.transaction(async (tx) => {
     await tx.query({
@@ -29,7 +29,7 @@ it('a file that a store cut off after its first tenant is not said to be unappli
   });
   await held.promise;
   const answer: unknown = await startRecords(impatient)
-    .admin.apply(file('After'), call())
+    .files.apply(file('After'), call())
     .catch((error: unknown) => error);
   over.resolve();
   await holding;

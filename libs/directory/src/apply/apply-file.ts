@@ -1,32 +1,26 @@
 import { readFile } from 'node:fs/promises';
 import { isBuiltIn } from '@tessera/oauth';
-import {
-  ConnectError,
-  fieldViolations,
-  whereOffered,
-  type CallOptions,
-  type Client,
-} from '@tessera/rpc/caller';
-import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
+import { Code, ConnectError, fieldViolations, type CallOptions, type Client } from '@tessera/rpc/caller';
 import type {
-  Difference,
-  DirectoryAdminService,
-  GivenAdministration,
-  Impact as DirectoryImpact,
-  TenantDifferences,
-  TenantOutcome,
-} from '@tessera/proto-gen/directory';
-import type { Impact } from '@tessera/proto-gen/impact';
+  ApplyDeclaredStateResponse,
+  DeclaredDifference,
+  DeclaredStateService,
+  DiffDeclaredStateResponse,
+  GivenPowers,
+} from '@tessera/proto-gen/admin-declared_state';
 import { DeclaredStateError, type Problem } from '../declared/declared-state-error.ts';
 import { warningsIn } from '../declared/warnings.ts';
 import { parseDeclaredState, readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
 import { loadConfig } from '@tessera/process/settings';
 import { z } from 'zod';
-import { applyInTurn, onlyTenantIn, turnsOf, type Turn } from './apply-in-turn.ts';
+import { applyInTurn } from './apply-in-turn.ts';
 import { problemsInFile } from './problems-in-file.ts';
+import { unallowedAdministration, unallowedDeletions } from './unallowed-changes.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredState, DeclaredTenant } from '../declared/schema.ts';
+import { allReferredTo } from '../declared/surroundings.ts';
+import { tenantsApart, type TenantApart } from '../declared/tenants-apart.ts';
 
 export { DeclaredStateError };
 
@@ -34,12 +28,7 @@ const { TESSERA_PASSWORD_MIN_LENGTH } = directoryConfig.shape;
 const checkConfig = z.object({ TESSERA_PASSWORD_MIN_LENGTH });
 
 export interface ApplyFileOptions {
-  readonly admin: Client<typeof DirectoryAdminService>;
-  /**
-   * Asked in place of `admin` for a file of one tenant, if it is there; it needs only the scopes of the kinds of its
-   * records.
-   */
-  readonly declaredState?: Client<typeof DeclaredStateService>;
+  readonly declaredState: Client<typeof DeclaredStateService>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly call: CallOptions;
   /** Who declares the records; default: the file says it. */
@@ -56,10 +45,18 @@ export interface ApplyFileOptions {
   readonly progress?: FileProgress;
 }
 
-type AppliedTenant = Pick<
-  TenantOutcome,
-  'tenantId' | 'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople'
->;
+/** What must be allowed, or is not done. */
+interface Allowed {
+  readonly allowDelete?: boolean;
+  readonly allowAdministration?: boolean;
+}
+
+interface AppliedTenant extends Pick<
+  ApplyDeclaredStateResponse,
+  'created' | 'updated' | 'deleted' | 'unchanged' | 'newPeople'
+> {
+  readonly tenantId: string;
+}
 
 /** By tenant, in the order of the file. */
 interface AppliedFile {
@@ -72,16 +69,17 @@ export interface FileProgress {
   read?(tenants: readonly DeclaredTenant[]): void;
   /** A tenant of several has its turn. */
   began?(tenantId: string): void;
-  /** A tenant is applied. A directory that is not asked for one tenant after the other tells all at its end. */
+  /** A tenant is applied. */
   applied?(tenant: AppliedTenant): void;
 }
 
-export type FileDifference = Omit<Difference, '$typeName' | '$unknown'>;
+export type FileDifference = Omit<DeclaredDifference, '$typeName' | '$unknown'>;
 
-export interface TenantComparison extends Pick<TenantDifferences, 'tenantId' | 'withoutWayIn'> {
+export interface TenantComparison extends Pick<DiffDeclaredStateResponse, 'withoutWayIn'> {
+  readonly tenantId: string;
   readonly differences: readonly FileDifference[];
-  readonly administration: readonly Omit<GivenAdministration, '$typeName' | '$unknown'>[];
-  readonly impact?: Impact | DirectoryImpact | undefined;
+  readonly administration: readonly Omit<GivenPowers, '$typeName' | '$unknown'>[];
+  readonly impact?: DiffDeclaredStateResponse['impact'] | undefined;
 }
 
 /** By tenant, in the order of the file. */
@@ -91,80 +89,54 @@ export interface ComparedFile {
 
 /**
  * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
- * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error
- * in the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a
- * list for what needs `allowDelete` or `allowAdministration`, with the owners of records that are not the caller's, or
- * with what clashes with records of others, by file, line and key. A file of several tenants is checked as a whole, and
- * then applied tenant by tenant: the error of one names it, those before and those that were not tried.
+ * DeclaredStateError and ConnectError (`InvalidArgument`) for errors in the file, whose messages name file, line and
+ * key, one line each. Throws ConnectError (`FailedPrecondition`) with a list for what needs `allowDelete` or
+ * `allowAdministration`, with the owners of records that are not the caller's, or with what clashes with records of
+ * others, by file, line and key. Each tenant of a file of several is compared before the first one is applied; the
+ * error of one names it, those before and those that were not tried.
  */
 export async function applyFile(
   fileName: string,
-  {
-    allowDelete = false,
-    allowAdministration = false,
-    ...options
-  }: ApplyFileOptions & { readonly allowDelete?: boolean; readonly allowAdministration?: boolean },
+  { allowDelete = false, allowAdministration = false, ...options }: ApplyFileOptions & Allowed,
 ): Promise<AppliedFile> {
-  const { document, tenants } = await readFrom(fileName, options);
-  const { admin, declaredState, call, owner = '', takeOver = false, progress } = options;
-  const request = { document, fileName, allowDelete, allowAdministration, owner, takeOver };
-  const atOnce = async (): Promise<AppliedFile> => {
-    const applied = await admin.apply(request, call);
-    for (const tenant of applied.tenants) progress?.applied?.(tenant);
+  const { turns, tenants } = await readFrom(fileName, options);
+  const { declaredState, call, owner = '', takeOver = false, progress } = options;
+  const applyOne = async ({ tenantId, document }: TenantApart): Promise<AppliedTenant> => {
+    const about = { tenantId, document, fileName, owner, takeOver };
+    const request = { ...about, allowDelete, allowAdministration };
+    const applied = { ...(await declaredState.apply(request, call).catch(inLines)), tenantId };
+    progress?.applied?.(applied);
     return applied;
   };
-  if (declaredState === undefined) return atOnce();
-  const turns = turnsOf(document, fileName, tenants);
-  if (turns === undefined) return atOnce();
-  const applyOne = async (turn: Turn): Promise<AppliedTenant> => {
-    const { tenantId } = turn;
-    const outcome = {
-      ...(await declaredState.apply({ ...request, ...turn }, call).catch(inLines)),
-      tenantId,
-    };
-    progress?.applied?.(outcome);
-    return outcome;
-  };
   const [only, ...others] = turns;
-  if (only !== undefined && others.length === 0)
-    return whereOffered(
-      applyOne(only).then((outcome) => ({ tenants: [outcome] })),
-      atOnce,
-    );
-  const allowed = { allowDelete, allowAdministration };
-  const inTurn = async (): Promise<AppliedFile> => {
-    const compared = await admin.diff({ document, fileName, owner, takeOver, deletionsOnly: true }, call);
-    // What is not allowed, the directory refuses before it writes the first tenant.
-    if (!isAllowed(compared, tenants, allowed)) return atOnce();
-    const applied = await applyInTurn(turns, async (turn) => {
-      progress?.began?.(turn.tenantId);
-      return applyOne(turn);
-    });
-    return { tenants: applied };
-  };
-  return whereOffered(inTurn(), atOnce);
+  if (only !== undefined && others.length === 0) return { tenants: [await applyOne(only)] };
+  const compared = await compareInTurn(fileName, turns, options, ({ tenantId }) => {
+    const { users = [] } = tenants.find(({ id }) => id === tenantId) ?? {};
+    // Only the comparison of passwords shows whether an administrator would get another one.
+    return { deletionsOnly: allowAdministration || !users.some(isAdministratorWithPassword) };
+  });
+  refuseUnallowed(compared, { allowDelete, allowAdministration });
+  const applied = await applyInTurn(turns, async (turn) => {
+    progress?.began?.(turn.tenantId);
+    return applyOne(turn);
+  });
+  return { tenants: applied };
 }
 
-/**
- * Whether a file needs nothing that is not allowed. A comparison without passwords does not show whether an
- * administrator would get another one: where a file declares one, that has to be allowed.
- */
-function isAllowed(
-  compared: ComparedFile,
-  tenants: readonly DeclaredTenant[],
-  {
-    allowDelete,
-    allowAdministration,
-  }: { readonly allowDelete: boolean; readonly allowAdministration: boolean },
-): boolean {
-  const deletes = compared.tenants.some(
-    ({ differences, withoutWayIn }) =>
-      withoutWayIn.length > 0 || differences.some(({ needsAllowDelete }) => needsAllowDelete),
+function refuseUnallowed(
+  compared: readonly TenantComparison[],
+  { allowDelete, allowAdministration }: Required<Allowed>,
+): void {
+  const ofTenants = <T>(named: (tenant: TenantComparison) => readonly T[]) =>
+    compared.flatMap((tenant) => named(tenant).map((one) => ({ tenantId: tenant.tenantId, ...one })));
+  const deletions = ofTenants(({ differences }) =>
+    differences.filter(({ needsAllowDelete }) => needsAllowDelete),
   );
-  const mayGive =
-    compared.tenants.some(({ administration }) => administration.length > 0) ||
-    tenants.some(({ users }) => users.some(isAdministratorWithPassword));
-  return (allowDelete || !deletes) && (allowAdministration || !mayGive);
+  const shutOut = ofTenants(({ withoutWayIn }) => withoutWayIn.map((name) => ({ kind: 'user', name })));
+  const refusal =
+    (allowDelete ? undefined : unallowedDeletions({ deletions, shutOut })) ??
+    (allowAdministration ? undefined : unallowedAdministration(ofTenants((tenant) => tenant.administration)));
+  if (refusal !== undefined) throw new ConnectError(refusal, Code.FailedPrecondition);
 }
 
 function isAdministratorWithPassword({
@@ -191,19 +163,40 @@ export async function diffFile(
     readonly impact?: boolean;
   },
 ): Promise<ComparedFile> {
-  const { document, tenants } = await readFrom(fileName, options);
-  const { admin, declaredState, call, owner = '', takeOver = false } = options;
-  const request = { document, fileName, deletionsOnly, owner, takeOver, impact };
-  const asBefore = async (): Promise<ComparedFile> => admin.diff(request, call);
-  const tenantId = onlyTenantIn(tenants);
-  // Several are compared with one another, too: one may get what another one gives up.
-  if (declaredState === undefined || tenantId === undefined) return asBefore();
-  const found = declaredState.diff({ ...request, tenantId }, call).catch(inLines);
-  return whereOffered(
-    found.then((differences) => ({ tenants: [{ ...differences, tenantId }] })),
-    asBefore,
-  );
+  const { turns } = await readFrom(fileName, options);
+  return { tenants: await compareInTurn(fileName, turns, options, () => ({ deletionsOnly, impact })) };
 }
+
+/** Compares each tenant. Throws one ConnectError with what is refused of all of them, mistakes of the file first. */
+async function compareInTurn(
+  fileName: string,
+  turns: readonly TenantApart[],
+  { declaredState, call, owner = '', takeOver = false }: ApplyFileOptions,
+  how: (turn: TenantApart) => { readonly deletionsOnly: boolean; readonly impact?: boolean },
+): Promise<readonly TenantComparison[]> {
+  const ids = turns.map(({ tenantId }) => tenantId);
+  const compared: TenantComparison[] = [];
+  const refusals: ConnectError[] = [];
+  for (const turn of turns) {
+    const { tenantId, document } = turn;
+    const otherTenants = ids.filter((id) => id !== tenantId);
+    const request = { tenantId, document, fileName, owner, takeOver, otherTenants, ...how(turn) };
+    try {
+      compared.push({ ...(await declaredState.diff(request, call).catch(inLines)), tenantId });
+    } catch (error) {
+      const isRefused = error instanceof ConnectError && refusedCodes.includes(error.code);
+      if (!isRefused) throw error;
+      refusals.push(new ConnectError(turn.placed(error.rawMessage), error.code));
+    }
+  }
+  const [first, ...more] = refusals.toSorted(
+    (one, other) => refusedCodes.indexOf(one.code) - refusedCodes.indexOf(other.code),
+  );
+  if (first === undefined) return compared;
+  throw new ConnectError([first, ...more].map(({ rawMessage }) => rawMessage).join('\n'), first.code);
+}
+
+const refusedCodes: readonly Code[] = [Code.InvalidArgument, Code.FailedPrecondition];
 
 /** Throws the error of a call with a document, with the mistakes in it a line each, without the name of the field. */
 export function inLines(error: unknown): never {
@@ -262,7 +255,10 @@ function checked(
   throw new DeclaredStateError(problems);
 }
 
-/** Reads a file whose mistakes others find. Throws DeclaredStateError for a reference that cannot be resolved. */
+/**
+ * Reads a file. Throws DeclaredStateError for a reference that cannot be resolved and, of a file of several tenants, for
+ * what is wrong whatever the directory has; it finds the mistakes of each tenant.
+ */
 async function readFrom(
   fileName: string,
   {
@@ -272,14 +268,20 @@ async function readFrom(
     transform = (text) => text,
     progress,
   }: ApplyFileOptions,
-): Promise<{ readonly document: string; readonly tenants: readonly DeclaredTenant[] }> {
+): Promise<{ readonly turns: readonly TenantApart[]; readonly tenants: readonly DeclaredTenant[] }> {
   const text = await read();
   check?.(text);
   const document = await resolveDeclaredState(transform(text), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
   });
-  const { tenants } = parseDeclaredState(document, fileName);
+  const parsed = parseDeclaredState(document, fileName);
+  const { tenants, tenantIds } = parsed;
+  const [only, ...others] = tenantIds;
   progress?.read?.(tenants);
-  return { document, tenants };
+  if (only !== undefined && others.length === 0)
+    return { turns: [{ tenantId: only, document, placed: (reason) => reason }], tenants };
+  // The directory says how long passwords have to be.
+  parsed.checked(allReferredTo, 0);
+  return { turns: tenantsApart(document, fileName), tenants };
 }

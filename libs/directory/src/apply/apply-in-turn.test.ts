@@ -3,9 +3,14 @@ import { Code, ConnectError, needsOperator } from '@tessera/rpc';
 import { operatorRemedy } from '@tessera/rpc/caller';
 import { expect, it } from 'vitest';
 import { takenElsewhere } from '../resources/checks.ts';
-import { applyInTurn, type Turn } from './apply-in-turn.ts';
+import type { TenantApart } from '../declared/tenants-apart.ts';
+import { applyInTurn } from './apply-in-turn.ts';
 
-const turns = ['acme', 'globex', 'initech'].map((tenantId): Turn => ({ tenantId, document: tenantId }));
+const turns = ['acme', 'globex', 'initech'].map((tenantId, place): TenantApart => ({
+  tenantId,
+  document: tenantId,
+  placed: (reason) => reason.replaceAll('tenants[0]', `tenants[${place}]`),
+}));
 const taken = () =>
   new ConnectError(
     `state.yaml:3:5: tenants[0].applications[0].clientId: ${takenElsewhere}`,

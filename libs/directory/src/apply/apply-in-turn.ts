@@ -1,35 +1,8 @@
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, outcomeUnknown } from '@tessera/oauth';
 import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { Code, ConnectError, operatorRemedy } from '@tessera/rpc/caller';
-import { documentsOfTenants } from '../declared/documents-of-tenants.ts';
-import type { DeclaredTenant } from '../declared/schema.ts';
+import type { TenantApart } from '../declared/tenants-apart.ts';
 import { clientIdAndAudience, sharedAudience, takenElsewhere } from '../resources/checks.ts';
-
-/** A tenant of a file of several. */
-export interface Turn {
-  readonly tenantId: string;
-  /** Declares this tenant alone. */
-  readonly document: string;
-}
-
-/** One after the other; undefined for a file that has to be applied at once. */
-export function turnsOf(
-  document: string,
-  fileName: string,
-  tenants: readonly DeclaredTenant[],
-): readonly Turn[] | undefined {
-  const only = onlyTenantIn(tenants);
-  if (only !== undefined) return [{ tenantId: only, document }];
-  const documents = documentsOfTenants(document, fileName);
-  if (tenants.length === 0 || documents?.length !== tenants.length) return undefined;
-  return tenants.map(({ id: tenantId }, place) => ({ tenantId, document: documents[place] ?? '' }));
-}
-
-/** The tenant of a file that declares one alone. */
-export function onlyTenantIn(tenants: readonly DeclaredTenant[]): string | undefined {
-  const [only, ...others] = new Set(tenants.map(({ id }) => id));
-  return others.length === 0 ? only : undefined;
-}
 
 /** What of a file was tried, by tenant. */
 interface Tried {
@@ -44,14 +17,12 @@ interface Tried {
  * and what was not tried; an error that an operator has to mend says so once something was applied.
  */
 export async function applyInTurn<T>(
-  turns: readonly Turn[],
-  apply: (turn: Turn) => Promise<T>,
+  turns: readonly TenantApart[],
+  apply: (turn: TenantApart) => Promise<T>,
 ): Promise<readonly T[]> {
   const outcomes = new Map<string, T>();
-  const reasonOf = ({ rawMessage }: ConnectError, turn: Turn): string =>
-    rawMessage.replaceAll('tenants[0]', `tenants[${turns.indexOf(turn)}]`);
   for (let waiting = turns; waiting.length > 0;) {
-    const refused: { readonly turn: Turn; readonly error: ConnectError }[] = [];
+    const refused: { readonly turn: TenantApart; readonly error: ConnectError }[] = [];
     for (const [place, turn] of waiting.entries()) {
       try {
         outcomes.set(turn.tenantId, await apply(turn));
@@ -60,15 +31,15 @@ export async function applyInTurn<T>(
         const untried = waiting.slice(place + 1);
         const soFar = tried({ failed, untried }, outcomes);
         if (operatorRemedy(error) !== undefined) throw withTenantsInRemedy(error, soFar);
-        if (!(error instanceof ConnectError)) throw error;
-        if (!isTaken(error)) throw withTenants(error, reasonOf(error, turn), soFar);
+        if (!(error instanceof ConnectError)) throw afterApplying(soFar, error);
+        if (!isTaken(error)) throw withTenants(error, turn.placed(error.rawMessage), soFar);
         refused.push({ turn, error });
       }
     }
     const failed = refused.map(({ turn }) => turn);
     const [first] = refused;
     if (first !== undefined && refused.length === waiting.length) {
-      const reasons = refused.map(({ error, turn }) => reasonOf(error, turn));
+      const reasons = refused.map(({ error, turn }) => turn.placed(error.rawMessage));
       throw withTenants(first.error, reasons.join('\n'), tried({ failed, untried: [] }, outcomes));
     }
     waiting = failed;
@@ -77,11 +48,17 @@ export async function applyInTurn<T>(
 }
 
 function tried(
-  turns: { readonly failed: readonly Turn[]; readonly untried: readonly Turn[] },
+  turns: { readonly failed: readonly TenantApart[]; readonly untried: readonly TenantApart[] },
   outcomes: ReadonlyMap<string, unknown>,
 ): Tried {
-  const idsOf = (some: readonly Turn[]) => some.map(({ tenantId }) => tenantId);
+  const idsOf = (some: readonly TenantApart[]) => some.map(({ tenantId }) => tenantId);
   return { failed: idsOf(turns.failed), untried: idsOf(turns.untried), applied: [...outcomes.keys()] };
+}
+
+/** An error that says that nothing was changed, once something was. */
+function afterApplying({ applied }: Tried, error: unknown): unknown {
+  const isUnavailable = error instanceof OAuthError && error.code === 'temporarily_unavailable';
+  return isUnavailable && applied.length > 0 ? outcomeUnknown(error) : error;
 }
 
 /** Whether a tenant is refused because of what another one has, which may be one that waits for its turn. */

@@ -1,10 +1,9 @@
 import type { EventBase } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
-import { OAuthError, outcomeUnknown, temporarilyUnavailable } from '@tessera/oauth';
+import { temporarilyUnavailable } from '@tessera/oauth';
 import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { readProviders } from '../providers/read.postgres.ts';
 import { namesInPart } from '../declared/part.ts';
-import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseAdministration } from './administration-guard.ts';
 import {
   readApplicable,
@@ -13,7 +12,7 @@ import {
   type ApplyDeps,
   type DeclaredDocument,
 } from './applicable.ts';
-import { refusalOf, refuseDeletions } from './deletion-guard.ts';
+import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
 import { namesakesOf } from './namesakes.ts';
 import {
@@ -29,13 +28,12 @@ import type { DeclaredPlan } from './touched-records.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import type { PresentState } from '../plans/tenant-state.ts';
-import type { Decide, TakenValue } from '../store/store.ts';
+import type { Decide } from '../store/store.ts';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
 
-export interface AppliedTenant extends PlanCounts {
-  readonly tenantId: string;
+interface AppliedTenant extends PlanCounts {
   /** User names of created people whose namesakes were deleted and can be restored. */
   readonly newPeople: readonly string[];
 }
@@ -56,145 +54,72 @@ interface ApplyContext extends Allowed {
 }
 
 /**
- * Applies the declared tenants, one transaction each, and returns them in the order of the file. The whole file is
- * checked before the first one is written. Throws DeclaredStateError, DeclaredConflictError and OwnerConflictError for
- * records of others, DeletionsNotAllowedError for deletions that need `allowDelete`, and AdministrationNotAllowedError
- * for powers that need `allowAdministration`.
+ * Applies the declared tenant in one transaction. Throws DeclaredStateError, DeclaredConflictError and
+ * OwnerConflictError for records of others, DeletionsNotAllowedError for deletions that need `allowDelete`, and
+ * AdministrationNotAllowedError for powers that need `allowAdministration`.
  */
 export async function applyDeclaredState(
   deps: ApplyDeps,
   document: DeclaredDocument,
-  context: ApplyContext,
-): Promise<AppliedTenant[]> {
+  { base, signal, judge, ...allowed }: ApplyContext,
+): Promise<AppliedTenant> {
   const applicable = await readApplicable(deps, document);
-  refuseUnlessAllowed(await plansToAllow(deps, applicable, context), context);
-  return applyTenants(deps, applicable, context);
+  // Before passwords are hashed, which takes long.
+  refuseUnlessAllowed(await planToAllow(deps, applicable, { ...allowed, signal }), allowed);
+  const { read, tenant, by } = applicable;
+  return untilCurrent(async () => {
+    const planned = await prepare(deps, applicable, signal);
+    const decide: Decide = (current) => {
+      const plan = planned(current);
+      // Again: others may have changed the tenant since it was looked at.
+      if (plan !== undefined) {
+        refuseUnlessAllowed(plan, allowed);
+        judge?.({ declared: tenant, plan, owner: by.owner });
+      }
+      return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
+    };
+    const result = await deps.store.changeTenant(tenant.id, decide, namesInPart([tenant], by.part));
+    if (result.kind === 'taken') throw new DeclaredConflictError(takenProblems(read, tenant, result.values));
+    if (result.kind === 'stale') return undefined;
+    deps.onChange();
+    return { newPeople: await namesakesOf(deps.database, result.plan), ...countPlan(result.plan) };
+  });
 }
 
 /** Enough for what must be allowed: of passwords, those of administrators decide it. */
-async function plansToAllow(
+async function planToAllow(
   deps: ApplyDeps,
-  { read, plans }: Applicable,
-  { allowAdministration, signal }: ApplyContext,
-): Promise<readonly TenantPlan[]> {
-  if (allowAdministration) return plans;
-  const completed: TenantPlan[] = [];
-  for (const [index, plan] of plans.entries()) {
-    const tenant = read.state.tenants[index];
-    if (tenant === undefined) continue;
-    completed.push(withPasswords(plan, await administratorHashes(deps, tenant, plan, signal)));
-  }
-  return completed;
-}
-
-/** A tenant that claims what a later one gives up waits for it. */
-async function applyTenants(
-  deps: ApplyDeps,
-  applicable: Applicable,
-  context: ApplyContext,
-): Promise<AppliedTenant[]> {
-  const { read } = applicable;
-  const applied = new Map<string, AppliedTenant>();
-  for (let waiting: readonly DeclaredTenant[] = read.state.tenants; waiting.length > 0;) {
-    const refused: { readonly tenant: DeclaredTenant; readonly taken: readonly TakenValue[] }[] = [];
-    for (const tenant of waiting) {
-      const earlier = [...applied.keys()];
-      const result = await applyTenant(deps, applicable, tenant, { ...context, earlier }).catch(
-        (error: unknown) => {
-          throw afterApplying(earlier, error);
-        },
-      );
-      if (result.kind === 'taken') refused.push({ tenant, taken: result.values });
-      else applied.set(tenant.id, result.applied);
-    }
-    if (refused.length === waiting.length) {
-      const conflicts = refused.flatMap(({ tenant, taken }) => takenProblems(read, tenant, taken));
-      throw afterApplying([...applied.keys()], new DeclaredConflictError(conflicts));
-    }
-    waiting = refused.map(({ tenant }) => tenant);
-  }
-  return read.state.tenants.flatMap(({ id }) => applied.get(id) ?? []);
+  { tenant, plan }: Applicable,
+  { allowAdministration, signal }: Pick<ApplyContext, 'allowAdministration' | 'signal'>,
+): Promise<TenantPlan> {
+  return allowAdministration
+    ? plan
+    : withPasswords(plan, await administratorHashes(deps, tenant, plan, signal));
 }
 
 /**
- * The changes that applying the document would make, by tenant in the order of the file; `withoutPasswords` these are
- * not compared, so that changes of people are incomplete. Throws DeclaredStateError, DeclaredConflictError and
- * OwnerConflictError.
+ * The changes that applying the document would make; `withoutPasswords` these are not compared, so that changes of
+ * people are incomplete. Throws DeclaredStateError, DeclaredConflictError and OwnerConflictError.
  */
 export async function planDeclaredState(
   deps: ApplyDeps,
   document: DeclaredDocument,
   { signal, withoutPasswords }: { readonly signal: AbortSignal; readonly withoutPasswords: boolean },
-): Promise<DeclaredPlan[]> {
+): Promise<DeclaredPlan> {
   const applicable = await readApplicable(deps, document);
-  const { tenants } = applicable.read.state;
-  const asDeclared = (plans: readonly TenantPlan[]) =>
-    tenants.flatMap((declared, index): DeclaredPlan[] => {
-      const plan = plans[index];
-      return plan === undefined ? [] : [{ declared, plan, owner: applicable.by.owner }];
-    });
-  if (withoutPasswords) return asDeclared(applicable.plans);
-  const plans: TenantPlan[] = [];
-  for (const tenant of tenants) {
-    const plan = await untilCurrent(async () => {
-      const planned = await prepare(deps, applicable, tenant, signal);
-      return planned(await deps.store.tenantState(tenant.id, namesInPart([tenant], applicable.by.part)));
-    });
-    plans.push(plan);
-  }
-  return asDeclared(plans);
-}
-
-function refuseUnlessAllowed(
-  plans: readonly TenantPlan[],
-  { allowDelete, allowAdministration }: Allowed,
-  earlier?: readonly string[],
-): void {
-  if (!allowDelete) refuseDeletions(plans, earlier);
-  if (!allowAdministration) refuseAdministration(plans, earlier);
-}
-
-async function applyTenant(
-  deps: ApplyDeps,
-  applicable: Applicable,
-  tenant: DeclaredTenant,
-  { base, signal, earlier, judge, ...allowed }: ApplyContext & { readonly earlier: readonly string[] },
-): Promise<
-  | { readonly kind: 'applied'; readonly applied: AppliedTenant }
-  | { readonly kind: 'taken'; readonly values: readonly TakenValue[] }
-> {
-  return untilCurrent(async () => {
-    const planned = await prepare(deps, applicable, tenant, signal);
-    const decide: Decide = (current) => {
-      const plan = planned(current);
-      // Again: others may have changed the tenant since the whole file was looked at.
-      if (plan !== undefined) {
-        refuseUnlessAllowed([plan], allowed, earlier);
-        judge?.({ declared: tenant, plan, owner: applicable.by.owner });
-      }
-      return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
-    };
-    const names = namesInPart([tenant], applicable.by.part);
-    const result = await deps.store.changeTenant(tenant.id, decide, names);
-    if (result.kind === 'taken') return result;
-    if (result.kind === 'stale') return undefined;
-    deps.onChange();
-    const newPeople = await namesakesOf(deps.database, result.plan);
-    return { kind: 'applied', applied: { tenantId: tenant.id, newPeople, ...countPlan(result.plan) } };
+  const { tenant: declared, by } = applicable;
+  const { owner } = by;
+  if (withoutPasswords) return { declared, plan: applicable.plan, owner };
+  const plan = await untilCurrent(async () => {
+    const planned = await prepare(deps, applicable, signal);
+    return planned(await deps.store.tenantState(declared.id, namesInPart([declared], by.part)));
   });
+  return { declared, plan, owner };
 }
 
-/** The error with what of the file was applied before it, where it would say that nothing was changed. */
-function afterApplying(earlier: readonly string[], error: unknown): unknown {
-  if (earlier.length === 0) return error;
-  if (error instanceof DeclaredConflictError)
-    return new DeclaredConflictError(error.conflicts, `${refusalOf(earlier)}:`);
-  return isUnavailable(error) ? outcomeUnknown(error) : error;
-}
-
-/** Whether an error says that nothing was changed. */
-function isUnavailable(error: unknown): boolean {
-  return error instanceof OAuthError && error.code === 'temporarily_unavailable';
+function refuseUnlessAllowed(plan: TenantPlan, { allowDelete, allowAdministration }: Allowed): void {
+  if (!allowDelete) refuseDeletions(plan);
+  if (!allowAdministration) refuseAdministration(plan);
 }
 
 /** Retries an attempt that returns undefined because others replaced the hashes that it was prepared for. */
@@ -208,13 +133,12 @@ async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T
 
 /**
  * Hashes the passwords of a tenant before the transaction, which must be short. The returned function plans inside the
- * transaction; it returns undefined if the hashes were replaced meanwhile. The whole file has been checked, so what is
+ * transaction; it returns undefined if the hashes were replaced meanwhile. The document has been checked, so what is
  * wrong then others have done since: it throws DeclaredConflictError and OwnerConflictError.
  */
 async function prepare(
   deps: ApplyDeps,
-  { read, by }: Applicable,
-  tenant: DeclaredTenant,
+  { read, tenant, by }: Applicable,
   signal: AbortSignal,
 ): Promise<(current: PresentState | undefined) => TenantPlan | undefined> {
   const stored = await deps.store.passwordHashes(tenant.id, namesOfPasswords(tenant));
@@ -224,7 +148,7 @@ async function prepare(
   return (current) => {
     if (!isPreparedFor(tenant, stored, current)) return undefined;
     if (tenant.name === undefined && current === undefined)
-      throw new DeclaredConflictError([unknownTenant(read, read.state.tenants.indexOf(tenant))]);
+      throw new DeclaredConflictError([unknownTenant(read)]);
     const plan = planTenant(
       current,
       desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),

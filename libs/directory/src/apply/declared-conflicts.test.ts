@@ -19,12 +19,12 @@ interface Declared {
 
 /** A tenant that the API made, and the identifier of another one that there is not yet. */
 async function world(on = database) {
-  const { admin, api } = startRecords(on);
+  const { files, api } = startRecords(on);
   const number = (count += 1);
   const [id, other] = [`conflicts${number}`, `conflicts${number}-other`];
   await api.tenants.create({ tenantId: id, tenant: { name: 'Acme' } }, call());
   const apply = async (tenants: readonly Declared[], more: object = {}) =>
-    admin.apply({ document: JSON.stringify({ tenants }), fileName: 'state.yaml', ...more }, call());
+    files.apply({ document: JSON.stringify({ tenants }), fileName: 'state.yaml', ...more }, call());
   return { api, id, other, apply };
 }
 
@@ -79,9 +79,11 @@ describe('a declared state that clashes with records of others', () => {
         'tenants[1].resources[0].audience: is declared by another',
       ) as string,
     });
-    await expect(
-      apply([{ id, resources: [{ audience: `${audience}/2`, name: 'API' }] }, declaring(`${audience}/2`)]),
-    ).rejects.toMatchObject({ code: Code.InvalidArgument });
+    const both = [{ id, resources: [{ audience: `${audience}/2`, name: 'API' }] }, declaring(`${audience}/2`)];
+    await expect(apply(both)).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+      rawMessage: expect.stringContaining(`Failed: ${other}. Applied before: ${id}.`) as string,
+    });
   });
 
   it('is no mistake if it refers to a role, a provider or a tenant that they deleted', async () => {

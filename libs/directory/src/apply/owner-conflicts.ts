@@ -7,7 +7,7 @@ import { checkProviders } from '../providers/checks.ts';
 import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { checkUsers } from '../users/checks.ts';
-import { shortened } from './deletion-guard.ts';
+import { shortened } from './unallowed-changes.ts';
 import type { Difference, TenantPlan } from '../plans/plan.ts';
 
 /** A plan changes records of other owners, or what they refer to. The message lists them by kind, name and owner. */

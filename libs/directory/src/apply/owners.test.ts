@@ -20,14 +20,14 @@ interface Options {
 
 /** A directory, and a tenant whose identifier stands for `{id}` in documents. */
 function start() {
-  const { api, admin } = startRecords(database);
+  const { api, files } = startRecords(database);
   const tenantId = `t${(count += 1)}`;
   const text = (document: string) => document.replaceAll('{id}', tenantId);
   const apply = async (document: string, options: Options = {}) =>
-    admin.apply({ document: text(document), fileName: 'state.yaml', ...options }, call());
+    files.apply({ document: text(document), fileName: 'state.yaml', ...options }, call());
   return {
     api,
-    admin,
+    files,
     tenantId,
     apply,
     refusal: async (document: string, options: Options = {}) => {
@@ -39,7 +39,7 @@ function start() {
       return `${Code[error.code]}: ${error.rawMessage}`;
     },
     diff: async (document: string, options: Pick<Options, 'owner' | 'takeOver'> = {}) =>
-      (await admin.diff({ document: text(document), fileName: 'state.yaml', ...options }, call())).tenants,
+      (await files.diff({ document: text(document), fileName: 'state.yaml', ...options }, call())).tenants,
     /** Everything of the tenant, as rows with their versions. */
     rows: async () => rows(tenantId),
     /** Whose records have another version afterwards, each with its owner before and after. */

@@ -3,12 +3,8 @@ import type { ApplicationsService } from '@tessera/proto-gen/admin-applications'
 import { deletedApplicationCalls } from './deleted-application-calls.ts';
 import { applicationFields } from '../applications/fields.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
-import {
-  applicationForm,
-  applicationOf,
-  entryOfApplication,
-  messageOfApplication,
-} from './application-form.ts';
+import { entryOf } from '../fields/field.ts';
+import { applicationForm, applicationOf, messageOfApplication } from './application-form.ts';
 import { secretCalls, type SecretCallsDeps } from './secret-calls.ts';
 
 /** The calls that read and change one application and its secrets. */
@@ -20,7 +16,7 @@ export function applicationCalls(
       kind: 'application',
       form: applicationForm,
       status: applicationFields.status.schema,
-      entryOf: entryOfApplication,
+      entryOf: (record) => entryOf(applicationFields, record),
       messageOf: messageOfApplication,
       desired: applicationOf,
     },

@@ -1,5 +1,5 @@
 import { ApplicationSchema } from '@tessera/proto-gen/admin-applications';
-import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
+import { desiredOf, valuesOf } from '../fields/field.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordForm, type Entry } from '../records/record-form.ts';
 import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
@@ -15,17 +15,6 @@ import {
 
 /** How applications stand in messages. */
 export const applicationForm = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));
-
-/**
- * The entry that a change of a stored application starts from. Compatibility until 0.3: version 0.1 stored applications
- * with CIBA push, which poll; their next change says so.
- */
-export function entryOfApplication(record: ApplicationRecord): Entry {
-  const { ciba } = record;
-  const isPushed = (ciba.delivery as string) === 'push';
-  const polling = isPushed ? { ...ciba, delivery: 'poll' as const, notificationEndpoint: '' } : ciba;
-  return entryOf(applicationFields, { ...record, ciba: polling });
-}
 
 /** The application that an entry asks for, with the secrets that it has. Throws InvalidArgument for broken rules. */
 export async function applicationOf(

@@ -36,7 +36,7 @@ const everyKind = ['tenant', 'resource', 'role', 'provider', 'user', 'applicatio
 
 /** A directory with a tenant, whose identifier stands for `{id}` in documents. */
 async function start(document = platform) {
-  const { api, admin, plans } = startRecords(database);
+  const { api, files, plans } = startRecords(database);
   const tenantId = `d${(count += 1)}`;
   const text = (given: string) => given.replaceAll('{id}', tenantId);
   const state = api.declaredState;
@@ -44,7 +44,7 @@ async function start(document = platform) {
   if (document !== '') await state.apply(asked(document, {}), call());
   return {
     api,
-    admin,
+    files,
     tenantId,
     text,
     apply: async (given: string, options: object = {}) => state.apply(asked(given, options), call()),
@@ -154,15 +154,15 @@ describe('Apply', () => {
   });
 
   it('asks for deletions and powers over the administration, as the older service does', async () => {
-    const { apply, diff, admin, text } = await start();
+    const { apply, diff, files, text } = await start();
     const fewer = platform.replace(', { username: bob }', '');
     const more = platform.replace('{ username: bob }', '{ username: bob, roles: [tessera.auditor] }');
     for (const document of [fewer, more]) {
       const request = { document: text(document), fileName: 'document' };
-      const older = await refusal(admin.apply(request, call()));
+      const older = await refusal(files.apply(request, call()));
       const error = await refusal(apply(document));
       expect([error.code, error.rawMessage]).toEqual([older.code, older.rawMessage]);
-      const [differences] = (await admin.diff({ ...request, impact: true }, call())).tenants;
+      const [differences] = (await files.diff({ ...request, impact: true }, call())).tenants;
       const found = await diff(document, { impact: true });
       expect([found.differences.map(({ name }) => name), found.withoutWayIn]).toEqual([
         differences?.differences.map(({ name }) => name),

@@ -1,34 +1,68 @@
-import { invalidFields, type Handlers } from '@tessera/rpc';
+import { eventBase } from '@tessera/audit';
+import { Code, ConnectError, invalidFields, type Handlers } from '@tessera/rpc';
 import type { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import type { PlanService } from '@tessera/proto-gen/plan';
+import { administrationOf } from '../apply/administration-guard.ts';
+import { namesakesOf } from '../apply/namesakes.ts';
 import { OtherKindsError } from '../apply/other-kinds-error.ts';
+import { differencesOf } from '../apply/plan-differences.ts';
 import { DeclaredStateError } from '../declared/declared-state-error.ts';
 import { kindsIn, whole } from '../declared/part.ts';
 import { notFound } from '../ground/refusals.ts';
+import { impactOf } from '../plans/impact.ts';
+import { withoutWayIn } from '../plans/without-way-in.ts';
 import { ownerOf } from '../records/writers.ts';
-import {
-  applying,
-  declaredDocuments,
-  documentOf,
-  refuseConflict,
-  type DocumentDeps,
-} from './declared-documents.ts';
+import { applying, documentOf, refuseConflict, type DocumentDeps } from './declared-documents.ts';
 import { describedPlan, etagOf, requireKinds } from './described-plan.ts';
 
 /** The calls that apply, compare and write what an owner declares of one tenant. */
 export function declaredStateCalls(deps: DocumentDeps): Handlers<typeof DeclaredStateService> {
-  const documents = declaredDocuments(deps);
   return {
-    async apply(request, context) {
-      const [applied] = await documents.apply(request, context).catch(nameMistakes);
-      const { tenantId: _, ...outcome } = applied ?? {};
-      return outcome;
+    async apply({ allowDelete, allowAdministration, etag, ...asked }, context) {
+      await deps.pepperCheck.require();
+      const { applyDeclaredState } = await applying();
+      const applied = await applyDeclaredState(deps, documentOf(asked), {
+        base: eventBase(context),
+        signal: context.signal,
+        allowDelete,
+        allowAdministration,
+        judge(planned) {
+          if (etag === '' || etag === etagOf(planned, deps.pepper)) return;
+          throw new ConnectError(
+            'It would change something else than was compared. Compare again.',
+            Code.Aborted,
+          );
+        },
+      })
+        .catch(refuseConflict)
+        .catch(nameMistakes);
+      const { created, updated, deleted, newPeople } = applied;
+      return {
+        created,
+        updated,
+        deleted,
+        unchanged: created + updated + deleted === 0,
+        newPeople: [...newPeople],
+      };
     },
 
-    async diff(request, context) {
-      const [found] = await documents.diff(request, context).catch(nameMistakes);
-      const { tenantId: _, ...differences } = found ?? {};
-      return differences;
+    async diff({ deletionsOnly, impact, ...asked }, { signal }) {
+      await deps.pepperCheck.look();
+      const { planDeclaredState } = await applying();
+      const options = { signal, withoutPasswords: deletionsOnly };
+      const planned = await planDeclaredState(deps, documentOf(asked), options)
+        .catch(refuseConflict)
+        .catch(nameMistakes);
+      const { plan } = planned;
+      return {
+        differences: deletionsOnly
+          ? differencesOf(plan).filter(({ change }) => change === 'deleted')
+          : differencesOf(plan, await namesakesOf(deps.database, plan)),
+        withoutWayIn: withoutWayIn(plan).map(({ username }) => username),
+        administration: administrationOf(plan),
+        ...(impact && !deletionsOnly && { impact: impactOf(plan) }),
+        etag: deletionsOnly ? '' : etagOf(planned, deps.pepper),
+      };
     },
 
     async get({ tenantId, owner, kinds }) {
@@ -50,23 +84,21 @@ export function planCalls(deps: DocumentDeps): Handlers<typeof PlanService> {
     async *describePlan({ kinds, ...asked }, { signal }) {
       const document = { ...documentOf(asked), kinds: new Set(kinds) };
       const { planDeclaredState } = await applying();
-      const plans = await planDeclaredState(deps, document, { signal, withoutPasswords: true })
+      const planned = await planDeclaredState(deps, document, { signal, withoutPasswords: true })
         .catch(refuseConflict)
         .catch(orOtherKinds)
         .catch(nameMistakes);
-      if (plans instanceof OtherKindsError) {
-        yield { kinds: [...plans.kinds] };
+      if (planned instanceof OtherKindsError) {
+        yield { kinds: [...planned.kinds] };
         return;
       }
-      for (const planned of plans) {
-        const { changes, powers } = describedPlan(planned);
-        const { declared, owner } = planned;
-        const etag = etagOf(planned, deps.pepper);
-        const about = { kinds: [...kindsIn([declared], document.part ?? whole)], owner, powers, etag };
-        yield { ...about, changes: changes.slice(0, mostChanges) };
-        for (let next = mostChanges; next < changes.length; next += mostChanges)
-          yield { changes: changes.slice(next, next + mostChanges) };
-      }
+      const { changes, powers } = describedPlan(planned);
+      const { declared, owner } = planned;
+      const etag = etagOf(planned, deps.pepper);
+      const about = { kinds: [...kindsIn([declared], document.part ?? whole)], owner, powers, etag };
+      yield { ...about, changes: changes.slice(0, mostChanges) };
+      for (let next = mostChanges; next < changes.length; next += mostChanges)
+        yield { changes: changes.slice(next, next + mostChanges) };
     },
   };
 }

@@ -1,8 +1,9 @@
 import { adminRoles, adminScopes } from '@tessera/oauth';
 import { pageRequest, Code, ConnectError, type Handlers } from '@tessera/rpc';
 import type { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { applicationOf, entryOfApplication, messageOfApplication } from './application-form.ts';
-import type { ApplicationRecord } from '../applications/fields.ts';
+import { applicationOf, messageOfApplication } from './application-form.ts';
+import { applicationFields, type ApplicationRecord } from '../applications/fields.ts';
+import { entryOf } from '../fields/field.ts';
 import { isBuiltInScope } from '../fields/field-checks.ts';
 import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts';
 import { readResources } from '../resources/read.postgres.ts';
@@ -34,7 +35,7 @@ export function deletedApplicationCalls({
           async draft({ record }, around) {
             const kept = await withoutWhatIsGone(record, around);
             // Parsed again: an earlier version kept fewer fields.
-            return applicationOf(entryOfApplication(kept), record.owner, kept, around);
+            return applicationOf(entryOf(applicationFields, kept), record.owner, kept, around);
           },
         },
         context,

@@ -13,10 +13,10 @@ beforeAll(async () => {
 
 /** A tenant that a file declares, with people of the API besides. */
 async function world() {
-  const { admin, api } = startRecords(database);
+  const { files, api } = startRecords(database);
   const tenantId = `named${(count += 1)}`;
   const apply = async (users: readonly object[], more: object = {}) =>
-    admin.apply(
+    files.apply(
       { document: JSON.stringify({ tenants: [{ id: tenantId, users, ...more }] }), fileName: 'state.yaml' },
       call(),
     );

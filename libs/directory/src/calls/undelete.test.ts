@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 /** A directory with a tenant of a file. */
 async function start() {
-  const { api, admin, personWith } = startRecords(database);
+  const { api, files, personWith } = startRecords(database);
   const tenantId = `t${(count += 1)}`;
   const documentOf = (users: string) => `
 tenants:
@@ -25,11 +25,11 @@ tenants:
     users: [${users}]
 `;
   const declared = (users: string) => ({ document: documentOf(users), fileName: 'state.yaml' });
-  await admin.apply(declared('{ username: ada, email: ada@acme.example, roles: [clerk, manager] }'), call());
+  await files.apply(declared('{ username: ada, email: ada@acme.example, roles: [clerk, manager] }'), call());
   const { users } = await api.users.list({ tenantId, search: 'ada' }, call());
   return {
     api,
-    admin,
+    files,
     tenantId,
     ada: users[0]?.userId ?? '',
     declared,
@@ -115,19 +115,19 @@ describe('a person who was deleted', () => {
   });
 
   it('is told apart from a new person of that name in a file, which says so', async () => {
-    const { api, admin, tenantId, ada, declared } = await start();
-    await admin.apply({ ...declared(''), allowDelete: true }, call());
+    const { api, files, tenantId, ada, declared } = await start();
+    await files.apply({ ...declared(''), allowDelete: true }, call());
     const again = declared('{ username: Ada }, { username: bob }');
-    const [diff] = (await admin.diff(again, call())).tenants;
+    const [diff] = (await files.diff(again, call())).tenants;
     expect(diff?.differences.map(({ name, wasDeleted }) => [name, wasDeleted])).toEqual([
       ['Ada', true],
       ['bob', false],
     ]);
-    const { tenants } = await admin.apply(again, call());
+    const { tenants } = await files.apply(again, call());
     expect(tenants).toMatchObject([{ created: 2, newPeople: ['Ada'] }]);
     const { users } = await api.users.list({ tenantId, search: 'ada' }, call());
     expect(users.map(({ userId }) => userId)).not.toContain(ada);
-    expect((await admin.apply(again, call())).tenants).toMatchObject([{ unchanged: true, newPeople: [] }]);
+    expect((await files.apply(again, call())).tenants).toMatchObject([{ unchanged: true, newPeople: [] }]);
   });
 
   it('gets the defaults of fields that an earlier version did not keep', async () => {

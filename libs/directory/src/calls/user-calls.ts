@@ -85,8 +85,6 @@ export function userCalls({
           ...request,
           id,
           content: { ...request, ...digested(owner), newPerson, record: entry },
-          isRepeat: ({ username }) =>
-            normalizeIdentifier(username) === normalizeIdentifier(declared.username),
           async draft(around) {
             await checkAmongOthers(declared, id, around);
             if (!newPerson) await refuseNamesake(declared.username, around);

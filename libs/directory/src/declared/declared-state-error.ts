@@ -25,12 +25,9 @@ export class DeclaredStateError extends Error {
  */
 export class DeclaredConflictError extends Error {
   override readonly name = 'DeclaredConflictError';
-  readonly conflicts: readonly Problem[];
 
-  /** @param before a line before the others */
-  constructor(conflicts: readonly Problem[], before?: string) {
-    super([...(before === undefined ? [] : [before]), ...conflicts.map(describe)].join('\n'));
-    this.conflicts = conflicts;
+  constructor(conflicts: readonly Problem[]) {
+    super(conflicts.map(describe).join('\n'));
   }
 }
 

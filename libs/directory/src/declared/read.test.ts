@@ -478,7 +478,7 @@ describe('a declared application', () => {
     [
       'ciba',
       '{ approval: page, delivery: push, notificationEndpoint: https://x.example/ }',
-      /ciba.delivery: push is gone; use ping or poll/,
+      /ciba.delivery: must be one of poll, ping$/m,
     ],
     ['ciba', '{ approval: page, delivery: pull }', /ciba.delivery: must be one of poll, ping$/m],
     ['pkce', 'never', /pkce: must be one of/],

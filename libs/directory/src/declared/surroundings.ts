@@ -71,10 +71,16 @@ export function declaredIn<S extends Pick<TenantState, 'resources' | 'users' | '
   };
 }
 
+const nothing: Surroundings = { resources: [], roles: [], providers: [], identifiers: [] };
+
 /** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
 export function assumedFor(declared: DeclaredTenant): Surroundings {
-  const nothing = { resources: [], roles: [], providers: [], identifiers: [] };
-  return declared.name === undefined ? { ...nothing, ...referredTo(declared) } : nothing;
+  return declared.name === undefined ? allReferredTo(declared) : nothing;
+}
+
+/** As if there were everything that the entry refers to, and nothing else. */
+export function allReferredTo(declared: DeclaredTenant): Surroundings {
+  return { ...nothing, ...referredTo(declared) };
 }
 
 /** What the records of a tenant refer to and it does not declare. */

@@ -16,22 +16,14 @@ interface Written {
   readonly kinds: ReadonlySet<string>;
 }
 
-const everything: Written = { owner: undefined, kinds: new Set() };
-
-/** A declared state of one tenant, as `writeTenant`. */
-export function writeDocument(state: TenantState, written: Written): string {
-  const { owner } = written;
-  return `${owner === undefined ? '' : stringify({ owner })}tenants:\n${writeTenant(state, written)}`;
-}
-
 /**
- * A tenant as an entry of `tenants` of the declared state, in YAML, without secrets, passwords and their hashes.
- * Defaults are omitted, so `status` appears only if it is not `active`. Lists are sorted if their order has no meaning.
- * Where its own fields are not written, the entry refers to the tenant.
+ * A declared state of one tenant, in YAML, without secrets, passwords and their hashes. Defaults are omitted, so
+ * `status` appears only if it is not `active`. Lists are sorted if their order has no meaning. Where its own fields are
+ * not written, the entry refers to the tenant.
  */
-export function writeTenant(
+export function writeDocument(
   { tenant, resources, roles, providers, users, applications }: TenantState,
-  { owner, kinds }: Written = everything,
+  { owner, kinds }: Written,
 ): string {
   const isWritten = (record: { readonly owner: string }) => owner === undefined || record.owner === owner;
   const lists = {
@@ -57,7 +49,8 @@ export function writeTenant(
     .filter(([, list]) => list.length > 0);
   const own = isOf('tenant') && isWritten(tenant) ? entryOf(tenantFields, tenant) : {};
   const entry = { id: tenant.tenantId, ...own, ...Object.fromEntries(given) };
-  return stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
+  const written = stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
+  return `${owner === undefined ? '' : stringify({ owner })}tenants:\n${written}`;
 }
 
 function sortedBy<T>(list: readonly T[], keyOf: (item: T) => string): T[] {

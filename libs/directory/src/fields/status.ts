@@ -15,13 +15,3 @@ const statuses = {
 export function statusSent(status: StatusName): { status: Status } {
   return { status: statuses[status] };
 }
-
-/** Undefined for an unspecified or unknown status. */
-export function statusName(status: Status): StatusName | undefined {
-  const names: Partial<Record<Status, StatusName>> = {
-    [Status.ACTIVE]: 'active',
-    [Status.DISABLED]: 'disabled',
-    [Status.LOCKED]: 'locked',
-  };
-  return names[status];
-}

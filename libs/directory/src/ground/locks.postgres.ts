@@ -5,23 +5,11 @@ import type { Queryable } from '@tessera/stores';
  * meanwhile. `together`: for commands that change one record, whose row they lock.
  */
 export async function lockTenant(tx: Queryable, tenantId: string, how: 'alone' | 'together'): Promise<void> {
-  await excludeVersion01(tx);
   await tx.query({
     name: `directory.lock_tenant_${how}`,
     text: `SELECT pg_advisory_xact_lock${how === 'alone' ? '' : '_shared'}(
              hashtextextended('tessera.directory.tenant ' || $1::text, 0))`,
     values: [tenantId],
-  });
-}
-
-/**
- * Processes of version 0.1 hold this lock alone from before their first read until their commit (compatibility until
- * 0.3).
- */
-export async function excludeVersion01(tx: Queryable): Promise<void> {
-  await tx.query({
-    name: 'directory.exclude_version_0_1',
-    text: `SELECT pg_advisory_xact_lock_shared(hashtextextended('tessera.directory.change', 0))`,
   });
 }
 

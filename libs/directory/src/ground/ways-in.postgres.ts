@@ -45,11 +45,10 @@ export function areActive(u: string, t: string): string {
 
 /**
  * SQL: whether a sign-in of the person `u` still counts: they may sign in, and nothing ended it since.
- * @param authTime SQL of seconds since the Unix epoch. Compatibility until 0.3: 0 from `authorize` of version 0.1,
- *   which does not say
+ * @param authTime SQL of seconds since the Unix epoch
  */
 export function signInCounts(u: string, t: string, authTime: string): string {
-  return `(${areActive(u, t)} AND (${authTime} = 0 OR greatest(${u}.valid_from, ${t}.valid_from) <= ${authTime}))`;
+  return `(${areActive(u, t)} AND greatest(${u}.valid_from, ${t}.valid_from) <= ${authTime})`;
 }
 
 /**

@@ -12,7 +12,7 @@ beforeAll(async () => {
 /** That it is right is shown on random states by apps/standalone, where everybody is who has something that ends. */
 describe('the impact of a plan', () => {
   it('names a hundred people and counts all', async () => {
-    const { admin } = startRecords(database);
+    const { files } = startRecords(database);
     const numbers = Array.from({ length: 105 }, (_, at) => String(at).padStart(3, '0'));
     const documented = (status: string) => ({
       document: JSON.stringify({
@@ -20,23 +20,23 @@ describe('the impact of a plan', () => {
       }),
       fileName: 'state.yaml',
     });
-    await admin.apply(documented('active'), call());
-    const { tenants } = await admin.diff({ ...documented('disabled'), impact: true }, call());
+    await files.apply(documented('active'), call());
+    const { tenants } = await files.diff({ ...documented('disabled'), impact: true }, call());
     expect(tenants[0]?.impact).toMatchObject({
       people: 105,
       usernames: numbers.slice(0, 100),
       applications: 0,
     });
-    const [unasked] = (await admin.diff(documented('disabled'), call())).tenants;
+    const [unasked] = (await files.diff(documented('disabled'), call())).tenants;
     expect(unasked?.impact).toBeUndefined();
   });
 
   it('is the same for one record, asked for when it is only validated', async () => {
-    const { admin, api } = startRecords(database);
+    const { files, api } = startRecords(database);
     const document = JSON.stringify({
       tenants: [{ id: 'one', name: 'One', users: [{ username: 'ada' }, { username: 'bob' }] }],
     });
-    await admin.apply({ document, fileName: 'state.yaml' }, call());
+    await files.apply({ document, fileName: 'state.yaml' }, call());
     const { users } = await api.users.list({ tenantId: 'one' }, call());
     const [ada] = users;
     const userId = ada?.userId ?? '';

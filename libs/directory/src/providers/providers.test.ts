@@ -28,21 +28,17 @@ function tenant(id: string, providers: readonly object[], keys: object = {}): st
 }
 
 function start(settings: Readonly<Record<string, string>> = {}) {
-  const { admin, api } = startRecords(database, { settings });
+  const { files, api } = startRecords(database, { settings });
   const of = (document: string) => ({ document, fileName: 'state.yaml' });
   return {
     api,
     apply: async (document: string, owner = '') =>
-      admin.apply({ ...of(document), owner, allowDelete: true }, call()),
+      files.apply({ ...of(document), owner, allowDelete: true }, call()),
     async differences(document: string) {
-      const { tenants } = await admin.diff(of(document), call());
+      const { tenants } = await files.diff(of(document), call());
       return tenants[0]?.differences.map(({ kind, name, change, keys }) => [kind, name, change, keys]);
     },
-    async text(tenantId: string) {
-      let written = '';
-      for await (const { document } of admin.getDeclaredState({ tenantId }, call())) written += document;
-      return written;
-    },
+    text: (tenantId: string) => files.written(tenantId, call()),
   };
 }
 

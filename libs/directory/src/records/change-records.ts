@@ -17,7 +17,7 @@ import { planRecord } from '../plans/plan-record.ts';
 import { contentsOf, otherOwnersIn } from '../tenants/read.postgres.ts';
 import type { Change, Outcome, RecordChanges, Update } from './change-requests.ts';
 import { deletedBy, forgetNext, nextDeletions, nothing } from './delete-contents.ts';
-import { checkRequestId, claimed, otherRequest } from './repeated-creates.ts';
+import { checkRequestId, claimed } from './repeated-creates.ts';
 import { requestDigest } from './request-digest.ts';
 import { withStatus } from './status-alone.ts';
 import { refuseOtherOwner, requireOwner } from './writers.ts';
@@ -50,12 +50,12 @@ export function createRecordChanges({
   }
 
   return {
-    async create(kind, { tenantId, validateOnly, id, requestId, content, isRepeat, draft }, context) {
+    async create(kind, { tenantId, validateOnly, id, requestId, content, draft }, context) {
       checkRequestId(requestId);
       const digest = requestDigest(pepper, content);
       return inTenant(kind, tenantId, async (records) => {
         const earlier = validateOnly ? undefined : await claimed(records, requestId, { kind, id, digest });
-        if (earlier !== undefined) return repeated(records, kind, earlier, isRepeat);
+        if (earlier !== undefined) return repeated(records, kind, earlier);
         const after = await draft(records);
         if ((await records.find(kind, id)) !== undefined)
           throw new ConnectError(`${called(kind)} exists.`, Code.AlreadyExists);
@@ -74,7 +74,7 @@ export function createRecordChanges({
             : undefined;
         if (earlier !== undefined) {
           claim?.repeated(earlier);
-          return repeated(records, kind, id, () => earlier.startsWith(`${id} `));
+          return repeated(records, kind, id);
         }
         const present = await changeable(records, kind, id, { ...expected, status });
         const after =
@@ -133,11 +133,9 @@ async function repeated<K extends RecordKind>(
   records: RecordTransaction,
   kind: K,
   id: string,
-  isRepeat: (record: RecordOf[K], id: string) => boolean,
 ): Promise<StoredRecord<RecordOf[K]>> {
   const found = await records.find(kind, id);
   if (found === undefined) throw notFound(called(kind));
-  if (!isRepeat(found.record, id)) throw otherRequest();
   return found;
 }
 

@@ -29,8 +29,6 @@ interface Create<K extends RecordKind> extends Request {
   readonly requestId: string;
   /** What the request says, with the record as JSON. */
   readonly content: object;
-  /** Whether this record, with the identifier that it was created with, was created by a request like this one. */
-  isRepeat(record: RecordOf[K], id: string): boolean;
   draft(records: RecordTransaction): Promise<RecordOf[K]>;
 }
 

@@ -28,7 +28,7 @@ tenants:
     applications:
       - { clientId: ${tenantId}-web, name: Web, type: public, grantTypes: [device_code], scopes: [${tenantId}.read], allowedRoles: [clerk] }
 `;
-  await directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+  await directory.files.apply({ document, fileName: 'state.yaml' }, call());
   const { tenants } = directory.api;
   const request = { tenantId, force: true, takeOver: true };
   return {

@@ -90,7 +90,6 @@ export function recordCalls<K extends RecordKind, D extends DescMessage>(
         {
           ...content,
           content: { ...content, ...digested(writer), record: entry },
-          isRepeat: (_, id) => id === request.id,
           draft: async (around) => desired(entry, writer, undefined, around),
         },
         context,

@@ -57,7 +57,7 @@ tenants:
     applications:
       - { clientId: ${tenantId}-web, name: Web, type: public, grantTypes: [device_code], scopes: [openid] }
 `;
-    await directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+    await directory.files.apply({ document, fileName: 'state.yaml' }, call());
     return { ...directory, tenantId, document, seen: async () => traces(database, tenantId) };
   }
 
@@ -620,39 +620,6 @@ tenants:
         'change application false',
         'change application true',
       ]);
-    });
-
-    it('that version 0.1 stored with CIBA push stay as they are until they are changed, and then poll', async () => {
-      const { admin, api, document, tenantId } = await tenant();
-      const endpoint = { notificationEndpoint: 'https://a.example/pushed' };
-      const pushed = { approval: 'page', delivery: 'push', ...endpoint };
-      const application = web(tenantId, {
-        grantTypes: ['ciba'],
-        scopes: ['openid'],
-        ciba: { ...pushed, delivery: 'ping' },
-      });
-      const { clientId } = await api.applications.create({ tenantId, application }, call());
-      await database.query({
-        name: 'test.push',
-        text: `UPDATE directory.application SET ciba_delivery = 'push' WHERE client_id = $1`,
-        values: [clientId],
-      });
-      await admin.apply({ document, fileName: 'state.yaml' }, call());
-      const read = async () => (await api.applications.get({ tenantId, clientId }, call())).ciba;
-      expect(await read()).toMatchObject(pushed);
-      const change = async (given: object, ...paths: string[]) =>
-        api.applications.update(
-          { tenantId, application: { clientId, ...given }, updateMask: { paths } },
-          call(),
-        );
-      expect(await refusal(change({ ciba: pushed }, 'ciba'))).toEqual([
-        'InvalidArgument',
-        'application.ciba.delivery',
-      ]);
-      await change({ status: 'disabled' }, 'status');
-      expect(await read()).toMatchObject(pushed);
-      await change({ name: 'Polling' }, 'name');
-      expect(await read()).toMatchObject({ approval: 'page', delivery: 'poll', notificationEndpoint: '' });
     });
 
     it('get secrets, of which two serve a rotation', async () => {

@@ -10,10 +10,10 @@ export async function claimed(
 ): Promise<string | undefined> {
   if (requestId === '') return undefined;
   const earlier = await records.claim(requestId, created);
-  const digest = earlier?.digest ?? null;
-  if (digest !== null && !isSameContent(created.digest, digest)) throw otherContent();
-  if (earlier !== undefined && earlier.kind !== created.kind) throw otherRequest();
-  return earlier?.id;
+  if (earlier === undefined) return undefined;
+  const isSame = earlier.kind === created.kind && isSameContent(created.digest, earlier.digest);
+  if (!isSame) throw otherContent();
+  return earlier.id;
 }
 
 /** Throws InvalidArgument for what is no request identifier. */
@@ -29,9 +29,4 @@ function otherContent(): ConnectError {
   const description =
     'belongs to a create with other content within the last 24 hours. Take a new one, or repeat that request as it was';
   return invalidFields([{ field: 'requestId', description }], Code.AlreadyExists);
-}
-
-/** The same for a claim without a digest, as version 0.1 keeps it. Compatibility until 0.3. */
-export function otherRequest(): ConnectError {
-  return invalidFields([{ field: 'requestId', description: 'belongs to a create of something else' }]);
 }

@@ -17,9 +17,7 @@ export function writerOf(name: string): string {
   return name === apiOwner ? name : (ownerOf(name) ?? apiOwner);
 }
 
-/**
- * What a digest of a request has of it. Compatibility until 0.3: the version before has nothing, and writes as `api`.
- */
+/** What a digest of a request has of it: nothing of the usual one, so that naming it makes no other request. */
 export function digested(writer: string): { readonly owner?: string } {
   return writer === apiOwner ? {} : { owner: writer };
 }
@@ -42,7 +40,6 @@ export function refuseOtherOwner(kind: RecordKind, said: string, possible: reado
  * @param name what errors call the record
  * @param writer as whom the caller writes
  * @param status that it gets and nothing else; undefined for other changes
- * @param remedy by what a caller takes it over
  */
 export function requireOwner(
   name: string,
@@ -51,12 +48,10 @@ export function requireOwner(
     writer,
     takeOver,
     status,
-    remedy = 'take it over',
   }: {
     readonly writer: string;
     readonly takeOver: boolean;
     readonly status?: StatusName | undefined;
-    readonly remedy?: string;
   },
 ): void {
   const { owner: of } = present;
@@ -64,7 +59,7 @@ export function requireOwner(
   const isEnabled = status === 'active' && present.status !== 'active';
   if (status !== undefined && !isEnabled) return;
   throw new ConnectError(
-    `${name} belongs to the owner "${of}". Change it there, or ${remedy}.`,
+    `${name} belongs to the owner "${of}". Change it there, or take it over.`,
     Code.FailedPrecondition,
   );
 }

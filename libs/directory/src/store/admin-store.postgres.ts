@@ -6,9 +6,9 @@ import { normalizeIdentifier, storedForms } from '../users/identifiers.ts';
 import { insertAuditRows, type AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import { concludeChange } from '../ground/conclude-change.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
-import { personValidFrom, tenantValidFrom } from '../ground/valid-from.ts';
-import { excludeVersion01, lockTenant } from '../ground/locks.postgres.ts';
-import type { AdminStore, Decide, PasswordRenewal, StatusTarget, TenantChangeResult } from './store.ts';
+import { tenantValidFrom } from '../ground/valid-from.ts';
+import { lockTenant } from '../ground/locks.postgres.ts';
+import type { AdminStore, Decide, PasswordRenewal, TenantChangeResult } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
 /** Writes of the durable records in Postgres or PGlite. */
@@ -62,23 +62,8 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
         }),
       ),
 
-    setStatus: (target, event, allow) =>
-      database.transaction(async (tx) => {
-        const { kind, tenantId } = target;
-        await lockTenant(tx, tenantId, 'together');
-        const present = await lockStatus(tx, target);
-        if (present === undefined) return 'unknown';
-        allow(present);
-        if (present.status === target.status) return 'unchanged';
-        await writeStatus(tx, target);
-        const changes = [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }];
-        await concludeChange(tx, runtime, { events: [event], changes });
-        return 'changed';
-      }),
-
     bumpEpoch: (tenantId, event) =>
       database.transaction(async (tx) => {
-        await excludeVersion01(tx);
         const { rows } = await tx.query<{ tenant_id: string; valid_from: number }>({
           name: 'directory.bump_epoch',
           text: `WITH bumped AS (
@@ -152,52 +137,4 @@ interface PasswordRow {
   readonly username: string;
   readonly password_hash: string | null;
   readonly imported_hash: Uint8Array | null;
-}
-
-/** Where each kind of target keeps its status, and the values that find it. */
-function place(target: StatusTarget): { table: string; where: string; values: string[] } {
-  const { tenantId } = target;
-  switch (target.kind) {
-    case 'tenant':
-      return { table: 'tenant', where: 'tenant_id = $1', values: [tenantId] };
-    case 'application':
-      return {
-        table: 'application',
-        where: 'tenant_id = $1 AND client_id = $2',
-        values: [tenantId, target.id],
-      };
-    case 'user':
-      return {
-        table: 'user_account',
-        where: 'tenant_id = $1 AND user_id = $2',
-        values: [tenantId, target.id],
-      };
-  }
-}
-
-/** Locks the row before the change gets its time, so that no sign-in it invalidates has a later time. */
-async function lockStatus(
-  tx: Queryable,
-  target: StatusTarget,
-): Promise<{ readonly owner: string; readonly status: string } | undefined> {
-  const { table, where, values } = place(target);
-  const { rows } = await tx.query<{ owner: string; status: string }>({
-    name: `directory.${target.kind}_status`,
-    text: `SELECT owner, status FROM directory.${table} WHERE ${where} FOR UPDATE`,
-    values,
-  });
-  return rows[0];
-}
-
-async function writeStatus(tx: Queryable, target: StatusTarget): Promise<void> {
-  const { table, where, values } = place(target);
-  await tx.query({
-    name: `directory.set_${target.kind}_status`,
-    text: `UPDATE directory.${table} u
-              SET status = $${values.length + 1},
-                  valid_from = ${target.kind === 'user' ? personValidFrom('u') : tenantValidFrom('$1')},
-                  updated_at = clock_timestamp()
-            WHERE ${where}`,
-    values: [...values, target.status],
-  });
 }

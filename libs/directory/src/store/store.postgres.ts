@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { findApplication, findSecrets, listSecrets, noteSecretUses } from '../applications/read.postgres.ts';
+import { findApplication, findSecrets, noteSecretUses } from '../applications/read.postgres.ts';
 import { findTenant, tenantIssuers } from '../tenants/read.postgres.ts';
 import {
   confirmSignIn,
@@ -17,7 +17,6 @@ export function createDirectoryStore(database: Database): DirectoryStore {
     tenantIssuers: () => tenantIssuers(database),
     findApplication: (clientId) => findApplication(database, clientId),
     findSecrets: (clientId) => findSecrets(database, clientId),
-    listSecrets: (clientId) => listSecrets(database, clientId),
     findUser: (tenantId, userId) => findUser(database, tenantId, userId),
     findUsers: (tenantId, userIds) => findUsers(database, tenantId, userIds),
     findUserByIdentifier: (tenantId, identifier) => findUserByIdentifier(database, tenantId, identifier),

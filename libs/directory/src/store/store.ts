@@ -1,33 +1,15 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Queryable } from '@tessera/stores';
 import type { FoundForPassword, FoundUser } from '../users/found-user.ts';
-import type { FoundSecrets, ListedSecret, SecretUse } from '../secrets/found-secrets.ts';
+import type { FoundSecrets, SecretUse } from '../secrets/found-secrets.ts';
 import type { FoundApplication } from '../applications/found-application.ts';
 import type { TenantPlan } from '../plans/plan.ts';
-import type { ApplicationRecord } from '../applications/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { ListedIssuers } from '../tenants/issuer.ts';
-import type { UserRecord } from '../users/fields.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
 import type { RecordKind } from '../fields/record-kinds.ts';
 import type { RecordOf } from '../record-of.ts';
 import type { PresentState, StoredRecord } from '../plans/tenant-state.ts';
-
-/** The record whose status is set. */
-export type StatusTarget =
-  | { readonly kind: 'tenant'; readonly tenantId: string; readonly status: TenantRecord['status'] }
-  | {
-      readonly kind: 'application';
-      readonly tenantId: string;
-      readonly id: string;
-      readonly status: ApplicationRecord['status'];
-    }
-  | {
-      readonly kind: 'user';
-      readonly tenantId: string;
-      readonly id: string;
-      readonly status: UserRecord['status'];
-    };
 
 /**
  * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called
@@ -68,8 +50,6 @@ export interface DirectoryStore {
   findApplication(clientId: string): Promise<FoundApplication | undefined>;
   /** Undefined for an unknown application; an empty list for one without valid secrets. */
   findSecrets(clientId: string): Promise<FoundSecrets | undefined>;
-  /** Expired ones too, in the order in which they were made. Undefined for an unknown application. */
-  listSecrets(clientId: string): Promise<readonly ListedSecret[] | undefined>;
   findUser(tenantId: string, userId: string): Promise<FoundUser | undefined>;
   /** Several users of a tenant, without those that are unknown. */
   findUsers(tenantId: string, userIds: readonly string[]): Promise<FoundUser[]>;
@@ -138,8 +118,8 @@ export interface ClaimedRecord {
 
 /** What an earlier create created. */
 export interface KeptClaim extends ClaimedRecord {
-  /** Of what was asked for; null if version 0.1 kept it. Compatibility until 0.3. */
-  readonly digest: Buffer | null;
+  /** Of what was asked for. */
+  readonly digest: Buffer;
 }
 
 /** Writes: the change, its place in the feed and its audit rows in one commit. */
@@ -166,15 +146,6 @@ export interface AdminStore {
   tenantState(tenantId: string, names?: readonly string[]): Promise<PresentState | undefined>;
   /** @param names as of `tenantState` */
   changeTenant(tenantId: string, decide: Decide, names?: readonly string[]): Promise<TenantChangeResult>;
-  /**
-   * `unchanged` writes nothing. The event is recorded with the change.
-   * @param allow throws what the call is to reject with if the record, as it is, must not get the status
-   */
-  setStatus(
-    target: StatusTarget,
-    event: AuditEvent,
-    allow: (present: { readonly owner: string; readonly status: string }) => void,
-  ): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**
    * Invalidates all earlier sign-ins of one tenant or all. Watchers receive one `ended` change per tenant, and `event`
    * is recorded for each. Empty for an unknown tenant.

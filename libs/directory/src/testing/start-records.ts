@@ -6,7 +6,7 @@ import { ResourcesService } from '@tessera/proto-gen/admin-resources';
 import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { PlanService } from '@tessera/proto-gen/plan';
 import {
   local,
@@ -24,6 +24,7 @@ import { onTestFinished } from 'vitest';
 import { directoryConfig } from '../config.ts';
 import { signInSource } from '../ground/hashing/sign-in-source.ts';
 import { openDirectory } from '../wiring.ts';
+import { declaredFiles } from './declared-files.ts';
 
 export const call = () => rootCall('a-request', 60_000);
 
@@ -52,7 +53,6 @@ export function buildRecords(database: Database, { settings = {}, onError }: Giv
     name: 'directory',
     routes: [
       routeOf(DirectoryService, calls.directory),
-      routeOf(DirectoryAdminService, calls.admin),
       routeOf(UsersService, calls.users),
       ...routes,
     ],
@@ -88,17 +88,18 @@ export function startRecords(database: Database, given: Given = {}) {
   const { service, runtime, personWith } = buildRecords(database, given);
   onTestFinished(() => service.close());
   const operator = <S extends DescService>(of: S) => local(of, service, 'operator', runtime.log);
+  const declaredState = operator(DeclaredStateService);
   return {
     personWith,
     close: () => service.close(),
-    admin: operator(DirectoryAdminService),
+    files: declaredFiles(declaredState),
     api: {
       tenants: operator(TenantsService),
       resources: operator(ResourcesService),
       roles: operator(RolesService),
       users: operator(UsersService),
       applications: operator(ApplicationsService),
-      declaredState: operator(DeclaredStateService),
+      declaredState,
     },
     plans: local(PlanService, service, 'admin', runtime.log),
     as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),

@@ -8,10 +8,7 @@ export function keptIdentifiers(u: string): string {
             WHERE i.tenant_id = ${u}.tenant_id AND i.user_id = ${u}.user_id)`;
 }
 
-/**
- * Whether somebody signed in with one of these normalized identifiers who was deleted and can be restored. Of those
- * whom version 0.1 deleted, only the user names count (compatibility until 0.3).
- */
+/** Whether somebody signed in with one of these normalized identifiers who was deleted and can be restored. */
 export async function areOfDeletedPerson(
   queryable: Queryable,
   tenantId: string,
@@ -21,7 +18,7 @@ export async function areOfDeletedPerson(
     name: 'directory.are_of_deleted_person',
     text: `SELECT FROM directory.deleted_record
             WHERE tenant_id = $1 AND kind = 'user' AND ${isKept}
-              AND (name COLLATE "C" = ANY($2::text[]) OR facts -> 'identifiers' ?| $2::text[]) LIMIT 1`,
+              AND facts -> 'identifiers' ?| $2::text[] LIMIT 1`,
     values: [tenantId, identifiers.flatMap(storedForms)],
   });
   return rows.length > 0;

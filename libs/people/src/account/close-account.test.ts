@@ -57,7 +57,7 @@ function closingContract(engine: string, open: () => Promise<Database>): void {
         expect(await of.close(undefined, whose)).toBe('unknown');
       const tenantId = `${of.tenantId}-file`;
       const document = `tenants: [{ id: ${tenantId}, name: Acme, accountClosing: true, users: [{ username: ada }] }]`;
-      await of.admin.apply({ document, fileName: 'state.yaml' }, call());
+      await of.files.apply({ document, fileName: 'state.yaml' }, call());
       const { user } = await of.as('authorize').findUser({ tenantId, identifier: 'ada' }, call());
       expect(await of.close(user?.userId, { tenantId })).toBe('declared');
       expect((await of.get()).username).toBe('eve');

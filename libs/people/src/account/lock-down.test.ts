@@ -224,12 +224,12 @@ describe('a lockdown', () => {
 });
 
 it('a file that declares the hash of a person who was locked down does not bring it back', async () => {
-  const { admin, api } = startDirectory(database);
+  const { files, api } = startDirectory(database);
   const hash = (salt: string) =>
     `$argon2id$v=19$m=19456,t=2,p=1$${salt}$K/16Bwhd94IYHs14QwtJQFSkR2vCFIfosQqsn7wqCp4`;
   const apply = async (salt: string, name: string) => {
     const document = `tenants: [{ id: filed, name: ${name}, users: [{ username: bob, passwordHash: '${hash(salt)}' }] }]`;
-    await admin.apply({ document, fileName: 'state.yaml' }, call());
+    await files.apply({ document, fileName: 'state.yaml' }, call());
   };
   await apply('aaucOpNWRxd1nT4aj381VM', 'One');
   const { users } = await api.users.list({ tenantId: 'filed' }, call());

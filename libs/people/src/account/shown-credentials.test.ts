@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 
 async function world() {
-  const { admin, api } = startDirectory(database, { TESSERA_ISSUER: 'https://id.example' });
+  const { files, api } = startDirectory(database, { TESSERA_ISSUER: 'https://id.example' });
   const document = `tenants: [{ id: acme, name: Acme, users: [{ username: ada }, { username: eve }] }]`;
-  await admin.apply({ document, fileName: 'state.yaml' }, call());
+  await files.apply({ document, fileName: 'state.yaml' }, call());
   const { users } = await api.users.list({ tenantId: 'acme' }, call());
   const whose = (name: string) => ({
     tenantId: 'acme',

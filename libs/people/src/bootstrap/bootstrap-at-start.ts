@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '@tessera/process';
-import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { BootstrapService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, fieldViolations, type CallOptions, type Client } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const firstAdministrator = z
 interface Options {
   /** Undefined: make nobody. */
   readonly file: string | undefined;
-  readonly admin: Pick<Client<typeof DirectoryAdminService>, 'createFirstAdministrator'>;
+  readonly bootstrap: Client<typeof BootstrapService>;
   readonly call: CallOptions;
   readonly log: Logger;
 }
@@ -30,10 +30,10 @@ interface Options {
  * Makes the first administrator of a file, unless there is one. Throws ConfigError for a file that cannot be used; no
  * message has anything of its content but the names of its keys.
  */
-export async function bootstrapAtStart({ file, admin, call, log }: Options): Promise<void> {
+export async function bootstrapAtStart({ file, bootstrap, call, log }: Options): Promise<void> {
   if (file === undefined) return;
   try {
-    const { username, tenantId } = await admin.createFirstAdministrator(await personIn(file), call);
+    const { username, tenantId } = await bootstrap.createFirstAdministrator(await personIn(file), call);
     log.info({ event: 'bootstrap.done', tenantId, username }, 'the first administrator is made');
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;

@@ -38,14 +38,14 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
     function installed() {
       const tenantId = `operators${(count += 1)}`;
       const directory = startDirectory(database, { TESSERA_OPERATOR_TENANT: tenantId });
-      const { admin, api, as } = directory;
-      const ask = async (person: object = {}) => admin.createFirstAdministrator(person, call());
+      const { bootstrap, api, as } = directory;
+      const ask = async (person: object = {}) => bootstrap.createFirstAdministrator(person, call());
       return {
         ...directory,
         tenantId,
         ask,
         /** Another process on the same database. */
-        again: () => startDirectory(database, { TESSERA_OPERATOR_TENANT: tenantId }).admin,
+        again: () => startDirectory(database, { TESSERA_OPERATOR_TENANT: tenantId }).bootstrap,
         administrator: async (username: string) =>
           (await api.users.create({ tenantId, user: { username, roles: [role] } }, call())).userId,
         remove: async (userId: string) => api.users.delete({ tenantId, userId }, call()),
@@ -179,7 +179,7 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
         const on = installed();
         const declare = async (providers: readonly object[]) => {
           const document = JSON.stringify({ tenants: [{ id: on.tenantId, name: 'Operators', providers }] });
-          await on.admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
+          await on.files.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
         };
         await declare([company]);
         const userId = await on.administrator('root');
@@ -218,8 +218,8 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
       });
 
       it('needs an operator tenant', async () => {
-        const { admin } = startDirectory(database);
-        await expect(admin.createFirstAdministrator({}, call())).rejects.toThrow(
+        const { bootstrap } = startDirectory(database);
+        await expect(bootstrap.createFirstAdministrator({}, call())).rejects.toThrow(
           'Set TESSERA_OPERATOR_TENANT',
         );
       });
@@ -246,10 +246,10 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
         directory = await mkdtemp(join(tmpdir(), 'tessera-bootstrap-'));
         atEndOfFile(async () => rm(directory, { recursive: true }));
       });
-      const start = async ({ admin }: Pick<Installed, 'admin'>, content?: string) => {
+      const start = async ({ bootstrap }: Pick<Installed, 'bootstrap'>, content?: string) => {
         const file = join(directory, `admin-${(count += 1)}.yaml`);
         if (content !== undefined) await writeFile(file, content);
-        await bootstrapAtStart({ file, admin, call: call(), log: silentLog() });
+        await bootstrapAtStart({ file, bootstrap, call: call(), log: silentLog() });
       };
 
       it('is made at the first start and left alone at the next', async () => {
@@ -270,10 +270,10 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
         const [, givePasskey] = waysIn.find(([way]) => way === 'a passkey') ?? [];
         await givePasskey?.(on, await on.administrator('second'));
         await on.remove(root?.userId ?? '');
-        await start({ admin: on.again() }, file);
+        await start({ bootstrap: on.again() }, file);
         expect((await on.people()).map(({ username }) => username)).toEqual(['second']);
         for (const { userId } of await on.people()) await on.remove(userId);
-        await start({ admin: on.again() }, file);
+        await start({ bootstrap: on.again() }, file);
         expect(await on.people()).toEqual([]);
       });
 
@@ -282,8 +282,8 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
           const on = installed();
           const processes = Array.from({ length: 4 }, () => on.again());
           await Promise.all(
-            processes.map(async (admin, at) =>
-              start({ admin }, `{ username: root${at}, password: ${password} }`),
+            processes.map(async (bootstrap, at) =>
+              start({ bootstrap }, `{ username: root${at}, password: ${password} }`),
             ),
           );
           expect(await on.people()).toHaveLength(1);
@@ -312,8 +312,8 @@ export function firstAdministratorContract(engine: string, open: () => Promise<D
       });
 
       it('has mistakes that name the field', async () => {
-        const { admin } = installed();
-        const failure = await admin
+        const { bootstrap } = installed();
+        const failure = await bootstrap
           .createFirstAdministrator({ email: 'nobody' }, call())
           .catch((error: unknown) => error);
         expect(fieldViolations(failure as ConnectError)).toMatchObject([{ field: 'user.email' }]);

@@ -1,8 +1,8 @@
 import { migrations } from '@tessera/directory';
 import type { Database } from '@tessera/stores';
 import { testDatabase } from '@tessera/test-kit';
-import { URI, type TOTP } from 'otpauth';
 import { expect, it } from 'vitest';
+import { proposedApp } from '../testing/enrol-app.ts';
 import { mailWorld } from '../testing/mail-world.ts';
 import { call } from '../testing/start-directory.ts';
 
@@ -48,26 +48,20 @@ it('every change of a person ends sign-ins, has its audit rows, tells the person
   const replaced = authorize.replacePassword({ ...ids, presentPassword: first, newPassword: second }, call());
   expect(await endOf('replace_password', replaced)).toEqual(ended);
 
-  const codeOf = async (seed: string) =>
-    (URI.parse((await authorize.proposeTotp({ ...ids, seed }, call())).uri) as TOTP).generate();
-  const code = await codeOf('a-seed');
-  await authorize.proposeRecoveryCodes({ ...ids, seed: 'a-seed' }, call());
-  const { timeStep } = await authorize.verifyProposedTotp({ ...ids, seed: 'a-seed', code }, call());
-  const both = { ...ids, seed: 'a-seed', ...(timeStep !== undefined && { timeStep }) };
-  expect(await endOf('put_totp', authorize.adoptProposal(both, call()))).toEqual(told);
-  expect(await endOf('put_recovery_codes', authorize.replaceRecoveryCodes(ids, call()))).toEqual([
-    'append_audit',
-    ...mail,
-  ]);
+  const app = async (seed: string) => {
+    const proposed = await proposedApp(authorize, ids, seed);
+    return endOf('put_totp', authorize.adoptProposal(proposed, call()));
+  };
+  expect(await app('a-seed')).toEqual(told);
+  const codes = authorize.adoptProposal({ ...ids, seed: 'codes' }, call());
+  expect(await endOf('put_recovery_codes', codes)).toEqual(['append_audit', ...mail]);
   const removed = person.removeOwnFactor({ ...ids, credentialId: '' }, call());
   expect(await endOf('remove_totp', removed)).toEqual(ended);
-  const enrolled = authorize.enrolTotp({ ...ids, seed: 'b-seed', code: await codeOf('b-seed') }, call());
-  expect(await endOf('put_totp', enrolled)).toEqual(told);
-  const app = { case: 'totp', value: true } as const;
-  const deleted = api.users.deleteCredential({ ...ids, credential: app }, call());
+  expect(await app('b-seed')).toEqual(told);
+  const credential = { case: 'totp', value: true } as const;
+  const deleted = api.users.deleteCredential({ ...ids, credential }, call());
   expect(await endOf('remove_totp', deleted)).toEqual(ended);
-  const again = authorize.enrolTotp({ ...ids, seed: 'c-seed', code: await codeOf('c-seed') }, call());
-  expect(await endOf('put_totp', again)).toEqual(told);
+  expect(await app('c-seed')).toEqual(told);
   expect(await endOf('forget_totp', api.users.resetSecondFactors(ids, call()))).toEqual(ended);
   expect(await endOf('unlock_user', api.users.unlock(ids, call()))).toEqual(['append_audit', ...feed]);
 

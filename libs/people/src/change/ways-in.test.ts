@@ -212,7 +212,7 @@ function waysInContract(engine: string, open: () => Promise<Database>): void {
       'the first administrator and the last one to leave, where the other one has %s',
       async (_name, state) => {
         const tenantId = `${engine}-ways${(count += 1)}`;
-        const { admin, api, person } = startDirectory(database, { TESSERA_OPERATOR_TENANT: tenantId });
+        const { bootstrap, api, person } = startDirectory(database, { TESSERA_OPERATOR_TENANT: tenantId });
         await api.tenants.create(
           { tenantId, tenant: { tenantId, name: 'Operators', accountClosing: true } },
           call(),
@@ -223,7 +223,7 @@ function waysInContract(engine: string, open: () => Promise<Database>): void {
         const other = await create('other');
         await give({ tenantId, userId: other }, state);
         const canSignIn = expected(state).length > 0;
-        expect(await codeOf(admin.createFirstAdministrator({}, call()))).toBe(
+        expect(await codeOf(bootstrap.createFirstAdministrator({}, call()))).toBe(
           canSignIn ? 'FailedPrecondition' : 'done',
         );
         const leaving = { tenantId, userId: await create('leaving', { password }), ipAddress: '203.0.113.9' };

@@ -196,7 +196,7 @@ describe('an account that has an address', () => {
   });
 
   it('becomes that of its owner if the address was proven by a link that was mailed there', async () => {
-    const { tenantId, as, admin, smtp, redeem } = await mailWorld(database, {
+    const { tenantId, as, files, smtp, redeem } = await mailWorld(database, {
       tenant: { registration: 'open' },
     });
     const ipAddress = '10.0.0.1';
@@ -204,7 +204,7 @@ describe('an account that has an address', () => {
       owner: 'providers',
       tenants: [{ id: tenantId, providers: companyOwned }],
     });
-    await admin.apply({ document, fileName: 'state.yaml' }, call());
+    await files.apply({ document, fileName: 'state.yaml' }, call());
     await as('gateway').requestRegistration({ tenantId, email: cfo, language: 'en', ipAddress }, call());
     const [mail] = await smtp.gotAll(1);
     await redeem(mail?.link ?? '', 'the passphrase of the officer');

@@ -15,7 +15,7 @@ const owned = [{ ...corp, domains: ['company.example'] }, partner];
 /** A tenant with people of a provider that may say so of every address. */
 async function world() {
   const providers = twoProviders(database);
-  const { admin, tenantId, declare, signIn, record } = providers;
+  const { files, tenantId, declare, signIn, record } = providers;
   await declare([partner]);
   const made = async (email: string) => (await signIn(partner, encodeURI(email), email)).user?.userId ?? '';
   return {
@@ -24,7 +24,7 @@ async function world() {
     verified: async (userId: string) => (await record(userId)).emailVerified,
     async impact(declared: readonly object[]) {
       const document = JSON.stringify({ tenants: [{ id: tenantId, name: 'Acme', providers: declared }] });
-      const { tenants } = await admin.diff({ document, fileName: 'state.yaml', impact: true }, call());
+      const { tenants } = await files.diff({ document, fileName: 'state.yaml', impact: true }, call());
       const { noLongerVerified, verifiedAgain } = tenants[0]?.impact ?? {};
       return { noLongerVerified, verifiedAgain };
     },

@@ -21,12 +21,12 @@ function linkContract(engine: string, open: () => Promise<Database>): void {
 
   /** A tenant with the providers `work` and `club`, and two people with passwords. */
   async function world(rules: object = {}) {
-    const { admin, api, as, person: service } = startDirectory(database);
+    const { files, api, as, person: service } = startDirectory(database);
     const tenantId = `${engine}${(count += 1)}`;
     const declare = async (names: readonly string[], issuerOf = issuer) => {
       const providers = names.map((name) => ({ ...provider, ...rules, name, issuer: issuerOf }));
       const document = JSON.stringify({ tenants: [{ id: tenantId, name: 'Acme', providers }] });
-      await admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
+      await files.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
     };
     await declare(['work', 'club']);
     const newPerson = async (username: string, password = 'a long password') => {

@@ -23,12 +23,12 @@ function signInContract(engine: string, open: () => Promise<Database>): void {
 
   /** A tenant with the provider `work`. */
   async function world(rules: object = { createsAccounts: true }, users: readonly object[] = []) {
-    const { admin, api, as } = startDirectory(database);
+    const { files, api, as } = startDirectory(database);
     const tenantId = `${engine}${(count += 1)}`;
     const provider = { name: 'work', issuer, clientId: 'tessera', clientSecret };
     const declare = async (providers: readonly object[] = [{ ...provider, ...rules }]) => {
       const tenants = [{ id: tenantId, name: 'Acme', roles: ['clerk'], providers, users }];
-      await admin.apply(
+      await files.apply(
         {
           document: JSON.stringify({ tenants }),
           fileName: 'state.yaml',

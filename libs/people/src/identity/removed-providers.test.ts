@@ -6,7 +6,7 @@ import { call } from '../testing/start-directory.ts';
 import { corp, partner, twoProviders } from '../testing/two-providers.ts';
 
 it('a file lets no administrator in again by a provider that was removed, or had another issuer, unless that is allowed', async () => {
-  const { admin, declare, signIn, tenantId, update } = twoProviders(await testDatabase(migrations));
+  const { files, declare, signIn, tenantId, update } = twoProviders(await testDatabase(migrations));
   const email = 'ada@company.example';
   await declare([corp, partner]);
   const userId = (await signIn(corp, 'ada', email)).user?.userId ?? '';
@@ -14,7 +14,7 @@ it('a file lets no administrator in again by a provider that was removed, or had
   await update({ userId, roles: ['tessera.auditor'] });
   const apply = async (providers: readonly object[]) => {
     const document = JSON.stringify({ tenants: [{ id: tenantId, name: 'Acme', providers }] });
-    return admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
+    return files.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
   };
   await apply([corp, { ...partner, issuer: 'https://login.bought.example' }]);
   for (const without of [[], [{ ...corp, issuer: 'https://login.bought.example' }]]) {

@@ -13,7 +13,7 @@ export function mailedAs(digest: Buffer, address: string | undefined): string {
  * What a link proves that its person has followed: that the address is theirs to which it was mailed, if they still
  * have it. A record that a file declares says itself whether the address is verified. To be called in a transaction
  * that has the row of the person. Returns what happened.
- * @param mailed as `mailedAs` said when the link was made. Compatibility until 0.3: null if version 0.1 made it
+ * @param mailed as `mailedAs` said when the link was made
  * @param email of the person
  */
 export async function proveMailedAddress(
@@ -24,7 +24,7 @@ export async function proveMailedAddress(
     mailed,
     email,
     ...origin
-  }: Origin & { readonly digest: Buffer; readonly mailed: string | null; readonly email: string },
+  }: Origin & { readonly digest: Buffer; readonly mailed: string; readonly email: string },
 ): Promise<AuditEvent[]> {
   if (mailed !== mailedAs(digest, email)) return [];
   const { tenantId, userId } = person;

@@ -18,10 +18,10 @@ const linkIn = (uri: string) => new URL(uri).searchParams.get('link') ?? '';
 /** A tenant whose people are linked to a provider by an address that they proved. */
 async function world() {
   const of = await mailWorld(database);
-  const { tenantId, admin, api, as, smtp, query } = of;
+  const { tenantId, files, api, as, smtp, query } = of;
   const declare = async (users: readonly object[] = []) => {
     const document = JSON.stringify({ owner: 'file', tenants: [{ id: tenantId, providers: [corp], users }] });
-    await admin.apply({ document, fileName: 'state.yaml' }, call());
+    await files.apply({ document, fileName: 'state.yaml' }, call());
   };
   await declare();
   const ivy = { username: 'ivy', email: 'Ivy@people.example' };

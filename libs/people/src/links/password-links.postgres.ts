@@ -123,7 +123,7 @@ export async function findLink(
 interface TakenLink extends PersonId {
   readonly purpose: LinkPurpose;
   /** What was said of the mail when it was made, and the address that the person has. */
-  readonly sent: { readonly mailed: string | null; readonly email: string };
+  readonly sent: { readonly mailed: string; readonly email: string };
 }
 
 /**

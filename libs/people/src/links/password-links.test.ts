@@ -38,7 +38,7 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
   /** A directory with a tenant in which eve has no password and bob has one. */
   async function world({ issuer = '', shared = {} } = {}) {
     const directory = startDirectory(database, shared);
-    const { api, as, admin } = directory;
+    const { api, as, files } = directory;
     const tenantId = `${engine}${(count += 1)}`;
     await api.tenants.create({ tenantId, tenant: { tenantId, name: 'Acme', issuer } }, call());
     const user = async (fields: object) =>
@@ -60,7 +60,7 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
       signIn: async (identifier: string, chosen = password) =>
         as('authorize').verifyPassword({ tenantId, identifier, password: chosen }, call()),
     };
-    return { api, admin, tenantId, userId, bob, ...links };
+    return { api, files, tenantId, userId, bob, ...links };
   }
 
   describe(`a link with which a person sets their password, on ${engine}`, () => {
@@ -297,11 +297,11 @@ function linksContract(engine: string, open: () => Promise<Database>): void {
     });
 
     it('sets a password that applying the same file again leaves as it is', async () => {
-      const { admin, tenantId, api, link: newLink, redeem, signIn } = await world();
+      const { files, tenantId, api, link: newLink, redeem, signIn } = await world();
       const hash =
         '$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$C8Lm0qNcTBIJq9RrEVYAfLGPqL4yv0m5QWJ4Yl8a2ec';
       const document = `tenants: [{ id: ${tenantId}, users: [{ username: ada, passwordHash: '${hash}' }] }]`;
-      const apply = async () => admin.apply({ document, fileName: 'state.yaml' }, call());
+      const apply = async () => files.apply({ document, fileName: 'state.yaml' }, call());
       await apply();
       const [ada] = (await api.users.list({ tenantId, search: 'ada' }, call())).users;
       await redeem(await newLink('reset', ada?.userId));

@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 
 it('an unlock moves forward the time since which guesses count, each one, is audited and told to watchers', async () => {
-  const { admin, api, as } = startDirectory(database);
+  const { files, api, as } = startDirectory(database);
   const document = 'tenants: [{ id: acme, name: Acme, users: [{ username: ada }, { username: eve }] }]';
-  await admin.apply({ document, fileName: 'state.yaml' }, call());
+  await files.apply({ document, fileName: 'state.yaml' }, call());
   const found = async (identifier: string) =>
     (await as('authorize').findUser({ tenantId: 'acme', identifier }, call())).user;
   const since = async () => (await found('ada'))?.unlockedAtMs ?? 0n;

@@ -1,24 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
 import { insertAuditRows, type AuditRuntime, type PersonId } from '@tessera/directory/ground';
-import { changePerson, type PersonChange } from '../change/change-person.postgres.ts';
-import { factorsOfUser } from '../change/factors.postgres.ts';
-import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
-import type { ChangeRuntime } from '../mail/announce.ts';
-
-/** Replaces the recovery codes of a person; false if they have no second factor, or their sign-in does not count. */
-export async function replaceRecoveryCodes(
-  database: Database,
-  runtime: ChangeRuntime,
-  person: SignedInPerson,
-  { digests, ...origin }: Origin & { readonly digests: readonly Buffer[] },
-): Promise<boolean> {
-  return ofSignedIn(database, person, false, async (tx) => {
-    if ((await factorsOfUser(tx, person)).length === 0) return false;
-    const hadCodes = await setRecoveryCodes(tx, person, digests);
-    await changePerson(tx, runtime, person, codesReplaced(person, origin, hadCodes));
-    return true;
-  });
-}
+import type { PersonChange } from '../change/change-person.postgres.ts';
+import { eventOf, type Origin } from '../change/own-change.postgres.ts';
 
 /**
  * Makes these the recovery codes of a person, in a transaction with the lock on their row. Returns whether they had

@@ -1,5 +1,3 @@
-import type { Random } from '@tessera/kit';
-
 /** How many codes a person gets at once. */
 export const recoveryCodeCount = 10;
 
@@ -9,12 +7,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 /** Letters of a code. */
 const codeLength = 10;
 
-/** New codes, each with 50 random bits: `k3x7q-9mfah`. */
-export function newRecoveryCodes(random: Random): string[] {
-  return recoveryCodesOf(() => random.bytes(codeLength));
-}
-
-/** Codes of the random bytes that each gets, of which the first ten count. */
+/** Codes of the random bytes that each gets, of which the first ten count, with 50 bits each: `k3x7q-9mfah`. */
 export function recoveryCodesOf(bytesOf: (index: number) => Uint8Array): string[] {
   return Array.from({ length: recoveryCodeCount }, (_, index) => {
     const bytes = [...bytesOf(index).subarray(0, codeLength)];

@@ -17,7 +17,7 @@ let count = 0;
 /** A tenant whose people come with providers that their operator declares, changes and removes. */
 export function twoProviders(database: Database) {
   const directory = startDirectory(database);
-  const { admin, api, as, person } = directory;
+  const { files, api, as, person } = directory;
   const tenantId = `two${(count += 1)}`;
   const authorize = as('authorize');
   const origin = { tenantId, ipAddress: '10.0.0.1' };
@@ -28,7 +28,7 @@ export function twoProviders(database: Database) {
     async declare(providers: readonly object[], users: readonly object[] = []): Promise<void> {
       const document = JSON.stringify({ tenants: [{ id: tenantId, name: 'Acme', providers, users }] });
       const allowed = { allowDelete: true, allowAdministration: true };
-      await admin.apply({ document, fileName: 'state.yaml', takeOver: true, ...allowed }, call());
+      await files.apply({ document, fileName: 'state.yaml', takeOver: true, ...allowed }, call());
     },
     /** Signs in with what a provider calls a verified address. */
     async signIn(

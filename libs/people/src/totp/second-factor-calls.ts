@@ -15,9 +15,7 @@ export function secondFactorCalls(
   | 'verifyProposedTotp'
   | 'proposeRecoveryCodes'
   | 'adoptProposal'
-  | 'enrolTotp'
   | 'verifySecondFactor'
-  | 'replaceRecoveryCodes'
 > {
   return {
     proposeTotp: async (request) => ({ uri: await factors.propose(request) }),
@@ -36,18 +34,9 @@ export function secondFactorCalls(
       return adopted === 'superseded' ? { superseded: true } : answerOf(adopted);
     },
 
-    async enrolTotp(request, { requestId }) {
-      if (request.code.length > longestCode) return {};
-      return answerOf(await factors.enrol({ ...request, requestId }));
-    },
-
     async verifySecondFactor(request, { requestId }) {
       if (request.code.length > longestCode) return {};
       return answerOf(await factors.verify({ ...request, requestId }));
-    },
-
-    async replaceRecoveryCodes(request, { requestId }) {
-      return { codes: await factors.replaceRecoveryCodes({ ...request, requestId }) };
     },
   };
 }

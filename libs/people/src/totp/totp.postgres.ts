@@ -1,9 +1,7 @@
 import type { AuditEvent } from '@tessera/audit';
-import type { Database, Queryable } from '@tessera/stores';
+import type { Queryable } from '@tessera/stores';
 import type { PersonId } from '@tessera/directory/ground';
-import { changePerson } from '../change/change-person.postgres.ts';
-import { eventOf, ofSignedIn, type Origin, type SignedInPerson } from '../change/own-change.postgres.ts';
-import type { ChangeRuntime } from '../mail/announce.ts';
+import { eventOf, type Origin } from '../change/own-change.postgres.ts';
 
 /** Undefined for a person without an authenticator app. */
 export async function findTotp(
@@ -31,21 +29,6 @@ export async function useStep(
     values: [tenantId, userId, sealed, step],
   });
   return rowCount === 1;
-}
-
-/** Enrols an authenticator app; false if the person has one, or their sign-in does not count. */
-export async function putTotp(
-  database: Database,
-  runtime: ChangeRuntime,
-  person: SignedInPerson,
-  { sealed, step, ...origin }: Origin & { readonly sealed: string; readonly step: number },
-): Promise<boolean> {
-  return ofSignedIn(database, person, false, async (tx) => {
-    if (!(await insertTotp(tx, person, { sealed, step }))) return false;
-    const events = [totpAdded(person, origin)];
-    await changePerson(tx, runtime, person, { ends: 'renewed', events, letters: ['totp-added'] });
-    return true;
-  });
 }
 
 /** Keeps an authenticator app in a transaction with the lock on the row of the person; false if they have one. */

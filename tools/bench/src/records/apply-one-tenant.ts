@@ -33,9 +33,9 @@ export async function applyOneTenant(
     await lockOthers(others);
     const [ms, reads] = await readsDuring(database, async () => {
       const started = performance.now();
-      const request = { document, fileName: 'state.yaml' };
-      const answer = JSON.stringify(await call('directory.v1.DirectoryAdminService/Apply', request));
-      const expected = JSON.stringify({ tenants: [{ tenantId: tenantId(applied), updated: 1 }] });
+      const request = { tenantId: tenantId(applied), document };
+      const answer = JSON.stringify(await call('admin.v1.DeclaredStateService/Apply', request));
+      const expected = JSON.stringify({ updated: 1 });
       if (answer !== expected) throw new Error(`Apply: ${answer}`);
       return performance.now() - started;
     });

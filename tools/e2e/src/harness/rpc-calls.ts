@@ -16,7 +16,7 @@ import { UsersService } from '@tessera/proto-gen/admin-users';
 import { AccountService } from '@tessera/proto-gen/account';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { BootstrapService, DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { PersonService } from '@tessera/proto-gen/person';
 import { PlanService } from '@tessera/proto-gen/plan';
@@ -28,7 +28,7 @@ const services = {
   directory: [
     DirectoryService,
     PersonService,
-    DirectoryAdminService,
+    BootstrapService,
     TenantsService,
     ResourcesService,
     RolesService,

@@ -12,7 +12,7 @@ import { RolesService } from '@tessera/proto-gen/admin-roles';
 import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, declaredAccess, type CallOptions } from '@tessera/rpc';
 import type { ClientOf } from '../records/with-service.ts';
 
@@ -32,7 +32,6 @@ export const administeredServices: readonly DescService[] = [
   AuditService,
   DeclaredStateService,
   DirectoryService,
-  DirectoryAdminService,
 ];
 
 /** The methods that administrators call, by names such as `UsersService.Get`. */

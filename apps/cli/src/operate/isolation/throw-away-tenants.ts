@@ -71,11 +71,15 @@ function declared(of: ThrowAwayTenant): string {
       - {clientId: ${of.robot}, name: Robot, ${confidential}, grantTypes: [client_credentials], scopes: [${[...adminScopes.keys()].join()}]}`;
 }
 
-/** Declares what tenants have. */
-async function apply(owner: string, tenants: readonly string[], { call }: Administration): Promise<void> {
-  const document = `owner: ${owner}\ntenants:${tenants.join('')}`;
+/** Declares what a tenant has. */
+async function apply(
+  { id: tenantId, owner }: ThrowAwayTenant,
+  entry: string,
+  { call }: Administration,
+): Promise<void> {
+  const document = `owner: ${owner}\ntenants:${entry}`;
   const allowed = { allowAdministration: true, allowDelete: true };
-  await call('DirectoryAdminService.Apply', { document, fileName: 'smoke', ...allowed });
+  await call('DeclaredStateService.Apply', { tenantId, document, fileName: 'smoke', ...allowed });
 }
 
 /** Creates the tenants with all that they have. May leave a part of them if it fails. */
@@ -85,7 +89,7 @@ export async function createTenants(
 ): Promise<void> {
   for (const { id } of tenants)
     await administration.call('TenantsService.Create', { tenantId: id, tenant: { name: id } });
-  await apply(tenants[0].owner, tenants.map(declared), administration);
+  for (const tenant of tenants) await apply(tenant, declared(tenant), administration);
 }
 
 /** Deletes all that was created of the tenants. Throws CommandError, which names them. */
@@ -107,7 +111,8 @@ export async function deleteTenants(
 /** What identifies the records of each kind, in the order in which they can be deleted. */
 const keys = { Applications: 'clientId', Resources: 'audience', Users: 'userId', Roles: 'name' };
 
-async function deleteTenant({ id: tenantId, owner }: ThrowAwayTenant, administration: Administration) {
+async function deleteTenant(tenant: ThrowAwayTenant, administration: Administration) {
+  const { id: tenantId } = tenant;
   const { call } = administration;
   if ((await call('TenantsService.Get', { tenantId }, 'absent')) === undefined) return;
   // First what calls have made, as it refers to what is declared.
@@ -117,6 +122,6 @@ async function deleteTenant({ id: tenantId, owner }: ThrowAwayTenant, administra
       if (record['owner'] === 'api')
         await call(`${kind}Service.Delete`, { tenantId, [key]: record[key] ?? '' }, 'absent');
   }
-  await apply(owner, [`\n  - id: ${tenantId}`], administration);
+  await apply(tenant, `\n  - id: ${tenantId}`, administration);
   await call('TenantsService.Delete', { tenantId });
 }

@@ -8,14 +8,13 @@ import {
   type TenantComparison,
 } from '@tessera/directory/apply-file';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process/settings';
 import { Code, ConnectError } from '@tessera/rpc/caller';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { shownProgress } from './file-progress.ts';
-import { aNewPerson, refuseDeletions, showDifferences, showNeeds, type Allowed } from './show-comparison.ts';
+import { aNewPerson, showDifferences, showNeeds, type Allowed } from './show-comparison.ts';
 import { counted, impactLines } from './show-impact.ts';
-import { withService, type ClientOf } from './with-service.ts';
+import { withService } from './with-service.ts';
 import { withoutOwnNames } from '../../settings.ts';
 
 /** Hashing the passwords of a large file takes long. */
@@ -56,15 +55,9 @@ export async function applyState(
     progress: shown.is,
     timeoutMs,
     run: async (clientOf, call) => {
-      const options = { ...sources, ...declaring, ...clientsOf(clientOf), call, progress };
-      try {
-        // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
-        if (!allowDelete)
-          refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
-        await applyFile(name, { ...options, allowDelete, allowAdministration });
-      } catch (error) {
-        explain(name)(error);
-      }
+      const declaredState = clientOf(DeclaredStateService);
+      const options = { ...sources, ...declaring, declaredState, call, progress };
+      await applyFile(name, { ...options, allowDelete, allowAdministration }).catch(explain(name));
     },
   });
 }
@@ -86,18 +79,15 @@ export async function diffState(
     changes: false,
     progress: progress.is,
     timeoutMs,
-    run: async (clientOf, call) =>
-      diffFile(name, { ...sources, ...options, ...clientsOf(clientOf), call, progress }).catch(explain(name)),
+    async run(clientOf, call) {
+      const declaredState = clientOf(DeclaredStateService);
+      return diffFile(name, { ...sources, ...options, declaredState, call, progress }).catch(explain(name));
+    },
   });
   showDifferences(response, terminal);
   if (options.impact === true)
     for (const line of await linesOfImpact(response.tenants, terminal)) terminal.out(line);
   return showNeeds(response, { allowDelete, allowAdministration }, terminal);
-}
-
-/** Compatibility until 0.3: `admin` is for directories of version 0.1, and for files of several tenants. */
-function clientsOf(clientOf: ClientOf): Pick<ApplyFileOptions, 'admin' | 'declaredState'> {
-  return { admin: clientOf(DirectoryAdminService), declaredState: clientOf(DeclaredStateService) };
 }
 
 /** What applying would end, as lines. Throws CommandError if the directory does not know. */

@@ -1,17 +1,33 @@
-import { migrations as authorizeMigrations } from '@tessera/authorize';
+/** The services of a process built inside the command, for `--direct` alone: nothing else here builds one. */
+import {
+  authorizeConfig,
+  createConsentCount,
+  createConsentStore,
+  createSelectCounting,
+  createSessionCount,
+  createSessionStore,
+  migrations as authorizeMigrations,
+} from '@tessera/authorize';
 import { migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { systemClock, systemRandom } from '@tessera/kit';
 import { buildDirectory, directoryProcessConfig } from '@tessera/people';
 import type { Runtime } from '@tessera/process';
-import { local, type BuiltService } from '@tessera/rpc';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { TokenService, type CountEndedRequest } from '@tessera/proto-gen/token';
+import { local, type BuiltService, type CallContext } from '@tessera/rpc';
 import { migrate, type Migrations } from '@tessera/stores';
 import type { Logger } from '@tessera/telemetry';
-import { migrations as tokenMigrations } from '@tessera/token';
+import {
+  countEnded,
+  createFamilyCount,
+  createPostgresStores,
+  migrations as tokenMigrations,
+  type Counters,
+} from '@tessera/token';
 import { orExplain, settings, type Environment } from '../../settings.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { patiently, reasonOf, withDatabase } from '../schemas/with-database.ts';
-import { configureCounting } from './count-in-database.ts';
 import { attempt, type ClientOf, type ServiceWork } from './service-work.ts';
 
 /** The code of a service that operators work with, in case there are no processes to call. */
@@ -85,4 +101,42 @@ async function requireReady(built: BuiltService, what: string, log: Logger): Pro
     if (error instanceof CommandError || error instanceof TypeError) throw error;
     throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
   }
+}
+
+/**
+ * Counts in the database what a change would end, as `authorize` and `token` do. Waiting approvals are not counted.
+ * @throws ConfigError
+ */
+function configureCounting(environment: Environment): (runtime: Runtime) => BuiltService {
+  const config = settings(directoryProcessConfig, environment);
+  const { TESSERA_SESSION_IDLE_TTL: idleSeconds } = settings(
+    authorizeConfig.pick({ TESSERA_SESSION_IDLE_TTL: true }),
+    environment,
+  );
+  return (runtime) => {
+    const { database, log } = runtime;
+    const built = buildDirectory(config, {}, runtime);
+    const directory = local(DirectoryService, built, 'authorize', log);
+    const sessions = createSessionCount({ sessions: createSessionStore(database), directory, idleSeconds });
+    const consents = createConsentCount({
+      consents: createConsentStore(database),
+      selectCounting: createSelectCounting(directory),
+    });
+    const families = createFamilyCount({
+      families: createPostgresStores(database, runtime).refresh,
+      directory: local(DirectoryService, built, 'token', log),
+      issuer: config.TESSERA_ISSUER,
+    });
+    const counters: Counters = {
+      sessions: async (ends, call) => sessions(ends, () => call),
+      consents: async (ends, call) => consents(ends, () => call),
+      families,
+    };
+    const methods = TokenService.methods.filter(({ localName }) => localName === 'countEnded');
+    const handlers = {
+      countEnded: async ({ ends }: CountEndedRequest, context: CallContext) =>
+        ends === undefined ? {} : countEnded(counters, ends, () => context.onward()),
+    };
+    return { ...built, name: 'token', routes: [{ service: { ...TokenService, methods }, handlers }] };
+  };
 }

@@ -1,20 +1,11 @@
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { ApplicationsService, type ApplicationSecret as Secret } from '@tessera/proto-gen/admin-applications';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import type { CallOptions } from '@tessera/rpc/caller';
 import { defaultTenant } from '../../contexts/default-tenant.ts';
 import type { Terminal } from '../../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './with-service.ts';
 
 const timeoutMs = 10_000;
-
-/** A secret as lines tell it; times in seconds since the Unix epoch, 0 for never. */
-interface Told {
-  /** Empty of a directory of version 0.1. */
-  readonly secretId: string;
-  readonly createdAt: bigint;
-  readonly expiresAt: bigint;
-  readonly lastUsedAt: bigint;
-}
 
 /**
  * Prints a line for each secret of an application. Who administers one tenant asks for its applications alone. Throws
@@ -35,35 +26,27 @@ export async function listSecrets(
       ),
   });
   if (secrets.length === 0) terminal.say(`${clientId} has no secrets.\n`);
-  for (const [index, secret] of secrets.entries()) terminal.out(line(index + 1, secret, terminal.now()));
+  for (const secret of secrets) terminal.out(line(secret, terminal.now()));
 }
 
 async function secretsOf(
-  tenantId: string | undefined,
+  named: string | undefined,
   clientId: string,
   { clientOf, call }: { readonly clientOf: ClientOf; readonly call: CallOptions },
-): Promise<readonly Told[]> {
-  if (tenantId === undefined)
-    return (await clientOf(DirectoryAdminService).listApplicationSecrets({ clientId }, call)).secrets;
-  const { secrets } = await clientOf(ApplicationsService).listSecrets({ tenantId, clientId }, call);
-  return secrets.map(({ secretId, createTime, expireTime, lastUseTime }) => ({
-    secretId,
-    createdAt: createTime?.seconds ?? 0n,
-    expiresAt: expireTime?.seconds ?? 0n,
-    lastUsedAt: lastUseTime?.seconds ?? 0n,
-  }));
+): Promise<readonly Secret[]> {
+  const tenantId =
+    named ?? (await clientOf(DirectoryService).getApplication({ clientId }, call)).tenant?.tenantId ?? '';
+  return (await clientOf(ApplicationsService).listSecrets({ tenantId, clientId }, call)).secrets;
 }
 
-/** Compatibility until 0.3: a directory of version 0.1 does not name them. */
-function line(number: number, secret: Told, now: number): string {
-  const { secretId, createdAt, expiresAt, lastUsedAt } = secret;
-  const word = Number(expiresAt) * 1000 > now ? 'expires' : 'expired';
-  const expiry = expiresAt === 0n ? 'never expires' : `${word} ${iso(expiresAt)}`;
-  const use = lastUsedAt === 0n ? 'never used' : `last used ${iso(lastUsedAt)}`;
-  return `${secretId || number}: declared ${iso(createdAt)}, ${expiry}, ${use}\n`;
+function line({ secretId, createTime, expireTime, lastUseTime }: Secret, now: number): string {
+  const word = expireTime !== undefined && Number(expireTime.seconds) * 1000 > now ? 'expires' : 'expired';
+  const expiry = expireTime === undefined ? 'never expires' : `${word} ${iso(expireTime)}`;
+  const use = lastUseTime === undefined ? 'never used' : `last used ${iso(lastUseTime)}`;
+  return `${secretId}: declared ${iso(createTime)}, ${expiry}, ${use}\n`;
 }
 
-/** Seconds since the Unix epoch as ISO 8601, without a fraction. */
-function iso(seconds: bigint): string {
-  return new Date(Number(seconds) * 1000).toISOString().replace('.000', '');
+/** Without a fraction of a second. */
+function iso(time: Secret['createTime']): string {
+  return new Date(Number(time?.seconds ?? 0n) * 1000).toISOString().replace('.000', '');
 }

@@ -1,6 +1,6 @@
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
-import { whereOffered, type CallOptions } from '@tessera/rpc/caller';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
+import { Code, ConnectError, type CallOptions } from '@tessera/rpc/caller';
 import type { Terminal } from '../../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './with-service.ts';
 
@@ -13,23 +13,35 @@ export async function printState(tenantId: string | undefined, terminal: Termina
     name: 'Reading what is declared',
     changes: false,
     timeoutMs,
-    async run(clientOf, call) {
-      if (tenantId === undefined) return ofTenants('', clientOf, call);
-      const found = clientOf(DeclaredStateService).get({ tenantId }, call);
-      return whereOffered(
-        found.then((answer) => answer.document),
-        // Compatibility until 0.3: version 0.1 writes a tenant only so.
-        async () => ofTenants(tenantId, clientOf, call),
-      ).catch(orNotFound(`There is no tenant ${tenantId}.`));
-    },
+    run: async (clientOf, call) =>
+      tenantId === undefined
+        ? ofAllTenants(clientOf, call)
+        : documentOf(tenantId, clientOf, call).catch(orNotFound(`There is no tenant ${tenantId}.`)),
   });
   terminal.out(document);
 }
 
-/** @param tenantId '' for all */
-async function ofTenants(tenantId: string, clientOf: ClientOf, call: CallOptions): Promise<string> {
-  const documents: string[] = [];
-  const answers = clientOf(DirectoryAdminService).getDeclaredState({ tenantId }, call);
-  for await (const { document } of answers) documents.push(document);
-  return documents.length === 0 ? 'tenants: []\n' : `tenants:\n${documents.join('')}`;
+async function documentOf(tenantId: string, clientOf: ClientOf, call: CallOptions): Promise<string> {
+  return (await clientOf(DeclaredStateService).get({ tenantId }, call)).document;
+}
+
+/** In the order of their identifiers. */
+async function ofAllTenants(clientOf: ClientOf, call: CallOptions): Promise<string> {
+  const entries: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await clientOf(TenantsService).list({ pageSize: 1000, pageToken }, call);
+    for (const { tenantId } of page.tenants) {
+      const document = await documentOf(tenantId, clientOf, call).catch(emptyIfDeleted);
+      entries.push(document.replace(/^tenants:\n/, ''));
+    }
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return entries.length === 0 ? 'tenants: []\n' : `tenants:\n${entries.join('')}`;
+}
+
+/** A tenant may be deleted after it was listed. */
+function emptyIfDeleted(error: unknown): string {
+  if (error instanceof ConnectError && error.code === Code.NotFound) return '';
+  throw error;
 }

@@ -16,21 +16,19 @@ import {
   rootCall,
   serveConnect,
   type BuiltService,
-  type Route,
 } from '@tessera/rpc';
 import { openDatabase, type Database } from '@tessera/stores';
-import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
 import {
   DeclaredStateService,
   type ApplyDeclaredStateRequest,
 } from '@tessera/proto-gen/admin-declared_state';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime, waitFor } from '@tessera/test-kit';
-import { file, pepper, printed, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
+import { directly, file, pepper, printed, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody =
-  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), log in elsewhere \(tessera login\), or set TESSERA_DATA_DIR, TESSERA_PEERS or DATABASE_URL\.\n$/;
+  /^No process serves the data directory .*tessera-is-not-here\. Start Tessera there \(npm start\), log in elsewhere \(tessera login\), or set TESSERA_DATA_DIR or TESSERA_PEERS\.\n$/;
 
 /** A running `keys` process on a database, which reloads the keys often. */
 async function keysProcess(url: string): Promise<BuiltService> {
@@ -58,36 +56,12 @@ async function directory(database?: Database, TESSERA_DIRECTORY_PEPPER = pepper)
   return buildDirectory(config, {}, testRuntime({ database: stored, log: silentLog() }));
 }
 
-/** A directory of a version that deletes whatever a file leaves out, and marks no deletion. */
-function unguarded(built: BuiltService): BuiltService {
-  const admin = local(DirectoryAdminService, built, 'operator');
-  const handlers = {
-    apply: (request: ApplyRequest) => admin.apply({ ...request, allowDelete: true }, rootCall('test')),
-    async diff({ document, fileName }: DiffRequest) {
-      const { tenants } = await admin.diff({ document, fileName }, rootCall('test'));
-      for (const { differences } of tenants)
-        for (const difference of differences) difference.needsAllowDelete = false;
-      return { tenants };
-    },
-  };
-  const routes = withoutDeclaredState(built).routes.map((route) =>
-    route.service.typeName === DirectoryAdminService.typeName
-      ? { ...route, handlers: { ...route.handlers, ...handlers } }
-      : route,
-  );
-  return { ...built, routes };
-}
-
-/** A directory of a version that takes documents by the older service alone. */
-function withoutDeclaredState(built: BuiltService): BuiltService {
-  const routes = built.routes.filter(({ service }) => service.typeName !== DeclaredStateService.typeName);
-  return { ...built, routes };
-}
-
-/** A directory of the last version without `diff`. */
+/** A directory of a version without `diff`. */
 function earlier(built: BuiltService): BuiltService {
-  const routes = withoutDeclaredState(built).routes.map((route) => {
-    const methods = route.service.methods.filter(({ localName }) => localName !== 'diff');
+  const routes = built.routes.map((route) => {
+    const methods = route.service.methods.filter(
+      ({ localName, parent }) => parent.typeName !== DeclaredStateService.typeName || localName !== 'diff',
+    );
     return { ...route, service: { ...route.service, methods } };
   });
   return { ...built, routes };
@@ -98,8 +72,8 @@ interface ListedKey {
   readonly state: string;
   readonly algorithm: string;
 }
-const keysIn = async (environment: Record<string, string>) =>
-  JSON.parse((await tessera('keys list -o json', environment)).said) as readonly ListedKey[];
+const keysIn = async (environment: Record<string, string>, ask = directly) =>
+  JSON.parse((await ask('keys list -o json', environment)).said) as readonly ListedKey[];
 const lines = (said: string) => said.trimEnd().split('\n');
 
 describe('tessera keys', () => {
@@ -109,14 +83,14 @@ describe('tessera keys', () => {
     const environment = { DATABASE_URL, TESSERA_KEYS_KEK, TESSERA_KEYS_RELOAD_INTERVAL: '50ms' };
     const [first = ''] = await publishedBy(process);
     const [other = ''] = await publishedBy(process, 'ES256');
-    expect(await tessera('keys list', environment)).toEqual({
+    expect(await directly('keys list', environment)).toEqual({
       code: 0,
       said: expect.stringMatching(
         new RegExp(`^KID .*\n${first}  active  RS256  .*\n${other}  active  ES256  .*\n$`),
       ) as string,
     });
 
-    const next = await tessera('keys rotate', environment);
+    const next = await directly('keys rotate', environment);
     expect(next).toEqual({
       code: 0,
       said: expect.stringMatching(
@@ -134,9 +108,9 @@ describe('tessera keys', () => {
     ]);
     const [published = '', , another = ''] = listed.map(({ kid }) => kid);
     // Again, it has nothing to publish.
-    expect(await tessera('keys rotate', environment)).toEqual(next);
+    expect(await directly('keys rotate', environment)).toEqual(next);
 
-    const now = await tessera('keys rotate --now', environment);
+    const now = await directly('keys rotate --now', environment);
     expect(now.code).toBe(0);
     expect(lines(now.said)).toEqual([
       `${published} is now active for RS256.`,
@@ -157,7 +131,7 @@ describe('tessera keys', () => {
     const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
     expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
 
-    const revoke = (kid: string) => tessera(`keys revoke --kid=${kid}`, environment);
+    const revoke = (kid: string) => directly(`keys revoke --kid=${kid}`, environment);
     expect(await revoke(published)).toEqual({
       code: 1,
       said: 'The key is active or the next to be. Rotate the keys first.\n',
@@ -177,7 +151,7 @@ describe('tessera keys', () => {
     const environment = { ...token, TESSERA_PEERS_FILE: file(`${TESSERA_PEERS}\n`, 'keys') };
     const { code, said } = await tessera('keys rotate --now', environment);
     expect([code, said]).toEqual([0, expect.stringContaining(' is now active')]);
-    expect((await keysIn(environment)).map(({ state }) => state)).toEqual([
+    expect((await keysIn(environment, tessera)).map(({ state }) => state)).toEqual([
       'active',
       'retired',
       'active',
@@ -188,7 +162,7 @@ describe('tessera keys', () => {
   it('creates no key under another key-encryption key, and never the first key', async () => {
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
     const rotate = (environment: Record<string, string>) =>
-      tessera('keys rotate --now', { DATABASE_URL, TESSERA_KEYS_KEK, ...environment });
+      directly('keys rotate --now', { DATABASE_URL, TESSERA_KEYS_KEK, ...environment });
     expect(await rotate({})).toEqual({
       code: 1,
       said: 'Rotating the keys cannot be done. There is no signing key yet. The first process of the keys service generates it.\n',
@@ -206,7 +180,7 @@ describe('tessera keys', () => {
     const { code, said } = await tessera('keys list', { TESSERA_KEYS_KEK });
     expect([code, said]).toEqual([1, expect.stringMatching(nobody)]);
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
-    expect((await tessera('keys list', { DATABASE_URL })).said).toContain('TESSERA_KEYS_KEK is missing.');
+    expect((await directly('keys list', { DATABASE_URL })).said).toContain('TESSERA_KEYS_KEK is missing.');
   });
 });
 
@@ -227,8 +201,8 @@ describe('tessera tenant, application and user', () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
     const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
     return {
-      ask: (words: string) => tessera(words, environment),
-      apply: (state: string) => tessera(`apply -f ${file(state)}`, environment),
+      ask: (words: string) => directly(words, environment),
+      apply: (state: string) => directly(`apply -f ${file(state)}`, environment),
       statuses: () => rows(DATABASE_URL, statuses),
       events: () => rows(DATABASE_URL, events),
     };
@@ -299,14 +273,8 @@ describe('tessera tenant, application and user', () => {
   });
 
   it('of a file are disabled by the calls that change one record, which administrators of a tenant may make', async () => {
-    const whole = await directory();
-    const operator = await serving(whole, 'directory');
-    await tessera(`apply -f ${file(people())}`, operator);
-    const allowed = whole.routes.map(({ service, ...route }) => ({
-      ...route,
-      service: { ...service, methods: service.methods.filter(({ name }) => !/^Set.*Status$/.test(name)) },
-    }));
-    const environment = await serving({ ...whole, routes: allowed }, 'directory');
+    const environment = await serving(await directory(), 'directory');
+    await tessera(`apply -f ${file(people())}`, environment);
     for (const [words, record] of [
       ['user disable --tenant acme --username ada', 'user ada of the tenant acme'],
       ['application disable --tenant acme --client-id tv', 'application tv of the tenant acme'],
@@ -317,36 +285,6 @@ describe('tessera tenant, application and user', () => {
       code: 1,
       said: 'There is no application tv in the tenant globex.\n',
     });
-  });
-
-  it('of a file are disabled at a directory of the previous version, which refuses an update of status alone', async () => {
-    const whole = await directory();
-    const refuse = async () => {
-      throw new ConnectError('The record belongs to the owner "file".', Code.FailedPrecondition);
-    };
-    for (const older of [
-      ({ service, handlers }: Route) =>
-        service.methods.some(({ name }) => name === 'Update')
-          ? { service, handlers: { ...handlers, update: refuse } }
-          : { service, handlers },
-      ({ service, handlers }: Route) => ({
-        service: { ...service, methods: service.methods.filter(({ name }) => name !== 'Update') },
-        handlers,
-      }),
-    ]) {
-      const environment = await serving(
-        { ...whole, routes: whole.routes.map((route) => ({ ...route, ...older(route) })) },
-        'directory',
-      );
-      await tessera(`apply -f ${file(people(', status: active'))}`, environment);
-      for (const words of [
-        'user disable --tenant acme --username ada',
-        'application disable --client-id tv',
-        'tenant disable --tenant acme',
-      ])
-        expect((await tessera(words, environment)).said).toMatch(/ is disabled\.\n$/);
-      expect((await tessera('user enable --tenant acme --username ada', environment)).code).toBe(1);
-    }
   });
 
   it('explain in their help what they invalidate and how declared state interacts', async () => {
@@ -360,30 +298,24 @@ describe('tessera apply of a file that leaves out people or applications', () =>
   const whole = `${people()}  - { id: globex, name: Globex, roles: [clerk] }\n`;
   const without = whole.replace(/ {4}applications.*\n/, '').replace('Globex,', 'Globex AB,');
   const refusal =
-    'acme: application tv would be deleted\n' +
-    'Nothing was applied. Declare these records, delete them with --allow-delete, or, if the file only adds to a tenant, give it an owner of its own (owner: in the file, or --owner). A deleted person who is declared again gets a new `sub`; `tessera user restore` brings back the old one for 30 days.\n';
+    'Nothing was applied: the declared state leaves out records, and applying it would delete them:\nacme: application tv\n';
 
   it('lists them, changes nothing and exits with 3, unless it is given --allow-delete', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
     const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
     const apply = (state: string, options = '') =>
-      tessera(`apply${options} --file -`, environment, undefined, state);
+      directly(`apply${options} --file -`, environment, undefined, state);
     await apply(whole);
-    expect(await apply(without)).toEqual({ code: 3, said: refusal });
+    expect(await apply(without)).toEqual({
+      code: 3,
+      said: expect.stringContaining(refusal) as string,
+    });
     const state = `SELECT name FROM directory.application UNION ALL SELECT name FROM directory.tenant`;
     expect(await rows(DATABASE_URL, state)).toEqual(['TV', 'Acme', 'Globex'].map((name) => ({ name })));
     expect(await apply(without, ' --allow-delete')).toEqual({
       code: 0,
       said: 'acme: 0 created, 0 updated, 1 deleted\nglobex: 0 created, 1 updated, 0 deleted\n',
     });
-  });
-
-  it('exits with 3 too if the directory is of the previous version, which would delete them', async () => {
-    const built = unguarded(await directory());
-    const environment = await serving(built, 'directory');
-    await tessera(`apply -f ${file(whole)}`, environment);
-    expect(await tessera(`apply -f ${file(without)}`, environment)).toEqual({ code: 3, said: refusal });
-    expect((await tessera(`apply --allow-delete -f ${file(without)}`, environment)).code).toBe(0);
   });
 
   it('explains this in its help', async () => {
@@ -464,7 +396,7 @@ tenants:
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
     const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
     const apply = (state: string, options = '') =>
-      tessera(`apply${options} --file -`, environment, undefined, state);
+      directly(`apply${options} --file -`, environment, undefined, state);
     await apply(people());
     expect(await apply(second)).toEqual({ code: 0, said: 'acme: 1 created, 0 updated, 0 deleted\n' });
     expect(await apply(people())).toEqual({ code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' });
@@ -475,11 +407,11 @@ tenants:
     });
     expect(await apply(renamed, ' --owner micro --take-over')).toMatchObject({ code: 0 });
     const compared = `diff --file ${file(people())}`;
-    expect(await tessera(compared, environment)).toMatchObject({
+    expect(await directly(compared, environment)).toMatchObject({
       code: 3,
       said: expect.stringContaining('application tv, of the owner "micro"'),
     });
-    expect((await tessera(`${compared} --take-over`, environment)).code).toBe(1);
+    expect((await directly(`${compared} --take-over`, environment)).code).toBe(1);
     expect(await apply(second, ' --owner API')).toMatchObject({ code: 1 });
   });
 });
@@ -493,7 +425,8 @@ async function servingBeside(built: BuiltService): Promise<Record<string, string
   const credentials = { kind: 'token', token, of: 'operator', prover } as const;
   const server = await serveConnect(built, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
   onTestFinished(() => server.drain());
-  await announceAdministration(folder, { target: `127.0.0.1:${server.port}`, token });
+  const target = `127.0.0.1:${server.port}`;
+  await announceAdministration(folder, { target, token, issuer: 'http://localhost:8080' });
   return { TESSERA_DATA_DIR: folder };
 }
 
@@ -510,7 +443,8 @@ describe('where a command works', () => {
       [beside, `the process of ${beside['TESSERA_DATA_DIR']}`],
       [stored, 'the database of DATABASE_URL'],
     ] as const) {
-      const ask = (words: string) => printed(words, environment, fetch);
+      const option = environment === stored ? ' --direct' : '';
+      const ask = (words: string) => printed(`${words}${option}`, environment, fetch);
       const where = `On ${installation}.\n`;
       expect(await ask('tenant create acme --name Acme')).toMatchObject({ code: 0, where });
       expect((await ask(`apply -f ${file(people())} --take-over`)).where).toBe(where);
@@ -548,13 +482,13 @@ describe('tessera diff', () => {
   it('lists what apply would change, changes nothing and exits with 1, with 0 if nothing would change, or with 3 as apply would', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
     const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
-    const diff = (state: string) => tessera(`diff --file ${file(state)}`, environment);
+    const diff = (state: string) => directly(`diff --file ${file(state)}`, environment);
     const created = ['tenant acme', 'user ada', 'application tv'].map(
       (record) => `acme: ${record} would be created\n`,
     );
     expect(await diff(people())).toEqual({ code: 1, said: created.join('') });
     expect(await rows(DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([]);
-    await tessera(`apply -f ${file(people())}`, environment);
+    await directly(`apply -f ${file(people())}`, environment);
     expect(await diff(people())).toEqual({ code: 0, said: 'Nothing would change.\n' });
     const changed = people()
       .replace('correct horse', 'battery staple')
@@ -565,7 +499,7 @@ describe('tessera diff', () => {
       code: 3,
       said: `${listed}Applying it needs --allow-delete, for 1 deletion.\n`,
     });
-    expect(await tessera(`diff --allow-delete --file ${file(changed)}`, environment)).toEqual({
+    expect(await directly(`diff --allow-delete --file ${file(changed)}`, environment)).toEqual({
       code: 1,
       said: listed,
     });
@@ -576,23 +510,19 @@ describe('tessera diff', () => {
       DATABASE_URL: await newDatabaseUrl(directoryMigrations),
       TESSERA_DIRECTORY_PEPPER: pepper,
     };
-    const { code, said } = await tessera(`diff -f ${file(`${people()}    colour: blue\n`)}`, environment);
+    const { code, said } = await directly(`diff -f ${file(`${people()}    colour: blue\n`)}`, environment);
     expect([code, said]).toEqual([2, expect.stringMatching(/tessera\.yaml:6:\d+: .*colour/)]);
-    expect((await tessera('diff -f missing.yaml', environment)).code).toBe(2);
+    expect((await directly('diff -f missing.yaml', environment)).code).toBe(2);
     expect(await tessera('diff -f missing.yaml', {})).toEqual({
       code: 2,
       said: expect.stringMatching(nobody) as string,
     });
-    expect((await tessera('diff', environment)).code).toBe(2);
+    expect((await directly('diff', environment)).code).toBe(2);
   });
 
   it('reports a directory of an earlier version as unsupported, as the other commands do', async () => {
     const environment = await serving(earlier(await directory()), 'directory');
-    expect((await tessera(`apply --allow-delete -f ${file(people())}`, environment)).code).toBe(0);
-    expect(await tessera(`apply -f ${file(people())}`, environment)).toEqual({
-      code: 1,
-      said: 'Applying cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',
-    });
+    expect((await tessera(`apply -f ${file(people())}`, environment)).code).toBe(0);
     expect(await tessera(`diff -f ${file(people())}`, environment)).toEqual({
       code: 2,
       said: 'Comparing cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',
@@ -607,19 +537,6 @@ describe('tessera diff', () => {
 });
 
 describe('tessera apply, diff and get of one tenant', () => {
-  /** A directory of a version that takes documents of one tenant alone. */
-  function withoutOlder(built: BuiltService): BuiltService {
-    const routes = built.routes.map((route) => {
-      const methods = route.service.methods.filter(
-        ({ parent, localName }) =>
-          parent.typeName !== DirectoryAdminService.typeName ||
-          !['apply', 'diff', 'getDeclaredState'].includes(localName),
-      );
-      return { ...route, service: { ...route.service, methods } };
-    });
-    return { ...built, routes };
-  }
-
   /** What the commands say, one after the other. */
   async function said(environment: Record<string, string>): Promise<unknown[]> {
     const wrong = `${people()}    colour: blue\n    size: 5\n    roles: [${'x, '.repeat(40)}y]\n`;
@@ -649,9 +566,9 @@ describe('tessera apply, diff and get of one tenant', () => {
     ) as unknown[];
   }
 
-  it('say the same whichever service the directory has, by gRPC and by the administration API', async () => {
-    const older = await said(await serving(withoutDeclaredState(await directory()), 'directory'));
-    expect(older).toMatchObject([
+  it('say the same by gRPC and by the administration API', async () => {
+    const called = await said(await serving(await directory(), 'directory'));
+    expect(called).toMatchObject([
       { code: 1 },
       { code: 0, said: 'acme: 3 created, 0 updated, 0 deleted\n' },
       { code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' },
@@ -673,22 +590,8 @@ describe('tessera apply, diff and get of one tenant', () => {
       { code: 0, said: expect.stringMatching(/^tenants:\n- id: acme\n {2}name: Acme Ltd\n/) as string },
       { code: 1, said: 'There is no tenant nowhere.\n' },
     ]);
-    expect((older[11] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
-    for (const built of [await directory(), withoutOlder(await directory())])
-      expect(await said(await serving(built, 'directory'))).toEqual(older);
-    const beside = await said(await servingBeside(withoutDeclaredState(await directory())));
-    expect(beside[1]).toEqual(older[1]);
-    for (const built of [await directory(), withoutOlder(await directory())])
-      expect(await said(await servingBeside(built))).toEqual(beside);
-  });
-
-  it('ask the older service for files of several tenants', async () => {
-    const environment = await serving(withoutOlder(await directory()), 'directory');
-    const several = `${people()}  - { id: globex, name: Globex }\n`;
-    expect(await tessera(`apply -f ${file(several)}`, environment)).toMatchObject({
-      code: 1,
-      said: expect.stringContaining('is of a version that does not know how') as string,
-    });
+    expect((called[11] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
+    expect(await said(await servingBeside(await directory()))).toEqual(called);
   });
 });
 
@@ -698,16 +601,16 @@ describe('tessera get', () => {
       DATABASE_URL: await newDatabaseUrl(directoryMigrations),
       TESSERA_DIRECTORY_PEPPER: pepper,
     };
-    const get = (words = '') => tessera(`get${words}`, environment);
+    const get = (words = '') => directly(`get${words}`, environment);
     expect(await get()).toEqual({ code: 0, said: 'tenants: []\n' });
-    await tessera(`apply -f ${file(`${people()}  - {id: globex, name: Globex}\n`)}`, environment);
+    await directly(`apply -f ${file(`${people()}  - {id: globex, name: Globex}\n`)}`, environment);
     const all = await get();
     expect(all.code).toBe(0);
     expect(all.said).toMatch(
       /^tenants:\n- id: acme\n {2}name: Acme\n[^]*\n- id: globex\n {2}name: Globex\n$/,
     );
     expect(all.said).not.toContain('argon2');
-    expect((await tessera(`diff -f ${file(all.said)}`, environment)).said).toBe('Nothing would change.\n');
+    expect((await directly(`diff -f ${file(all.said)}`, environment)).said).toBe('Nothing would change.\n');
     expect(await get(' --tenant globex')).toEqual({
       code: 0,
       said: 'tenants:\n- id: globex\n  name: Globex\n',

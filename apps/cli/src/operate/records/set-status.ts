@@ -1,8 +1,8 @@
-import { Code, ConnectError, whereOffered, type CallOptions } from '@tessera/rpc/caller';
+import { Code, ConnectError, type CallOptions } from '@tessera/rpc/caller';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { UsersService } from '@tessera/proto-gen/admin-users';
-import { DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './with-service.ts';
 
@@ -38,8 +38,7 @@ export async function setStatus({ verb, target, takeOver }: StatusChange, termin
       // Of this field alone, as a record of another owner is then disabled without being taken over.
       const update = { status, updateMask: { paths: ['status'] }, takeOver };
       const found = await find(target, update, clientOf, call);
-      const change = verb === 'disable' ? orAsBefore(found.set(), found.disableAsBefore) : found.set();
-      await change.catch(ownersRefusal(found.name)).catch(found.notFound);
+      await found.set().catch(ownersRefusal(found.name)).catch(found.notFound);
       return found.name;
     },
   });
@@ -51,8 +50,6 @@ interface Found {
   readonly name: string;
   readonly notFound: (error: unknown) => never;
   set(): Promise<unknown>;
-  /** By the calls that version 0.1 disables records of other owners with. */
-  disableAsBefore(): Promise<unknown>;
 }
 
 async function find(
@@ -62,8 +59,6 @@ async function find(
   call: CallOptions,
 ): Promise<Found> {
   const directory = clientOf(DirectoryService);
-  const before = clientOf(DirectoryAdminService);
-  const disabled = { status: Status.DISABLED };
   switch (target.kind) {
     case 'tenant': {
       const { tenantId } = target;
@@ -72,7 +67,6 @@ async function find(
         notFound: orNotFound(`There is no tenant ${tenantId}.`),
         set: async () =>
           clientOf(TenantsService).update({ ...update, tenantId, tenant: { tenantId, status } }, call),
-        disableAsBefore: async () => before.setTenantStatus({ ...disabled, tenantId }, call),
       };
     }
     case 'application': {
@@ -89,7 +83,6 @@ async function find(
         name: `The application ${clientId} of the tenant ${tenantId}`,
         notFound,
         set: async () => clientOf(ApplicationsService).update({ ...update, tenantId, application }, call),
-        disableAsBefore: async () => before.setApplicationStatus({ ...disabled, tenantId, clientId }, call),
       };
     }
     case 'user': {
@@ -102,33 +95,15 @@ async function find(
         notFound,
         set: async () =>
           clientOf(UsersService).update({ ...update, tenantId, user: { userId, status } }, call),
-        disableAsBefore: async () => before.setUserStatus({ ...disabled, tenantId, userId }, call),
       };
     }
   }
 }
 
-/**
- * Compatibility until 0.3: version 0.1 refuses to change the status of a record of another owner by the call that
- * changes one record.
- */
-async function orAsBefore(change: Promise<unknown>, before: () => Promise<unknown>): Promise<unknown> {
-  return whereOffered(change, before).catch(async (refusal: unknown) => {
-    if (!isRefusal(refusal, Code.FailedPrecondition)) throw refusal;
-    return before().catch((error: unknown) => {
-      throw isRefusal(error, Code.PermissionDenied) ? refusal : error;
-    });
-  });
-}
-
-function isRefusal(error: unknown, code: Code): error is ConnectError {
-  return error instanceof ConnectError && error.code === code;
-}
-
 /** Replaces the refusal of what its owner alone changes by one that names the record and the option. */
 function ownersRefusal(name: string): (error: unknown) => never {
   return (error) => {
-    if (!isRefusal(error, Code.FailedPrecondition)) throw error;
+    if (!(error instanceof ConnectError) || error.code !== Code.FailedPrecondition) throw error;
     const why = error.rawMessage.replace(/\.$/, ' (--take-over).');
     throw new CommandError(`${name} stays as it is. ${why}`);
   };

@@ -78,10 +78,8 @@ function linesOfAdministration({ tenants }: ComparedFile): string[] {
   );
 }
 
-/** Compatibility until 0.3: a directory of version 0.1 does not mark the deletions that must be allowed. */
-function isGuarded({ kind, change, needsAllowDelete }: FileDifference): boolean {
-  return needsAllowDelete || (change === 'deleted' && (kind === 'user' || kind === 'application'));
-}
+/** A deletion that must be allowed. */
+const isGuarded = ({ needsAllowDelete }: FileDifference): boolean => needsAllowDelete;
 
 function linesOf(
   { tenants }: ComparedFile,

@@ -1,26 +1,12 @@
 import { isPeerGiven } from '@tessera/process/settings';
-import type { Impact as DirectoryImpact } from '@tessera/proto-gen/directory';
 import type { Ended, EndedItem, Impact } from '@tessera/proto-gen/impact';
 import { TokenService } from '@tessera/proto-gen/token';
+import { isDirect } from '../../contexts/say-where.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import { withService } from './with-service.ts';
 
-/** An impact as the directory, or the administration API, answers it for one record or for a tenant. */
-type Countable = Impact | DirectoryImpact;
 /** Without what it is still to be counted by. */
-type Counted = Pick<
-  Countable,
-  | 'people'
-  | 'usernames'
-  | 'applications'
-  | 'clientIds'
-  | 'sessions'
-  | 'refreshFamilies'
-  | 'approvals'
-  | 'consents'
-> &
-  // Only a declared state changes providers, whose changes do this.
-  Partial<Pick<DirectoryImpact, 'noLongerVerified' | 'verifiedAgain'>>;
+type Counted = Omit<Impact, 'ends' | '$typeName' | '$unknown'>;
 
 const timeoutMs = 120_000;
 
@@ -38,14 +24,15 @@ export function requireValidateOnly({
 
 /** Completes impacts that the directory answered. Where nobody can count, it says why and leaves them as they are. */
 export async function counted(
-  impacts: readonly Countable[],
+  impacts: readonly Impact[],
   terminal: Terminal,
 ): Promise<readonly Counted[]> {
   if (impacts.every(isNothing)) return impacts;
   const { environment, say } = terminal;
   const without = impacts.map(({ ends: _, ...impact }) => impact);
   const notCounted = 'Sessions and refresh tokens are not counted';
-  if (isPeerGiven(environment, 'directory') && !isPeerGiven(environment, 'token')) {
+  const isCalled = !isDirect(terminal) && isPeerGiven(environment, 'directory');
+  if (isCalled && !isPeerGiven(environment, 'token')) {
     say(`${notCounted}: add token=host:port to TESSERA_PEERS.\n`);
     return without;
   }
@@ -69,7 +56,7 @@ export async function counted(
   }
 }
 
-function isNothing({ ends }: Countable): boolean {
+function isNothing({ ends }: Impact): boolean {
   if (ends === undefined) return true;
   const { everything, authenticationPolicy, userIds, clientIds, people, applications } = ends;
   const records = [...userIds, ...clientIds, ...people, ...applications];
@@ -78,7 +65,7 @@ function isNothing({ ends }: Countable): boolean {
 
 /** What an impact ends, and whose addresses it judges, a line for each kind. */
 export function impactLines(tenantId: string, impact: Counted): string[] {
-  const { people, usernames, applications, clientIds, noLongerVerified = 0, verifiedAgain = 0 } = impact;
+  const { people, usernames, applications, clientIds, noLongerVerified, verifiedAgain } = impact;
   const line = (what: string, count: number, names: readonly string[]) => {
     const rest = count > names.length ? `, and ${count - names.length} more` : '';
     return count === 0 ? [] : [`${tenantId}: ends ${what}: ${names.join(', ')}${rest}\n`];

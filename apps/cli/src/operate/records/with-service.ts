@@ -1,8 +1,7 @@
 import { Code, ConnectError, operatorRemedy, type CallOptions } from '@tessera/rpc/caller';
 import { isGiven, isPeerGiven, processConfig } from '@tessera/process/settings';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
-import { readContexts } from '../../contexts/context-file.ts';
-import { installationOf, sayWhere, theDatabase } from '../../contexts/say-where.ts';
+import { installationOf, isDirect, sayWhere, theDatabase } from '../../contexts/say-where.ts';
 import { orExplain, settings } from '../../settings.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
 import type { ServiceName } from './in-database.ts';
@@ -12,10 +11,11 @@ export type { ClientOf } from './service-work.ts';
 
 /**
  * Works with a service. With a context: by the administration API, as who is logged in. Without: calls its processes as
- * `operator` if `TESSERA_PEERS` names them; otherwise builds it on the database of `DATABASE_URL`, whose processes
- * notice the changes; otherwise takes the current context; otherwise calls the process with embedded stores whose data
- * directory is `TESSERA_DATA_DIR`. Work that changes something says first which of them it is, unless `--context` does;
- * other work says it with its error. Throws CommandError, also if the service refuses.
+ * `operator` if `TESSERA_PEERS` names them; otherwise takes the current context; otherwise calls the process with
+ * embedded stores whose data directory is `TESSERA_DATA_DIR`. With `--direct` alone it calls nobody, and builds the
+ * service on the database of `DATABASE_URL`, whose processes notice the changes. Work that changes something says first
+ * which of them it is, unless `--context` does; other work says it with its error. Throws CommandError, also if the
+ * service refuses.
  */
 export async function withService<T>(
   name: ServiceName,
@@ -45,25 +45,22 @@ async function saying<T>(
 
 async function reach<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
   const { environment } = terminal;
-  const { direct = false } = terminal.reach?.() ?? {};
-  const hasDatabase = isGiven(environment, 'DATABASE_URL');
   const named = namedContext(terminal);
-  if (direct && named !== undefined)
-    throw new CommandError(
-      '--direct works on a database, and a context (--context, TESSERA_CONTEXT, TESSERA_API) on an API. Choose one.',
-      2,
-    );
-  if (direct && !hasDatabase) throw new CommandError('--direct needs DATABASE_URL.', 2);
-  if (named === undefined && !direct && isPeerGiven(environment, name)) {
-    const { byCall } = await import('./by-call.ts');
-    return sayingWhere('the processes of TESSERA_PEERS', terminal, work, () => byCall(name, terminal, work));
-  }
-  if (named === undefined && hasDatabase) {
-    if (!direct) await sayWhyNot(terminal);
+  if (isDirect(terminal)) {
+    if (named !== undefined)
+      throw new CommandError(
+        '--direct works on a database, and a context (--context, TESSERA_CONTEXT, TESSERA_API) on an API. Choose one.',
+        2,
+      );
+    if (!isGiven(environment, 'DATABASE_URL')) throw new CommandError('--direct needs DATABASE_URL.', 2);
     const { inDatabase } = await import('./in-database.ts');
     return sayingWhere(theDatabase, terminal, work, () => inDatabase(name, terminal, work));
   }
-  return overApi(terminal, work, ', TESSERA_PEERS or DATABASE_URL');
+  if (named === undefined && isPeerGiven(environment, name)) {
+    const { byCall } = await import('./by-call.ts');
+    return sayingWhere('the processes of TESSERA_PEERS', terminal, work, () => byCall(name, terminal, work));
+  }
+  return overApi(terminal, work, ' or TESSERA_PEERS');
 }
 
 /** By the context, or beside the process whose data directory is at hand. */
@@ -93,22 +90,17 @@ async function sayingWhere<T>(
   }
 }
 
-/** Who is logged in somewhere may not expect that the environment decides. */
-async function sayWhyNot(terminal: Terminal): Promise<void> {
-  const { current } = await readContexts(terminal).catch((): { current?: string } => ({}));
-  if (current !== undefined)
-    terminal.say(
-      `This works on the database of DATABASE_URL, not on the context ${current}. Say so with --direct or --context.\n`,
-    );
-}
-
 async function besideEmbeddedStores<T>(terminal: Terminal, work: ServiceWork<T>, orElse: string): Promise<T> {
   const { TESSERA_DATA_DIR: directory } = orExplain(() => settings(processConfig, terminal.environment));
   const { findAdministration } = await import('@tessera/admin/command');
   const found = await findAdministration(directory).catch((error: unknown) => {
     throw new CommandError(error instanceof Error ? error.message : `${directory} cannot be read.`);
   });
-  const remedy = `Start Tessera there (npm start), log in elsewhere (tessera login), or set TESSERA_DATA_DIR${orElse}.`;
+  const inDatabase =
+    orElse !== '' && isGiven(terminal.environment, 'DATABASE_URL')
+      ? ' Where nobody serves, --direct works on the database of DATABASE_URL.'
+      : '';
+  const remedy = `Start Tessera there (npm start), log in elsewhere (tessera login), or set TESSERA_DATA_DIR${orElse}.${inDatabase}`;
   if (found === undefined)
     throw new CommandError(`No process serves the data directory ${directory}. ${remedy}`);
   const { target } = found;

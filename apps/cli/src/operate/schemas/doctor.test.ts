@@ -3,7 +3,7 @@ import { migrations as directoryMigrations } from '@tessera/directory';
 import { openDatabase } from '@tessera/stores';
 import { newDatabaseUrl, testRuntime } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
-import { file, pepper, tessera } from '../../testing/run-command.ts';
+import { directly, file, pepper } from '../../testing/run-command.ts';
 import { settings } from '../../settings.ts';
 import { examine } from './doctor.ts';
 
@@ -60,12 +60,12 @@ it.each(['directory', 'standalone'])(
     };
     expect(await examined(process, environment)).toContain('good  TESSERA_DIRECTORY_PEPPER\n');
     const applied = { DATABASE_URL: url, TESSERA_DIRECTORY_PEPPER: pepper };
-    expect((await tessera(`apply -f ${file(state)}`, applied)).code).toBe(0);
+    expect((await directly(`apply -f ${file(state)}`, applied)).code).toBe(0);
     expect(await examined(process, environment)).toContain(
       'BAD   TESSERA_DIRECTORY_PEPPER: TESSERA_DIRECTORY_PEPPER is not the pepper of the client secrets in this database: ' +
         'no client could authenticate. Start with the former one; to replace it, see "Rotate" in docs/operations.md\n',
     );
-    expect(await tessera(`apply -f ${file(state)}`, environment)).toEqual({
+    expect(await directly(`apply -f ${file(state)}`, environment)).toEqual({
       code: 1,
       said: expect.stringMatching(
         /Applying .*cannot be done\. TESSERA_DIRECTORY_PEPPER is not the pepper [^]*docs\/operations\.md\.\n$/,

@@ -22,9 +22,7 @@ export const flowsOfDirectory: Flows = {
   'DirectoryService.VerifyProposedTotp': proposedCode,
   'DirectoryService.ProposeRecoveryCodes': (tenant) => tenant.proposal(),
   'DirectoryService.AdoptProposal': async (tenant) => ({ ...(await tenant.proposal()), timeStep: '1' }),
-  'DirectoryService.EnrolTotp': proposedCode,
   'DirectoryService.VerifySecondFactor': (tenant) => tenant.secondFactor(),
-  'DirectoryService.ReplaceRecoveryCodes': withSecondFactor,
   'DirectoryService.ProposePasskey': async (tenant) => (await tenant.newPasskey()).proposal,
   'DirectoryService.EnrolPasskey': {
     values: async (tenant) => (await tenant.newPasskey()).enrolment,
@@ -87,10 +85,6 @@ export const flowsOfDirectory: Flows = {
   'DirectoryService.SendMailCode': (tenant) => tenant.newPerson({ email: `${tenant.newName()}@example.com` }),
   'DirectoryService.RequestMailCode': untold,
   'DirectoryService.RequestPasswordReset': untold,
-  'DirectoryAdminService.SetUserStatus': async (tenant) => ({
-    ...(await tenant.newPerson()),
-    status: 'STATUS_DISABLED',
-  }),
 };
 
 async function proposedCode(tenant: Tenant): Promise<JsonObject> {

@@ -123,8 +123,4 @@ export const flowsOfRecords: Flows = {
     const { clientId } = await newApplication(tenant);
     return { clientId, secretId: await tenant.newSecret(clientId) };
   },
-  'DirectoryAdminService.SetApplicationStatus': async (tenant) => ({
-    ...(await newApplication(tenant)),
-    status: 'STATUS_DISABLED',
-  }),
 };

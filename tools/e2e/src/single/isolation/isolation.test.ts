@@ -43,8 +43,10 @@ describe('a value of another tenant', () => {
     calls = new NamedCalls(rpc);
     north = createTenant(calls, 'north', system.baseUrl);
     south = createTenant(calls, 'south', system.baseUrl);
-    const document = `owner: isolation\ntenants:${declaredTenant(north)}${declaredTenant(south)}`;
-    await calls.get('DirectoryAdminService.Apply', { document, fileName: 'isolation.yaml' });
+    for (const tenant of [north, south]) {
+      const document = `owner: isolation\ntenants:${declaredTenant(tenant)}`;
+      await calls.get('admin.DeclaredStateService.Apply', { tenantId: tenant.id, document });
+    }
     for (const tenant of [north, south]) await tenant.tokens();
   });
   afterAll(async () => {

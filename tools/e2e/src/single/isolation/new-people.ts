@@ -111,7 +111,8 @@ function waysInOf(
   /** Enrols an app; resolves with the next code. */
   async function enrolApp(proposed: JsonObject): Promise<string> {
     const { code, next } = await codeOf(proposed);
-    await calls.get('DirectoryService.EnrolTotp', { ...proposed, code });
+    const { timeStep } = await calls.get('DirectoryService.VerifyProposedTotp', { ...proposed, code });
+    await calls.get('DirectoryService.AdoptProposal', { ...proposed, timeStep: textAt(timeStep) });
     return next;
   }
 

@@ -1,7 +1,6 @@
 const bearer = 'who has the one secret that it takes may do it, and it names no tenant';
 const ofAll = 'for processes of ours, which serve all tenants';
 const tenantAlone = 'it names a tenant and nothing in it';
-const document = 'the document names its tenants; the records in it are of the tenants they stand in';
 const ownDocument =
   'the document names no tenant but that of the request; declared-state-calls.test.ts tries another';
 
@@ -38,12 +37,7 @@ export const withoutCrossing: Readonly<Record<string, string>> = {
   'admin.DeclaredStateService.Diff': ownDocument,
   'admin.DeclaredStateService.Get': tenantAlone,
   'PlanService.DescribePlan': ownDocument,
-  'DirectoryAdminService.Apply': document,
-  'DirectoryAdminService.Diff': document,
-  'DirectoryAdminService.GetDeclaredState': tenantAlone,
-  'DirectoryAdminService.SetTenantStatus': tenantAlone,
-  'DirectoryAdminService.CreateFirstAdministrator': 'it is for the operator tenant alone',
-  'DirectoryAdminService.ListApplicationSecrets': 'a client identifier names its tenant',
+  'BootstrapService.CreateFirstAdministrator': 'it is for the operator tenant alone',
   'admin.KeysService.List': tenantAlone,
   'admin.KeysService.Rotate': tenantAlone,
   'admin.TenantsService.Get': tenantAlone,

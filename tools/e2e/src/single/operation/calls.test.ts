@@ -105,7 +105,7 @@ describe.each([setUps.split, setUps['split-mtls']])('the listeners for calls, $n
     for (const [service, method] of [
       ['keys', '/tessera.keys.v1.KeysService/Sign'],
       ['authorize', '/tessera.authorize.v1.AuthorizeService/RedeemCode'],
-      ['directory', '/tessera.directory.v1.DirectoryAdminService/Apply'],
+      ['directory', '/tessera.admin.v1.DeclaredStateService/Apply'],
     ] as const) {
       for (const as of ['gateway', 'device']) {
         expect((await call(service, method, as)).code, `${as} calls ${method}`).toBe(

@@ -30,7 +30,7 @@ it('people of a realm of Keycloak 26 sign in with their old passwords, whose has
   const metadata = `http://127.0.0.1:${port}/.well-known/openid-configuration`;
   await eventually('it serves', async () => (await fetch(metadata).catch(() => undefined))?.ok === true);
   const tessera = async (...words: string[]) =>
-    run(process.execPath, ['apps/cli/src/main.ts', ...words], {
+    run(process.execPath, ['apps/cli/src/main.ts', ...words, '--direct'], {
       cwd: root,
       env: { PATH: process.env['PATH'] ?? '', ...keys, DATABASE_URL },
     });

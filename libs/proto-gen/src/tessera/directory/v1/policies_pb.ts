@@ -82,7 +82,7 @@ export type CibaPolicy = Message<"tessera.directory.v1.CibaPolicy"> & {
   url: string;
 
   /**
-   * "ping"; empty or "poll" when the client polls alone. Compatibility until 0.3: "push", which version 0.1 stored, is "poll".
+   * "ping"; empty or "poll" when the client polls alone.
    *
    * @generated from field: string delivery = 3;
    */
