@@ -117,6 +117,7 @@ async function application(of: Party, method: string): Promise<JsonObject> {
   const clientId = randomName(of.id);
   const names = {
     scopes: [of.scope],
+    defaultScopes: [of.scope],
     introspectAudiences: [of.audience],
     allowedRoles: [of.role],
     roles: [of.role],
@@ -141,7 +142,7 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 
 /** Fields that name nothing of a tenant: what records say, and how a call works. */
 const plain: ReadonlySet<string> = new Set(
-  `accentColor accentColorDark actor approval assignableBy attribute authenticatedStart authenticationPolicy
+  `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart authenticationPolicy
   backchannelLogoutUri birthdate country delivery description endpoints event familyName fileName formatted gender
   givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUris loopbackPorts middleName
   name nickname notificationEndpoint outcome owner owners passkeyDomain password passwordHash picture pkce policyUri
