@@ -16,6 +16,7 @@ describe('the guard (RFC 6750)', () => {
     expect(await judge('Bearer good')).toEqual({ ok: true, token: active });
     expect(await challengeOf('bearer   good ', { scopes: ['orders.read'] })).toBe('passed');
     expect(await challengeOf('Bearer good', { audience: ['https://x.example', audience] })).toBe('passed');
+    expect(await challengeOf('Bearer several')).toBe('passed');
   });
 
   it.each([undefined, '', 'Basic YTpi', 'good', 'Bearer2 good'])(

@@ -50,7 +50,8 @@ export function createGuard(introspector: Introspector, requirement: Requirement
     }
     const answer = await ask(introspector, token);
     if (!('active' in answer)) return answer;
-    if (!answer.active || answer.kind !== 'access_token' || !audiences.includes(answer.aud)) {
+    const isForUs = (audience: string) => audiences.includes(audience);
+    if (!answer.active || answer.kind !== 'access_token' || !answer.audiences.some(isForUs)) {
       return refuse(401, { realm }, 'invalid_token', 'The access token is not valid here.');
     }
     if (scopes.every((scope) => answer.scopes.includes(scope))) return { ok: true, token: answer };

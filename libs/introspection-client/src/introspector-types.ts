@@ -9,8 +9,10 @@ export interface ActiveToken {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly roles: readonly string[];
-  /** The API resource the token is for; empty for a refresh token. */
+  /** The API resource the token is for, the first one if there are several; empty for a refresh token. */
   readonly aud: string;
+  /** All API resources the token is for; none for a refresh token. */
+  readonly audiences: readonly string[];
   readonly iss: string;
   readonly tenantId: string;
   readonly exp: number;

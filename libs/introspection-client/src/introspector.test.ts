@@ -29,6 +29,7 @@ describe('an introspector', () => {
       scopes: ['orders.read', 'orders.write'],
       roles: ['clerk'],
       aud: audience,
+      audiences: [audience],
       iss: 'https://id.example',
       tenantId: 'acme',
       exp: Number(exp),

@@ -1,12 +1,9 @@
-import { serviceScopes } from './request/scopes.ts';
+import { adminAudience, serviceScopes } from './request/scopes.ts';
 
 /**
  * What exists in every tenant without a declaration, for its administrators: an API resource with its scopes, roles
  * that limit what people may do with tokens for it, and the command line as an application.
  */
-
-/** The audience of access tokens for the administration API. No tenant may declare it. */
-export const adminAudience = 'urn:tessera:admin';
 
 /** Its name, for people. */
 export const adminResourceName = 'Tessera administration';

@@ -2,6 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
 import {
   entitledClaims,
+  issuesLikeKeycloak,
   mappedClaims,
   namedRoles,
   OAuthError,
@@ -37,13 +38,14 @@ export async function userInfo(
   requireIdentityScope(claims.scope);
   const active = await findActive(directory, claims, context);
   if (active === undefined) throw invalidToken();
-  const { user, application } = active;
+  const { user, application, tenant } = active;
   const requested = entitledClaims(claims.userinfo_claims ?? [], application.scopes);
   return {
     ...mappedClaims(
       application.claims,
       { ...user, roles: namedRoles(user.roles, application.roles) },
       'userinfo',
+      issuesLikeKeycloak(tenant),
     ),
     ...userInfoClaims(user, claims.scope, requested),
   };
@@ -59,7 +61,7 @@ async function findActive(directory: DirectoryClient, claims: AccessTokenClaims,
   if (!directory.mayUse(client.application, user)) {
     throw new OAuthError('insufficient_scope', 'The access policy of the application forbids it.');
   }
-  return { user, application: client.application };
+  return { user, ...client };
 }
 
 function invalidToken(): OAuthError {

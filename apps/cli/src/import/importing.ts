@@ -50,8 +50,8 @@ export function peopleEntry(head: Entry, { roles }: BaseRecords, users: readonly
 }
 
 /** The entry without any list: it declares the tenant if that is the import's. */
-export function headOf({ imported: { tenantName }, tenantId: id, present }: Importing): Entry {
-  return present.isOurs ? { id, name: tenantName } : { id };
+export function headOf({ imported, tenantId: id, present }: Importing): Entry {
+  return present.isOurs ? { id, name: imported.tenantName, ...imported.tenantKeys } : { id };
 }
 
 /** The records of a part of the people. */

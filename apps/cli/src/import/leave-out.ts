@@ -40,8 +40,11 @@ const restricting = new Set([
 const divisible = new Set([
   'address',
   'attributes',
+  'audiences',
   'claims',
+  'defaultScopes',
   'grantTypes',
+  'idTokenClaims',
   'lifetimes',
   'logoutRedirectUris',
   'redirectUris',

@@ -47,6 +47,8 @@ const byField: Readonly<Record<string, string>> = {
   loopbackPorts: 'ports of redirect URIs on this machine: exact or any',
   logoutRedirectUris: 'where people return after the sign-out; the first one is the fallback',
   scopes: 'what it may ask for',
+  defaultScopes: 'of its scopes those that it gets whatever it asks for',
+  audiences: 'further audiences of its access tokens, in a tenant with endpoints: keycloak',
   introspectAudiences: 'audiences of the API resources that it answers for',
   authenticatedStart:
     'whether it authenticates to start a device or backchannel request: optional or required',

@@ -13,7 +13,7 @@ export const changedValues: {
     name: [{ name: 'One' }, { name: 'Two' }],
     status: [{ status: 'active' }, { status: 'disabled' }],
     issuer: [{}, { issuer: 'https://ID.own.example' }],
-    endpoints: [{}, { endpoints: 'keycloak' }],
+    endpoints: [{ endpoints: 'standard' }, { endpoints: 'keycloak' }],
     authenticationPolicy: [{}, { authenticationPolicy: 'second-factor' }],
     passkeyDomain: [{}, { passkeyDomain: 'shared' }],
     registration: [{ registration: 'open' }, { registration: 'closed' }],
@@ -42,6 +42,8 @@ export const changedValues: {
     loopbackPorts: [{}, { loopbackPorts: 'any' }],
     logoutRedirectUris: [{}, { logoutRedirectUris: ['https://acme.example/'] }],
     scopes: [{}, { scopes: ['openid', 'profile'] }],
+    defaultScopes: [{ defaultScopes: ['openid'] }, {}],
+    audiences: [{}, { audiences: ['account'] }],
     introspectAudiences: [{ introspectAudiences: ['https://ID.api.example'] }, {}],
     lifetimes: [{}, { lifetimes: { accessToken: '5m', refreshTokenIdle: '5m' } }],
     ciba: [{ ciba: { approval: 'page' } }, {}],
@@ -91,7 +93,7 @@ export const changedValues: {
 
 /** The record of each kind whose field changes. Ada holds a role that an application beside it asks for. */
 const changingRecords = {
-  tenant: { id: 'ID', name: 'One' },
+  tenant: { id: 'ID', endpoints: 'keycloak', name: 'One' },
   user: { username: 'ada', roles: ['clerk'] },
   application: {
     clientId: 'ID-changing',

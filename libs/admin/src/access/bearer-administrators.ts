@@ -35,7 +35,7 @@ export function administratorAuthentication({
     const token = await introspection.introspect({ token: accessToken }, call);
     if (!token.active || token.kind !== TokenKind.ACCESS_TOKEN)
       throw invalidToken('The access token is not valid. Get a new one.');
-    if (token.aud !== adminAudience)
+    if (token.aud !== adminAudience || token.audiences.length > 0)
       throw invalidToken(
         `The access token is for another API. Get one for ${adminAudience}, with the scopes that you need.`,
       );

@@ -1,11 +1,11 @@
-import { adminScopes, builtInScopes } from '@tessera/oauth';
+import { adminScopes, audienceOfEntry, builtInScopes } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/admin-applications';
 import type { Gift } from './gift.ts';
 import { apiOwner } from './owners.ts';
 
 /** What an application gives to who controls it, and to who administers by it. */
 export function giftsOfApplication(application: Application): readonly Gift[] {
-  const { scopes, introspectAudiences, claims, ciba } = application;
+  const { clientId, scopes, audiences, introspectAudiences, claims, ciba } = application;
   const ofApis = scopes.filter((name) => !builtInScopes.has(name));
   const webhook = ciba?.url ?? '';
   return [
@@ -27,6 +27,18 @@ export function giftsOfApplication(application: Application): readonly Gift[] {
       scopes: ['admin.resources.write'],
       assigns: 'audience' as const,
     })),
+    // Its tokens are then good there: for who may give the scopes of that API, or for who writes the records of
+    // everybody if there is none. Those for itself it has anyway.
+    ...audiences
+      .filter((entry) => entry !== clientId)
+      .map((entry) => ({
+        field: 'audiences',
+        what: audienceOfEntry(entry),
+        from: entry,
+        scopes: ['admin.resources.write'],
+        assigns: 'audience' as const,
+        owner: '*',
+      })),
     // It tells the application what the directory knows of people.
     ...Object.entries(claims).map(giftOfClaim),
     // What answers there decides for people. Other addresses get what the application gets, which who changes it

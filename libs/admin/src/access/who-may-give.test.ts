@@ -115,6 +115,12 @@ describe('what a record gives', () => {
       ['admin.resources.write'],
     ],
     [
+      'an audience of tokens',
+      ApplicationsService.method.create,
+      { application: application({ audiences: ['desk', 'https://orders.example'] }) },
+      ['admin.resources.write'],
+    ],
+    [
       'a claim from an attribute of people',
       ApplicationsService.method.create,
       {
@@ -879,6 +885,7 @@ describe('a scope of an API that says who assigns it', () => {
   it.each([
     ['scopes', { scopes: ['stock.read'] }],
     ['introspectAudiences', { introspectAudiences: ['https://stock.example'] }],
+    ['audiences', { audiences: ['https://stock.example'] }],
   ])('is, as %s, given by who may change APIs if that API is of their owner', async (_field, fields) => {
     const { ask, sent } = carriedOut(createApplication);
     const asked = { tenantId: 'acme', application: application(fields), owner: 'billing' };
@@ -886,6 +893,20 @@ describe('a scope of an API that says who assigns it', () => {
     expect(sent).toEqual([]);
     await ask(asked, bound(['billing', 'stock']));
     await ask(asked, bound(['*']));
+    expect(sent).toHaveLength(2);
+  });
+
+  it('is, as an audience that no API has, given by who writes the records of everybody', async () => {
+    const { ask, sent } = carriedOut(createApplication);
+    const asked = {
+      tenantId: 'acme',
+      application: application({ audiences: ['account'] }),
+      owner: 'billing',
+    };
+    await expect(ask(asked, bound(['billing', 'stock']))).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+    await ask(asked, bound(['*']));
+    await ask({ ...asked, application: application({ audiences: ['desk'] }) }, bound(['billing']));
     expect(sent).toHaveLength(2);
   });
 

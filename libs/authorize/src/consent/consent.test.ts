@@ -95,6 +95,18 @@ describe('a third-party application', () => {
     expect(userGrant).toMatchObject({ userId: 'acme-ada', scopes: ['openid', 'profile', 'orders.read'] });
   });
 
+  it('is asked about, and gets, what it always gets whatever it asks for', async () => {
+    await world.directory.changeApplication(client.client_id, { defaultScopes: ['email'] });
+    const person = newPerson(world);
+    const page = await afterPassword(person, { scope: 'openid' });
+    expect(stepOf(page).shown).toMatchObject({ 'scope openid': '', 'scope email': '' });
+    const location = answerOf(await answer(person, page, 'allow'));
+    const presented = { ...redemption(location.get('code') ?? ''), clientId: client.client_id };
+    const { userGrant } = await world.token.redeemCode(presented);
+    expect(userGrant?.scopes).toEqual(['openid', 'email']);
+    expect(await isAsked(person, { scope: 'openid' })).toBe(false);
+  });
+
   it('is not asked about again, in any browser, for what was allowed or less', async () => {
     const { person } = await allowed();
     expect(await isAsked(person)).toBe(false);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DirectoryClient } from '@tessera/directory-client';
-import { claimNamesOf, scopesWithClaims } from '@tessera/oauth';
+import { claimNamesOf, resourcesIn, scopesWithClaims } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { CheckedRequest } from '../request/request.ts';
 import { isHintedUser } from '../visits/visit.ts';
@@ -101,10 +101,12 @@ function askedScopes({ scopes, claims, resource, record }: CheckedRequest): stri
   const ofClaims = scopesWithClaims.filter((scope) =>
     claimNamesOf([scope]).some((name) => named.includes(name)),
   );
-  const hasScope = record.application.scopes.some(
-    ({ name, audience }) => audience === resource && scopes.includes(name),
-  );
-  const alone = resource === '' || hasScope ? [] : [resourceEntry(resource)];
+  const withScope = record.application.scopes
+    .filter(({ name }) => scopes.includes(name))
+    .map(({ audience }) => audience);
+  const alone = resourcesIn(resource)
+    .filter((each) => !withScope.includes(each))
+    .map(resourceEntry);
   return [...new Set([...scopes, ...ofClaims, ...alone])];
 }
 

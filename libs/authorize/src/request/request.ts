@@ -6,6 +6,7 @@ import {
   entitledClaims,
   acrValues,
   grantScopes,
+  issuesLikeKeycloak,
   oneFactorAcr,
   matchesRegistered,
   missingPkce,
@@ -45,7 +46,7 @@ export interface CheckedRequest {
   readonly form: Form;
   readonly record: ApplicationRecord;
   readonly scopes: readonly string[];
-  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
+  /** The named resource, else those of the granted API scopes (`resourcesIn`); empty if there is neither. */
   readonly resource: string;
   readonly prompt: ReadonlySet<PromptValue>;
   /** Seconds since the person last signed in; undefined without a limit. */
@@ -248,12 +249,16 @@ function checkUnsupported(draft: Draft): void {
 
 function checkScope(draft: Draft, { ignoreUnknownScopes }: Lookup): void {
   const { scope, resource } = settled(draft.form);
+  const { application, tenant } = settled(draft.record);
+  const { scopes: available, defaultScopes: always } = application;
   draft.granted = grantScopes({
     requested: parseScope(scope),
     resource,
-    available: settled(draft.record).application.scopes,
+    available,
+    always,
     person: true,
     ignoreUnknown: ignoreUnknownScopes,
+    likeKeycloak: issuesLikeKeycloak(tenant),
   });
 }
 

@@ -80,6 +80,15 @@ describe('starting the device flow', () => {
     expect(await codeOf(startDevice(world, 'acme-tv', { scope: '' })), 'two resources').toBe('invalid_scope');
   });
 
+  it('asks for what its application always gets, too', async () => {
+    const application = world.directory.applications.get('acme-tv');
+    const own = { ...application, clientId: 'acme-more', defaultScopes: ['profile', 'stock.read'] };
+    world.directory.addApplication('acme-more', own);
+    const { userCode } = await startDevice(world, 'acme-more', { clientSecret: '' });
+    const { request } = await world.device.getDeviceAuthorization({ userCode, ...person() });
+    expect(request?.scopes).toEqual(['openid', 'orders.read', 'profile']);
+  });
+
   it('audits refusals with client and reason', async () => {
     await codeOf(startDevice(world, 'acme-web'));
     const rows = await world.audited('device.rejected', { clientId: 'acme-web' });

@@ -1,6 +1,6 @@
 import { notUnderstood } from '@tessera/rpc';
 import type { Random } from '@tessera/kit';
-import { grantScopes, parseScope } from '@tessera/oauth';
+import { grantScopes, issuesLikeKeycloak, parseScope } from '@tessera/oauth';
 import { digest } from '../digest.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
 import type { AdmittedClient, StartRequest } from './client-admission.ts';
@@ -29,7 +29,7 @@ export interface PreparedGrant {
  */
 export function prepareGrant(
   request: StartRequest,
-  { application, authenticated }: AdmittedClient,
+  { application, tenant, authenticated }: AdmittedClient,
   { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
   { random, secrets }: { readonly random: Random; readonly secrets: PollSecrets },
 ): PreparedGrant {
@@ -38,8 +38,10 @@ export function prepareGrant(
     requested: parseScope(request.scope),
     resource: request.resource,
     available: application.scopes,
+    always: application.defaultScopes,
     person: true,
     declaredByDefault: kind === 'device_code',
+    likeKeycloak: issuesLikeKeycloak(tenant),
   });
   const secret = secrets.create(kind, application);
   return {

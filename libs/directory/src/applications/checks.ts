@@ -1,6 +1,8 @@
 import {
   adminScopes,
+  audienceOfEntry,
   introspectionScope,
+  isBuiltIn,
   isLoopbackRedirect,
   weakestPolicy,
   claimPathsProblem,
@@ -13,9 +15,12 @@ type Checked = Omit<DeclaredApplication, 'secrets'>;
 
 /** What an application of a tenant may refer to. */
 interface Surroundings {
+  /** By what paths the endpoints of the tenant are found. */
+  readonly endpoints: string;
   readonly resources: readonly {
     readonly audience: string;
     readonly scopes: readonly { readonly name: string }[];
+    readonly roles: readonly string[];
   }[];
   readonly roles: readonly string[];
 }
@@ -26,6 +31,8 @@ export function checkApplication(application: Checked, surroundings: Surrounding
   checkGrants(application, report);
   checkClaims(application, report);
   checkIdTokenClaims(application, report);
+  checkDefaultScopes(application, surroundings, report);
+  checkAudiences(application, surroundings, report);
   checkReferences(application, surroundings, report);
 }
 
@@ -104,6 +111,42 @@ function checkIdTokenClaims({ idTokenClaims, scopes }: Checked, report: Report):
   refuseRepeated(idTokenClaims, (index) => report(['idTokenClaims', index], 'is listed twice'));
   if (idTokenClaims.length > 0 && !scopes.includes('openid'))
     report(['idTokenClaims'], 'needs the scope openid');
+}
+
+/** What gives a power over this server, and refresh tokens, are for who asks for them. */
+function checkDefaultScopes(
+  { defaultScopes, scopes }: Checked,
+  { endpoints, resources }: Surroundings,
+  report: Report,
+): void {
+  defaultScopes.forEach((scope, index) => {
+    if (!scopes.includes(scope)) report(['defaultScopes', index], 'is not among the scopes');
+    if (scope === 'offline_access' || isBuiltIn.scope(scope))
+      report(['defaultScopes', index], 'is given only to who asks for it');
+  });
+  refuseRepeated(defaultScopes, (index) => report(['defaultScopes', index], 'is listed twice'));
+  const ofThem = resources.filter((resource) =>
+    resource.scopes.some(({ name }) => defaultScopes.includes(name)),
+  );
+  if (ofThem.length > 1 && endpoints !== 'keycloak')
+    report(['defaultScopes'], 'belong to several resources, of which a token has one');
+}
+
+/** Of audiences of a token each can use it at the others, so they are for applications that were made for that. */
+function checkAudiences(
+  { audiences, scopes }: Checked,
+  { endpoints, resources }: Surroundings,
+  report: Report,
+): void {
+  if (audiences.length > 0 && endpoints !== 'keycloak')
+    report(['audiences'], 'is for applications of a tenant with endpoints: keycloak');
+  refuseRepeated(audiences, (index) => report(['audiences', index], 'is listed twice'));
+  audiences.forEach((audience, index) => {
+    const named = audienceOfEntry(audience);
+    const limiting = resources.find((resource) => resource.audience === named && resource.roles.length > 0);
+    if (limiting !== undefined && !limiting.scopes.some(({ name }) => scopes.includes(name)))
+      report(['audiences', index], 'is a resource that limits roles, of which the application needs a scope');
+  });
 }
 
 const ofTheOtherSource = {

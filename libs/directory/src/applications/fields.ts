@@ -14,6 +14,7 @@ import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { ownersOrAll } from '../fields/owner.ts';
 import { statusSent } from '../fields/status.ts';
 import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
+import { resourceFields } from '../resources/fields.ts';
 import { claims, claimsSent } from './mapped-claims.ts';
 import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
@@ -81,6 +82,20 @@ export const applicationFields = {
     sent: () => ({}),
     reference:
       'built-in scopes, scopes of the tenant, and those [of administrators](../../docs/operations.md#administration-over-http)',
+  }),
+  defaultScopes: field({
+    schema: z.array(z.string()).default([]),
+    stored: 'text[]',
+    reference:
+      'of the `scopes`, those that it gets whatever it asks for, as with `defaultClientScopes` of Keycloak; not `offline_access`, nor scopes for ' +
+      'this server itself. One of another resource than what is asked for is left out. Default: none',
+  }),
+  audiences: field({
+    schema: z.array(resourceFields.audience.schema).max(20).default([]),
+    stored: 'text[]',
+    reference:
+      'further `aud` of its access tokens, in a tenant with `endpoints: keycloak` alone: its own `clientId`, which oauth2-proxy asks for, or ' +
+      'other texts, such as `account`; `orders:*` is `orders` in tokens with a role that begins with `orders:`. Whoever is one of them can use the tokens at the others',
   }),
   introspectAudiences: field({
     schema: z.array(z.string()).default([]),

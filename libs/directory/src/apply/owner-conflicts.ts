@@ -93,7 +93,7 @@ function brokenRecords({
   applications.forEach((application, index) => {
     const here: Report = (path, message) => report(['applications', index, ...path], message);
     if (jwtAudiences.has(application.clientId)) here(['clientId'], jwtAudienceAsClientId);
-    checkApplication(application, { resources, roles }, here);
+    checkApplication(application, { endpoints: tenant.endpoints, resources, roles }, here);
   });
   return broken;
 }

@@ -28,7 +28,8 @@ export async function applicationOf(
   const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
   const secrets = present?.secrets ?? [];
   applicationForm.check((report) => {
-    checkApplication(declared, { resources, roles }, report);
+    const { endpoints = '' } = around.tenant ?? {};
+    checkApplication(declared, { endpoints, resources, roles }, report);
     if (jwtAudiencesOf({ resources }).includes(declared.clientId))
       report(['clientId'], jwtAudienceAsClientId);
     if (declared.type === 'public' && secrets.length > 0)

@@ -45,10 +45,15 @@ export function deletedApplicationCalls({
   };
 }
 
+/** Those that what an earlier version kept has not. */
+function laterFields({ defaultScopes = [], audiences = [] }: Partial<ApplicationRecord>) {
+  return { defaultScopes, audiences };
+}
+
 /** Throws FailedPrecondition if no role of a list is left: an empty one restricts nothing. */
 async function withoutWhatIsGone(
   record: ApplicationRecord,
-  { tx, tenantId }: RecordTransaction,
+  { tx, tenantId, tenant }: RecordTransaction,
 ): Promise<ApplicationRecord> {
   const resources = await readResources(tx, tenantId);
   const audiences = new Set(resources.map(({ audience }) => audience));
@@ -64,9 +69,13 @@ async function withoutWhatIsGone(
       Code.FailedPrecondition,
     );
   };
+  const has = (scope: string) => isBuiltInScope(scope) || scopes.has(scope);
+  const { defaultScopes, audiences: further } = laterFields(record);
   return {
     ...record,
-    scopes: record.scopes.filter((scope) => isBuiltInScope(scope) || scopes.has(scope)),
+    scopes: record.scopes.filter(has),
+    defaultScopes: defaultScopes.filter(has),
+    audiences: tenant?.endpoints === 'keycloak' ? further : [],
     introspectAudiences: record.introspectAudiences.filter((audience) => audiences.has(audience)),
     allowedRoles: left(record.allowedRoles, 'for people with a role that is gone'),
     roles: left(record.roles, 'to have roles in its tokens that are gone'),

@@ -171,6 +171,7 @@ describe('an application that was deleted', () => {
       type: 'confidential',
       grantTypes: ['device_code'],
       scopes: ['openid', 'orders', 'read', 'admin.roles.read'],
+      defaultScopes: ['openid', 'orders'],
       introspectAudiences: [audience],
       allowedRoles: ['boss', 'clerk'],
       roles: ['boss', 'clerk'],
@@ -189,6 +190,7 @@ describe('an application that was deleted', () => {
     expect(restored).toEqual({
       ...before,
       scopes: ['openid', 'read', 'admin.roles.read'],
+      defaultScopes: ['openid'],
       introspectAudiences: [],
       allowedRoles: ['clerk'],
       roles: ['clerk'],

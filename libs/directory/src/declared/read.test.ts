@@ -424,6 +424,31 @@ describe('the standard claims of a user', () => {
 
 describe('a declared application', () => {
   it.each([
+    ['keycloak', '[account]', ''],
+    ['keycloak', '[account, account]', 'audiences[1]: is listed twice'],
+    ['keycloak', '[https://a.example]', 'audiences[0]: is a resource that limits roles'],
+    ['keycloak', '[https://b.example]', ''],
+    ['standard', '[]', 'defaultScopes: belong to several resources, of which a token has one'],
+  ])(
+    'of a tenant with endpoints: %s may have the audiences %s but for: %j',
+    (endpoints, audiences, problem) => {
+      const text = tenant(
+        `endpoints: ${endpoints}`,
+        'roles: [clerk]',
+        'resources:',
+        '  - { audience: https://a.example, name: A, scopes: [a], roles: [clerk] }',
+        '  - { audience: https://b.example, name: B, scopes: [b] }',
+        '  - { audience: https://c.example, name: C, scopes: [c] }',
+        'applications:',
+        '  - { clientId: acme-web, name: Web, type: public, grantTypes: [device_code], scopes: [b, c],',
+        `      defaultScopes: [b, c], audiences: ${audiences} }`,
+      );
+      const found = mistakes(text).join('\n');
+      expect(problem === '' ? found : found.includes(problem) || found).toBe(problem === '' ? '' : true);
+    },
+  );
+
+  it.each([
     ['type', 'secret', /type: must be one of public, confidential/],
     ['type', 'confidential', /secrets: a confidential application needs a secret/],
     [
@@ -443,6 +468,21 @@ describe('a declared application', () => {
     ['scopes', '[orders.read]', /scopes\[0\]: is neither built in nor a scope/],
     ['scopes', '[tokens.introspect]', /scopes\[0\]: is for applications with the client_credentials grant/],
     ['scopes', '[openid, openid]', /scopes\[1\]: is listed twice/],
+    ['defaultScopes', '[profile]', /defaultScopes\[0\]: is not among the scopes/],
+    [
+      'scopes',
+      '[offline_access]\n        defaultScopes: [offline_access]',
+      /defaultScopes\[0\]: is given only to who asks for it/,
+    ],
+    [
+      'scopes',
+      '[admin.users.read]\n        defaultScopes: [admin.users.read]',
+      /defaultScopes\[0\]: is given only to who asks for it/,
+    ],
+    ['scopes', '[openid]\n        defaultScopes: [openid, openid]', /defaultScopes\[1\]: is listed twice/],
+    ['audiences', '[account]', /audiences: is for applications of a tenant with endpoints: keycloak/],
+    ['audiences', '["urn:tessera:admin"]', /audiences\[0\]: is built in and may not be declared/],
+    ['audiences', '[a b]', /audiences\[0\]: must be printable ASCII without spaces/],
     ['introspectAudiences', '[https://x.example]', /introspectAudiences\[0\]: is not the audience/],
     ['lifetimes', '{ accessToken: soon }', /lifetimes.accessToken: must be a duration/],
     [

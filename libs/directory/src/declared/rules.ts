@@ -40,7 +40,8 @@ export function checkRules(
     refuseRepeated(tenant.roles, (index) => inTenant(['roles', index], 'is declared twice'));
     checkProviders(tenant, inTenant, others.providers);
     checkUsers({ users: tenant.users, roles }, inTenant, others.identifiers);
-    const known = { resources: [...tenant.resources, ...others.resources], roles };
+    const { endpoints } = tenant.name === undefined ? others : tenant;
+    const known = { endpoints, resources: [...tenant.resources, ...others.resources], roles };
     const theirJwtAudiences = jwtAudiencesOf(others);
     tenant.applications.forEach((application, index) => {
       const here: Report = (path, message) => inTenant(['applications', index, ...path], message);

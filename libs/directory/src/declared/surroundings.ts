@@ -7,10 +7,13 @@ import type { DeclaredTenant } from './schema.ts';
 
 /** What a tenant has besides what a file declares: the records of other owners, and those that stay. */
 export interface Surroundings {
+  /** Of the tenant, where the file only refers to it. */
+  readonly endpoints: string;
   readonly resources: readonly {
     readonly audience: string;
     readonly scopes: readonly { readonly name: string }[];
     readonly tokenType: string;
+    readonly roles: readonly string[];
   }[];
   readonly roles: readonly string[];
   readonly providers: readonly { readonly domains: readonly string[] }[];
@@ -38,6 +41,7 @@ export function othersIn(
   const audiences = declared.resources.map(({ audience }) => audience);
   const usernames = declared.users.map(({ username }) => normalizeIdentifier(username));
   return {
+    endpoints: state.tenant.endpoints,
     resources: kept('resource', state.resources, ({ audience }) => audience, audiences),
     roles: kept('role', state.roles, ({ name }) => name, declared.roles).map(({ name }) => name),
     providers: kept(
@@ -71,7 +75,14 @@ export function declaredIn<S extends Pick<TenantState, 'resources' | 'users' | '
   };
 }
 
-const nothing: Surroundings = { resources: [], roles: [], providers: [], identifiers: [] };
+// By whatever paths the endpoints of the tenant are found, the entries may be right.
+const nothing: Surroundings = {
+  endpoints: 'keycloak',
+  resources: [],
+  roles: [],
+  providers: [],
+  identifiers: [],
+};
 
 /** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
 export function assumedFor(declared: DeclaredTenant): Surroundings {
@@ -97,8 +108,8 @@ export function referredTo({
     .map((scope) => ({ name: scope }));
   return {
     resources: [
-      { audience: '', scopes: others, tokenType: '' },
-      ...audiences.map((audience) => ({ audience, scopes: [], tokenType: '' })),
+      { audience: '', scopes: others, tokenType: '', roles: [] },
+      ...audiences.map((audience) => ({ audience, scopes: [], tokenType: '', roles: [] })),
     ],
     roles: [
       ...users.flatMap(({ roles }) => roles),

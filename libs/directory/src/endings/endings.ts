@@ -64,6 +64,8 @@ export const endings: Endings = {
     loopbackPorts: 'nothing',
     logoutRedirectUris: 'nothing',
     scopes: 'refused',
+    defaultScopes: 'nothing',
+    audiences: 'renewed',
     introspectAudiences: 'nothing',
     lifetimes: 'renewed',
     ciba: 'nothing',

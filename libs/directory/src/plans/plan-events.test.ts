@@ -30,6 +30,8 @@ const application: ApplicationRecord = {
   redirectUris: [],
   logoutRedirectUris: [],
   scopes: [],
+  defaultScopes: [],
+  audiences: [],
   introspectAudiences: [],
   lifetimes: {
     accessToken: 0,

@@ -52,6 +52,8 @@ export function testApplication(
     redirectUris: ['https://z.example/', 'https://a.example/'],
     logoutRedirectUris: ['https://z.example/out', 'https://a.example/out'],
     scopes: ['write', 'openid', 'read'],
+    defaultScopes: ['read'],
+    audiences: ['account'],
     introspectAudiences: ['https://api.example'],
     lifetimes: {
       accessToken: 60,

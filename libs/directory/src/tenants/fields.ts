@@ -36,11 +36,9 @@ export const tenantFields = {
   endpoints: field({
     schema: z.enum(endpointStyles).default('standard'),
     stored: 'text',
-    // The list of issuers has it.
-    sent: () => ({}),
     reference:
       'by what paths the endpoints of its own issuer are found: `standard` (default), or `keycloak`: also by those of Keycloak, `/protocol/openid-connect/token` ' +
-      'and the others, which its metadata then name; without `issuer` it has no effect ([moving](../../docs/migrating-from-keycloak.md))',
+      'and the others, which its metadata then name, and tokens that are as those of Keycloak; without `issuer` it has no effect ([moving](../../docs/migrating-from-keycloak.md))',
   }),
   authenticationPolicy: field({
     schema: z.enum(authenticationPolicies).default(weakestPolicy),

@@ -102,6 +102,8 @@ export const completeTenant = {
       loopbackPorts: 'any',
       logoutRedirectUris: ['http://localhost:9000/'],
       scopes: ['openid', 'profile', 'address', 'offline_access', 'orders.read'],
+      defaultScopes: ['profile'],
+      audiences: ['acme-web', 'account'],
       introspectAudiences: ['https://orders.acme.example'],
       lifetimes: {
         accessToken: '1d',

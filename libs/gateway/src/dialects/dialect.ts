@@ -36,7 +36,7 @@ interface IntrospectionMembers {
   username?: string;
   scope?: string;
   exp?: number;
-  aud?: string;
+  aud?: string | string[];
   iss?: string;
   iat?: number;
   token_type?: 'Bearer';
@@ -48,9 +48,10 @@ interface IntrospectionMembers {
 /** The introspection members both dialects share (RFC 7662 §2.2); an inactive answer has nothing else. */
 export function introspectionMembers(response: IntrospectResponse): IntrospectionMembers {
   if (!response.active) return { active: false };
-  const { sub, clientId, scope, exp, aud, iss, iat, tenantId, authTime, acr, username = '' } = response;
+  const { sub, clientId, scope, exp, aud, audiences, iss, iat, tenantId, authTime, acr } = response;
+  const { username = '' } = response;
   const members: IntrospectionMembers = { active: true, sub, client_id: clientId, scope, exp: Number(exp) };
-  if (aud !== '') members.aud = aud;
+  if (aud !== '') members.aud = audiences.length > 0 ? audiences : aud;
   if (iss !== '') members.iss = iss;
   if (iat !== 0n) members.iat = Number(iat);
   // The type of an access token (RFC 6749 §5.1); a refresh token has none, so it cannot pass for one.

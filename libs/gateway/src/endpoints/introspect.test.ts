@@ -62,6 +62,12 @@ describe('POST /introspect', () => {
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
+  it('tells all audiences of a token that has several (RFC 7662 §2.2)', async () => {
+    const audiences = ['https://api', 'account'];
+    const answer = await ask(open(() => ({ ...active, audiences })));
+    expect(answer.json()).toEqual({ isSuccess: true, data: { ...members, aud: audiences } });
+  });
+
   it('answers a form request without the envelope (RFC 7662 §2.2)', async () => {
     expect(
       (await ask(open(), { headers: form, body: 'token=t&token_type_hint=access_token' })).json(),

@@ -117,6 +117,21 @@ describe('local verification', () => {
     },
   );
 
+  it('takes tokens as those of Keycloak, with several audiences and scope as text, and no ID tokens', async () => {
+    const { introspector } = open();
+    const audiences = ['https://billing.example', 'https://orders.example'];
+    const like = { aud: audiences, scope: '', typ: 'Bearer', azp: 'web', sid: 's1' };
+    const answer = await introspector.introspect(await sign(like, { typ: 'JWT' }));
+    expect(answer).toMatchObject({ active: true, aud: audiences[0], audiences, scopes: [] });
+    for (const other of [
+      { ...like, typ: 'ID' },
+      { ...like, aud: [] },
+      { ...like, aud: ['x', ''] },
+    ])
+      expect(await introspector.introspect(await sign(other, { typ: 'JWT' }))).toEqual({ active: false });
+    expect(server.calls).toEqual([]);
+  });
+
   it('returns the result of the server without a call, and caches it', async () => {
     const { introspector, sources } = open();
     const token = await sign();

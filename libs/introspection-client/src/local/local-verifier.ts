@@ -9,6 +9,9 @@ const defaultCacheSeconds = 60;
 /** An API resource may declare the `typ` of ID tokens; those lack `client_id`. */
 const accessTokenTypes: readonly (string | undefined)[] = ['at+jwt', 'JWT'];
 
+/** The claim `typ` of access tokens that are as Keycloak's. */
+const likeKeycloaks = 'Bearer';
+
 /** Allowed clock skew in seconds, as on the server. */
 const clockTolerance = 10;
 
@@ -52,13 +55,19 @@ export class LocalVerifier {
   }
 
   #answer(claims: JWTPayload): Answer {
-    const { sub, iss, aud, jti, iat = Infinity, exp = 0 } = claims;
+    const { sub, iss, aud = [], jti, iat = Infinity, exp = 0 } = claims;
     const { client_id: clientId, tenant_id: tenantId, scope, role: roles, auth_time: authTime, acr } = claims;
-    const scopes = isText(scope) ? scope.split(' ') : scope;
+    const scopes = isText(scope)
+      ? scope.split(' ')
+      : scope === '' && claims['typ'] === likeKeycloaks
+        ? []
+        : scope;
+    const audiences = [aud].flat();
     const now = Date.now() / 1000;
-    const texts = [sub, iss, aud, jti, clientId, tenantId];
-    if (!texts.every(isText) || !isTextList(scopes) || !isTextList(roles)) return inactive;
-    if (iat > now + clockTolerance) return inactive;
+    const texts = [sub, iss, audiences[0], jti, clientId, tenantId];
+    if (!texts.every(isText) || !audiences.every(isText) || !isTextList(scopes) || !isTextList(roles))
+      return inactive;
+    if (iat > now + clockTolerance || !isAccessToken(claims)) return inactive;
     const [subject, issuer, audience, id, client, tenant] = texts;
     return {
       introspection: {
@@ -69,6 +78,7 @@ export class LocalVerifier {
         scopes,
         roles,
         aud: audience ?? '',
+        audiences,
         iss: issuer ?? '',
         tenantId: tenant ?? '',
         exp,
@@ -97,6 +107,11 @@ function isAboutTheToken(error: unknown): boolean {
     error instanceof errors.JOSEAlgNotAllowed ||
     error instanceof errors.JOSENotSupported
   );
+}
+
+/** Where tokens are as Keycloak's, their claim `typ` says what they are; those alone may have several audiences. */
+function isAccessToken({ typ, aud }: JWTPayload): boolean {
+  return typ === likeKeycloaks || (typ === undefined && typeof aud === 'string');
 }
 
 function isText(value: unknown): value is string {

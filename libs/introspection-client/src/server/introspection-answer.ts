@@ -10,6 +10,12 @@ export interface Answer {
 
 export const inactive: Answer = { introspection: { active: false }, cacheSeconds: 0 };
 
+/** Compatibility until 0.4: a server of version 0.2 knows one audience alone. */
+function audiencesOf({ aud, audiences }: IntrospectResponse): string[] {
+  if (audiences.length > 0) return audiences;
+  return aud === '' ? [] : [aud];
+}
+
 export function answerOf(response: IntrospectResponse): Answer {
   if (!response.active) return inactive;
   const introspection: Introspection = {
@@ -20,6 +26,7 @@ export function answerOf(response: IntrospectResponse): Answer {
     scopes: response.scope === '' ? [] : response.scope.split(' '),
     roles: response.role,
     aud: response.aud,
+    audiences: audiencesOf(response),
     iss: response.iss,
     tenantId: response.tenantId,
     exp: Number(response.exp),

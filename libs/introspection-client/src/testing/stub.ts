@@ -9,6 +9,7 @@ export const active: ActiveToken = {
   scopes: ['orders.read', 'orders.write'],
   roles: ['clerk'],
   aud: 'https://orders.example',
+  audiences: ['https://orders.example'],
   iss: 'https://id.example',
   tenantId: 'acme',
   exp: 2_000_000_000,
@@ -22,7 +23,8 @@ export const active: ActiveToken = {
 const known: Readonly<Record<string, Introspection>> = {
   good: active,
   refresh: { ...active, kind: 'refresh_token' },
-  foreign: { ...active, aud: 'https://billing.example' },
+  foreign: { ...active, aud: 'https://billing.example', audiences: ['https://billing.example'] },
+  several: { ...active, aud: 'https://billing.example', audiences: ['https://billing.example', active.aud] },
 };
 
 /** An introspector that knows a few tokens and fails for `unavailable`. */

@@ -67,6 +67,94 @@ describe('parseScope (RFC 6749 §3.3)', () => {
   });
 });
 
+describe('grantScopes with scopes that the application always gets', () => {
+  const always = ['profile', 'orders.read'];
+  const granted = (request: Partial<Parameters<typeof grantScopes>[0]>) =>
+    grantScopes({ requested: ['openid'], resource: '', available, person: true, always, ...request });
+
+  it('grants them besides what is asked for, in that order and once', () => {
+    expect(granted({})).toEqual({ scopes: ['openid', 'profile', 'orders.read'], resource: orders });
+    expect(granted({ requested: ['orders.read', 'openid'] }).scopes).toEqual([
+      'orders.read',
+      'openid',
+      'profile',
+    ]);
+  });
+
+  it('grants none that the application has lost, and refuses no request because of one', () => {
+    expect(granted({ always: ['stock.write', 'profile'] }).scopes).toEqual(['openid', 'profile']);
+    expect(granted({ requested: ['stock.read'] })).toEqual({
+      scopes: ['stock.read', 'profile'],
+      resource: stock,
+    });
+    expect(granted({ resource: stock })).toEqual({ scopes: ['openid', 'profile'], resource: stock });
+  });
+
+  it('refuses what is unknown, and a request without scope, as ever (RFC 6749 §3.3)', () => {
+    expect(codeOf(() => granted({ requested: ['mail.read'] }))).toBe('invalid_scope');
+    expect(codeOf(() => granted({ requested: [] }))).toBe('invalid_scope');
+  });
+
+  it('grants a client on its own behalf those of APIs, alone where it names no scope', () => {
+    const own = { person: false, requested: [], available: ordersOnly };
+    expect(granted(own)).toEqual({ scopes: ['orders.read'], resource: orders });
+    expect(granted({ ...own, requested: ['orders.write'] }).scopes).toEqual(['orders.write', 'orders.read']);
+    expect(granted({ ...own, available, resource: stock }).scopes).toEqual(['stock.read']);
+  });
+
+  it('keeps them where a request narrows what was granted', () => {
+    const scopes = ['openid', 'profile', 'orders.read', 'orders.write'];
+    expect(narrowScopes(scopes, ['openid'], always)).toEqual(['openid', 'profile', 'orders.read']);
+    expect(codeOf(() => narrowScopes(scopes, ['stock.read'], ['stock.read']))).toBe('invalid_scope');
+  });
+});
+
+describe('grantScopes as Keycloak decides', () => {
+  const serviceScope = { name: introspectionScope, audience: '' };
+  const admin = { name: 'admin.users.read', audience: 'urn:tessera:admin' };
+  const all = [...available, serviceScope, admin];
+  const granted = (requested: string[], request: Partial<Parameters<typeof grantScopes>[0]> = {}) =>
+    grantScopes({ requested, resource: '', available: all, person: true, likeKeycloak: true, ...request });
+
+  it('grants scopes of several resources, unless one is named (RFC 8707 §2.2)', () => {
+    const requested = ['openid', 'orders.read', 'stock.read'];
+    expect(granted(requested)).toEqual({ scopes: requested, resource: `${orders} ${stock}` });
+    const always = ['stock.read'];
+    expect(granted(['orders.read'], { always }).resource).toBe(`${orders} ${stock}`);
+    expect(granted(requested, { resource: stock })).toEqual({
+      scopes: ['openid', 'stock.read'],
+      resource: stock,
+    });
+  });
+
+  it('lets nobody have a token for this server and for others', () => {
+    expect(codeOf(() => granted(['admin.users.read', 'orders.read']))).toBe('invalid_scope');
+    expect(granted(['admin.users.read'], { always: ['orders.read'] }).scopes).toEqual(['admin.users.read']);
+    const own = { person: false, always: ['orders.read'] };
+    expect(codeOf(() => granted([introspectionScope, 'orders.read'], own))).toBe('invalid_scope');
+    expect(granted([introspectionScope], own)).toEqual({ scopes: [introspectionScope], resource: '' });
+  });
+
+  it('leaves identity scopes of a client on its own behalf out, and lets it have none', () => {
+    const own = { person: false, always: ['profile'] };
+    expect(granted(['openid', 'profile'], own)).toEqual({ scopes: [], resource: '' });
+    expect(granted([], own)).toEqual({ scopes: [], resource: '' });
+    expect(granted(['openid', 'orders.read'], own).scopes).toEqual(['orders.read']);
+    expect(codeOf(() => granted(['mail.read'], own))).toBe('invalid_scope');
+  });
+
+  it('grants a device that names no scope what its application always gets (RFC 8628 §3.1)', () => {
+    const device = { declaredByDefault: true };
+    expect(granted([], { ...device, always: ['profile'] }).scopes).toEqual(['profile']);
+    expect(granted([], { ...device, available: ordersOnly }).scopes).toEqual([
+      'openid',
+      'profile',
+      'orders.read',
+      'orders.write',
+    ]);
+  });
+});
+
 describe('grantScopes', () => {
   it('grants the requested scopes and returns the resource of the API scopes.', () => {
     const requested = ['openid', 'orders.read'];

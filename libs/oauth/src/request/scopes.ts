@@ -10,6 +10,14 @@ export const introspectionScope = 'tokens.introspect';
 /** Scopes that exist in every tenant for clients on their own behalf; their audience is the issuer. */
 export const serviceScopes: ReadonlySet<string> = new Set([introspectionScope]);
 
+/** The audience of access tokens for the administration API. No tenant may declare it. */
+export const adminAudience = 'urn:tessera:admin';
+
+/** Whether an access token is for this server itself, and so has no other audience. */
+export function isForThisServer(scopes: readonly string[], resource: string): boolean {
+  return resource === adminAudience || scopes.some((name) => serviceScopes.has(name));
+}
+
 /** scope-token of RFC 6749 §3.3: printable ASCII without space, quote and backslash. */
 const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
@@ -43,6 +51,8 @@ export interface ScopeRequest {
   readonly resource: string;
   /** The scopes granted to the application. */
   readonly available: readonly AvailableScope[];
+  /** Those of them that it gets whatever it asks for. */
+  readonly always?: readonly string[];
   /** Whether a user makes the grant; false for client credentials. */
   readonly person: boolean;
   /** If the request names no scope, a user grants those of the application without `offline_access` (RFC 8628 §3.1). */
@@ -52,59 +62,85 @@ export interface ScopeRequest {
    * §3.1.2.1).
    */
   readonly ignoreUnknown?: boolean;
+  /**
+   * As Keycloak decides: API scopes may belong to several resources, and a client on its own behalf gets no identity
+   * scopes that it asks for, but perhaps a token without any scope.
+   */
+  readonly likeKeycloak?: boolean;
 }
 
 export interface GrantedScopes {
   readonly scopes: string[];
-  /** The named resource, else that of the granted API scopes; empty if only built-in scopes were granted. */
+  /**
+   * The named resource, else those of the granted API scopes (`resourcesIn`); empty if only built-in scopes were
+   * granted.
+   */
   readonly resource: string;
 }
 
 /**
- * Decides which scopes a request gets, all of them for at most one API resource.
+ * Decides which scopes a request gets, all of them for at most one API resource: those that it names, and those that
+ * the application always gets.
  *
- * If a client on its own behalf requests no scope, it gets every API scope of its one resource (RFC 6749 §3.3 requires
- * a default or an error); a user's grant names its scopes, unless `declaredByDefault`. With `resource`, the API scopes
- * of other resources are dropped (RFC 8707 §2.2), and the token is for that resource even if no API scope is left.
+ * If a client on its own behalf requests no scope, it gets the API scopes that it always gets, else every one of its
+ * one resource (RFC 6749 §3.3 requires a default or an error); a user's grant names its scopes, unless
+ * `declaredByDefault`. With `resource`, the API scopes of other resources are dropped (RFC 8707 §2.2), and the token is
+ * for that resource even if no API scope is left.
  * Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is unknown or not
- * granted, if no scope is left, or if the API scopes belong to two resources.
+ * granted, if no scope is left, or if the API scopes belong to two resources, unless as Keycloak decides.
  */
 export function grantScopes(request: ScopeRequest): GrantedScopes {
   const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
   const named = requireResource(request.resource, request.available);
   const requested = request.requested ?? [];
-  const candidates = requested.length === 0 ? defaultScopes(request) : [...new Set(requested)];
+  const candidates = requested.length === 0 ? unaskedScopes(request, named) : [...new Set(requested)];
   const scopes: string[] = [];
   const audiences = new Set<string>();
+  const take = (name: string, audience: string) => {
+    if (!builtInScopes.has(name)) audiences.add(audience);
+    scopes.push(name);
+  };
+  const notForIt = request.person ? serviceScopes : builtInScopes;
   for (const name of candidates) {
     const audience = audienceOf.get(name);
-    const personal = builtInScopes.has(name);
-    if (audience === undefined || (request.person ? serviceScopes.has(name) : personal)) {
-      if (request.ignoreUnknown === true) continue;
+    if (audience === undefined || notForIt.has(name)) {
+      const isPersonal = audience !== undefined && builtInScopes.has(name);
+      if (request.ignoreUnknown === true || (request.likeKeycloak === true && isPersonal)) continue;
       throw new OAuthError(
         'invalid_scope',
         `The scope ${name} is not known or not granted to this application.`,
         { refusal: { received: receivedText(name) } },
       );
     }
-    if (!personal && named !== '' && audience !== named) continue;
-    if (!personal) audiences.add(audience);
-    scopes.push(name);
+    if (builtInScopes.has(name) || named === '' || audience === named) take(name, audience);
   }
-  if (scopes.length === 0) {
+  for (const name of request.always ?? []) {
+    const audience = audienceOf.get(name);
+    if (audience === undefined || notForIt.has(name) || scopes.includes(name)) continue;
+    // It never makes a request fail: one of another resource than what is asked for is left out.
+    const asked = mayHaveSeveral(request, audiences) ? [] : audiences;
+    const [wanted = audience] = named === '' ? asked : [named];
+    if (builtInScopes.has(name) || audience === wanted) take(name, audience);
+  }
+  const mayBeNone = request.likeKeycloak === true && !request.person && named === '';
+  if (scopes.length === 0 && !mayBeNone) {
     throw new OAuthError('invalid_scope', "None of the application's scopes match the request.", {
       refusal: { received: receivedText((request.requested ?? []).join(' ')) },
     });
   }
-  if (audiences.size > 1) {
+  if (audiences.size > 1 && !mayHaveSeveral(request, audiences)) {
     throw new OAuthError(
       'invalid_scope',
       'The scopes belong to several resources; name one with the resource parameter.',
       { refusal: { received: receivedText(scopes.join(' ')) } },
     );
   }
-  const [resource = named] = audiences;
-  return { scopes, resource };
+  return { scopes, resource: audiences.size === 0 ? named : [...audiences].join(' ') };
+}
+
+/** Tokens for this server itself are for nobody else, who could use them here. */
+function mayHaveSeveral({ likeKeycloak = false }: ScopeRequest, audiences: ReadonlySet<string>): boolean {
+  return likeKeycloak && !audiences.has(adminAudience) && !audiences.has('');
 }
 
 /**
@@ -154,29 +190,37 @@ export function uriSpellings(uri: string): string[] {
   return [...new Set([whole, whole.replace(/^(https?:\/\/[^/?#]+)\/(?=\?|$)/i, '$1')])];
 }
 
-function defaultScopes(request: ScopeRequest): string[] {
-  const declared = request.available.map(({ name }) => name);
-  if (request.person) {
-    if (request.declaredByDefault !== true) throw new OAuthError('invalid_scope', 'The scope is missing.');
-    return declared.filter((name) => name !== 'offline_access' && !serviceScopes.has(name));
-  }
-  const names = declared.filter((name) => !builtInScopes.has(name));
+/** The scopes of a request that names none, without those that are added to every request. */
+function unaskedScopes({ available, always = [], ...request }: ScopeRequest, named: string): string[] {
+  const declared = available.map(({ name }) => name);
+  if (request.person && request.declaredByDefault !== true)
+    throw new OAuthError('invalid_scope', 'The scope is missing.');
+  if (request.likeKeycloak === true && always.length > 0 && named === '') return [];
+  if (request.person) return declared.filter((name) => name !== 'offline_access' && !serviceScopes.has(name));
+  const ofApis = available.filter(({ name }) => !builtInScopes.has(name));
+  const isAdded = ({ name, audience }: AvailableScope) =>
+    always.includes(name) && (named === '' || audience === named);
+  if (ofApis.some(isAdded)) return [];
+  const names = ofApis.map(({ name }) => name);
   const ofResources = names.filter((name) => !serviceScopes.has(name));
   return ofResources.length > 0 ? ofResources : names;
 }
 
 /**
  * Scopes of the access token of a refresh request (RFC 6749 §6): the granted ones if none is requested, else the
- * requested ones, in the order of the grant. Throws `invalid_scope` if one was not granted.
+ * requested ones and those that the application always gets, in the order of the grant. Throws `invalid_scope` if a
+ * requested one was not granted.
  */
-export function narrowScopes(granted: readonly string[], requested: readonly string[]): string[] {
+export function narrowScopes(
+  granted: readonly string[],
+  requested: readonly string[],
+  always: readonly string[] = [],
+): string[] {
   if (requested.length === 0) return [...granted];
-  const wanted = new Set(requested);
-  const narrowed = granted.filter((name) => wanted.has(name));
-  if (narrowed.length < wanted.size) {
+  if (!requested.every((name) => granted.includes(name))) {
     throw new OAuthError('invalid_scope', 'The scope exceeds what was originally granted.', {
       refusal: { received: receivedText(requested.join(' ')) },
     });
   }
-  return narrowed;
+  return granted.filter((name) => requested.includes(name) || always.includes(name));
 }

@@ -91,16 +91,19 @@ export interface ClaimSource {
 /**
  * The mapped claims of a user for one target; undefined if there are none. Absent attributes and empty lists are left
  * out.
+ * @param namesNoRoles whether all roles of somebody without any are an empty list, which applications that were made
+ * for Keycloak read without asking whether it is there
  */
 export function mappedClaims(
   mappings: readonly ClaimMapping[],
   user: ClaimSource,
   target: 'idToken' | 'accessToken' | 'userinfo',
+  namesNoRoles = false,
 ): ClaimObject | undefined {
   if (mappings.length === 0) return undefined;
   const claims: ClaimObject = {};
   for (const mapping of mappings) {
-    const value = mapping[target] ? valueOf(mapping, user) : undefined;
+    const value = mapping[target] ? valueOf(mapping, user, namesNoRoles) : undefined;
     if (value !== undefined) put(claims, mapping.path.length === 0 ? [mapping.name] : mapping.path, value);
   }
   return claims;
@@ -123,12 +126,17 @@ function isObject(value: ClaimValue | undefined): value is ClaimObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function valueOf(mapping: ClaimMapping, { roles, attributes = {} }: ClaimSource): ClaimValue | undefined {
+function valueOf(
+  mapping: ClaimMapping,
+  { roles, attributes = {} }: ClaimSource,
+  namesNoRoles: boolean,
+): ClaimValue | undefined {
   const { attribute, rolePrefix } = mapping;
   if (attribute !== '')
     return Object.hasOwn(attributes, attribute) ? typed(attributes[attribute], mapping) : undefined;
   const named = roles.filter((role) => role.startsWith(rolePrefix));
-  return named.length === 0 ? undefined : named.map((role) => role.slice(rolePrefix.length));
+  const isAbsent = named.length === 0 && !(namesNoRoles && rolePrefix === '');
+  return isAbsent ? undefined : named.map((role) => role.slice(rolePrefix.length));
 }
 
 /** Undefined if no value is of the type. */

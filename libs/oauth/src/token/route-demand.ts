@@ -24,6 +24,8 @@ export interface IntrospectedToken {
   readonly clientId: string;
   readonly tenantId: string;
   readonly aud: string;
+  /** Of a token with several audiences all of them; else none. */
+  readonly audiences: readonly string[];
   /** Separated by spaces. */
   readonly scope: string;
   readonly role: readonly string[];
@@ -88,7 +90,7 @@ export function requireDemanded(
   const { audience, scopes, tenantId, issuer } = demand;
   if (token === undefined) throw new OAuthError('invalid_token', 'The access token is not valid.');
   const isDemanded =
-    token.aud === audience &&
+    [token.aud, ...token.audiences].includes(audience) &&
     (tenantId ?? token.tenantId) === token.tenantId &&
     (issuer ?? token.iss) === token.iss;
   if (!isDemanded) {

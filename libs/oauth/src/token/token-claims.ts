@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { resourcesIn } from './audiences.ts';
 import { acrOf } from './authentication-class.ts';
 import { defaultSigningAlgorithm, signingAlgorithms } from '../signing-algorithms.ts';
 
@@ -31,6 +32,8 @@ export interface AccessTokenInput {
   readonly roles: readonly string[];
   /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
+  /** Further audiences. */
+  readonly audiences?: readonly string[];
   /** Seconds since the Unix epoch. */
   readonly issuedAt: number;
   /** Seconds. */
@@ -46,7 +49,8 @@ export interface AccessTokenInput {
 /** Payload of an access token: the contract's claims and those of RFC 9068 §2.2. */
 export interface AccessTokenClaims {
   readonly iss: string;
-  readonly aud: string;
+  /** A list if there are several. */
+  readonly aud: string | readonly string[];
   readonly sub: string;
   readonly client_id: string;
   readonly scope: readonly string[];
@@ -70,11 +74,14 @@ export function withScopeText(claims: AccessTokenClaims): object {
   return { ...claims, scope: claims.scope.join(' ') };
 }
 
-/** The claims of an access token. `aud` is one string: the API resource, or the issuer without one. */
+/**
+ * The claims of an access token. `aud` is one string: the API resource, or the issuer without one; of several audiences
+ * it is the list.
+ */
 export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
   return {
     iss: input.issuer,
-    aud: input.resource === '' ? input.issuer : input.resource,
+    aud: audienceClaim(input),
     sub: input.subject,
     client_id: input.clientId,
     scope: input.scopes,
@@ -86,6 +93,12 @@ export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
     ...(input.authentication !== undefined && signInClaims(input.authentication)),
     ...(input.userinfoClaims.length > 0 && { userinfo_claims: input.userinfoClaims }),
   };
+}
+
+function audienceClaim({ issuer, resource, audiences = [] }: AccessTokenInput): string | string[] {
+  const all = [...new Set([...resourcesIn(resource), ...audiences])];
+  const [first = issuer, ...more] = all;
+  return more.length === 0 ? first : all;
 }
 
 /** The claims about a sign-in that say whether it must be repeated (RFC 9470 §6.1). */

@@ -11,8 +11,8 @@ import type { CertificateClients } from './certificate-clients.ts';
 export interface TokenOwner {
   readonly tenantId: string;
   readonly clientId: string;
-  /** The API resource; empty for none. */
-  readonly audience: string;
+  /** The API resources. */
+  readonly audiences: readonly string[];
 }
 
 /** Which tokens and revocations a caller may see. To the caller, all others do not exist. */
@@ -79,7 +79,9 @@ async function policyForClient(
 function policyOfApplication({ tenantId, clientId, introspectAudiences }: Application): AccessPolicy {
   const own = (token: TokenOwner) => token.tenantId === tenantId && token.clientId === clientId;
   const served = (token: TokenOwner) =>
-    own(token) || (token.tenantId === tenantId && introspectAudiences.includes(token.audience));
+    own(token) ||
+    (token.tenantId === tenantId &&
+      token.audiences.some((audience) => introspectAudiences.includes(audience)));
   return {
     allowsAccessToken: served,
     allowsRefreshToken: own,
@@ -95,7 +97,8 @@ function policyOfCertificate(clients: CertificateClients, name: string): AccessP
   const { tenants, audiences } = client;
   const allowsTenant = (id: string) => tenants.length === 0 || tenants.includes(id);
   const allows = (token: TokenOwner) =>
-    allowsTenant(token.tenantId) && (audiences.length === 0 || audiences.includes(token.audience));
+    allowsTenant(token.tenantId) &&
+    (audiences.length === 0 || token.audiences.some((audience) => audiences.includes(audience)));
   return {
     allowsAccessToken: allows,
     allowsRefreshToken: (token) => audiences.length === 0 && allows(token),

@@ -65,8 +65,8 @@ async function acceptsIssuer(
 
 function accessTokenIn(result: IntrospectionResult): IntrospectedToken | undefined {
   if (!result.active || result.kind !== TokenKind.ACCESS_TOKEN) return undefined;
-  const { aud = '', role = [], acr = '', authTime = 0n } = result;
-  return { ...result, aud, role, acr, authTime };
+  const { aud = '', audiences = [], role = [], acr = '', authTime = 0n } = result;
+  return { ...result, aud, audiences, role, acr, authTime };
 }
 
 /** Every identity header that the client sent itself is replaced, or removed if there is no value for it. */

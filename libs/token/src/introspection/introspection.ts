@@ -3,7 +3,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { epochSeconds } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
-import { acrOf, OAuthError, type AccessTokenClaims } from '@tessera/oauth';
+import { acrOf, audiencesIn, OAuthError, resourcesIn, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
 import { isUsable } from '../usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
@@ -42,6 +42,8 @@ export interface ActiveToken {
   readonly iss: string;
   readonly tenantId: string;
   readonly aud?: string;
+  /** Of several; else none. */
+  readonly audiences?: string[];
   readonly role?: string[];
   readonly jti?: string;
   /** When and in which class the person signed in (RFC 9470 §6.2). */
@@ -166,8 +168,9 @@ async function introspectToken(
     const claims = await deps.verifier.accessToken(token, () => context.onward());
     if (claims === undefined || !(await servesAccessTokensOf(deps, requester.issuer, claims.iss)))
       return inactive;
-    const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
-    if (!requester.policy.allowsAccessToken({ tenantId, clientId, audience })) {
+    const { tenant_id: tenantId, client_id: clientId } = claims;
+    const audiences = audiencesIn(claims.aud);
+    if (!requester.policy.allowsAccessToken({ tenantId, clientId, audiences })) {
       return denyForeignToken(deps, requester, context, tenantId);
     }
     return describeAccessToken(deps, claims);
@@ -175,8 +178,9 @@ async function introspectToken(
   const family = await deps.families.findLive(reference.familyId, reference.generation);
   if (family === undefined || !(await servesFamiliesOf(deps, requester, family.grant.issuer)))
     return inactive;
-  const { tenantId, clientId, resource: audience } = family.grant;
-  if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
+  const { tenantId, clientId } = family.grant;
+  const audiences = resourcesIn(family.grant.resource);
+  if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audiences })) {
     return denyForeignToken(deps, requester, context, tenantId);
   }
   return (await isUsableNow(deps.directory, family.grant, context)) ? describeFamily(family) : inactive;
@@ -242,6 +246,7 @@ async function isUsableNow(
 }
 
 function describeAccessToken({ runtime }: IntrospectionDeps, claims: AccessTokenClaims): ActiveToken {
+  const audiences = audiencesIn(claims.aud);
   return {
     active: true,
     kind: TokenKind.ACCESS_TOKEN,
@@ -252,7 +257,8 @@ function describeAccessToken({ runtime }: IntrospectionDeps, claims: AccessToken
     iat: BigInt(claims.iat),
     iss: claims.iss,
     tenantId: claims.tenant_id,
-    aud: claims.aud,
+    aud: audiences[0] ?? '',
+    ...(audiences.length > 1 && { audiences: [...audiences] }),
     role: [...claims.role],
     jti: claims.jti,
     authTime: BigInt(claims.auth_time ?? 0),

@@ -1,5 +1,13 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { builtInScopes, grantResourcesFor, grantScopes, narrowScopes, requireResource } from '@tessera/oauth';
+import {
+  builtInScopes,
+  grantResourcesFor,
+  grantScopes,
+  issuesLikeKeycloak,
+  narrowScopes,
+  requireResource,
+  resourcesIn,
+} from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
@@ -52,21 +60,22 @@ export async function requireActive(
 }
 
 /**
- * Decides scope and resource of the access token. A client on its own behalf gets what it requests and is allowed. A
- * user's grant is the upper bound: the request may narrow it, and scopes that the application has lost since, or that
- * belong to another API resource now, are left out. Throws `invalid_target` for a resource of which the application has
- * no scope.
+ * Decides scope and resource of the access token, or its resources (`resourcesIn`). A client on its own behalf gets
+ * what it requests and is allowed. A user's grant is the upper bound: the request may narrow it, and scopes that the
+ * application has lost since, or that belong to another API resource now, are left out. Throws `invalid_target` for a
+ * resource of which the application has no scope.
  */
 export function decideScopes(
-  { application, request, requestedScopes }: Exchange,
+  { application, tenant, request, requestedScopes: requested }: Exchange,
   grant: UserGrant | undefined,
 ): { scopes: string[]; resource: string } {
+  const { scopes: available, defaultScopes: always } = application;
+  const likeKeycloak = issuesLikeKeycloak(tenant);
   if (grant === undefined) {
     const { resource } = request;
-    const available = application.scopes;
-    return grantScopes({ requested: requestedScopes, resource, available, person: false });
+    return grantScopes({ requested, resource, available, always, person: false, likeKeycloak });
   }
-  const resources = grantResourcesFor(request.resource, application.scopes);
+  const resources = grantResourcesFor(request.resource, available);
   const [named = ''] = resources;
   if (resources.length > 0 && !resources.includes(grant.resource)) {
     const message = 'The resource is not the one of the original grant.';
@@ -77,13 +86,18 @@ export function decideScopes(
     const message = 'The resource is not the one of the original grant.';
     throw oauthError('invalid_target', message, 'resource_mismatch');
   }
-  const audienceOf = new Map(application.scopes.map((scope) => [scope.name, scope.audience]));
+  const audienceOf = new Map(available.map((scope) => [scope.name, scope.audience]));
+  const several = likeKeycloak ? resourcesIn(grant.resource) : [];
+  const isOf = (resource: string) => (name: string) => audienceOf.get(name) === resource;
+  const isGranted = (name: string) => [grant.resource, ...several].some((resource) => isOf(resource)(name));
   const remaining = grant.scopes.filter((name) =>
-    builtInScopes.has(name) ? audienceOf.has(name) : audienceOf.get(name) === grant.resource,
+    builtInScopes.has(name) ? audienceOf.has(name) : isGranted(name),
   );
-  const scopes = narrowScopes(remaining, requestedScopes);
+  const scopes = narrowScopes(remaining, requested, always);
   if (scopes.length === 0) throw oauthError('invalid_scope', 'No granted scope is left.', 'scope_withdrawn');
-  const resource = requireResource(named === '' ? resourceOf(grant, scopes) : named, application.scopes);
+  if (several.length > 1)
+    return { scopes, resource: several.filter((each) => scopes.some(isOf(each))).join(' ') };
+  const resource = requireResource(named === '' ? resourceOf(grant, scopes) : named, available);
   return { scopes, resource };
 }
 

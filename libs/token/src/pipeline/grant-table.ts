@@ -57,6 +57,7 @@ export interface Redemption {
 /** Properties of an issued access token for its audit row. */
 export interface IssuedToken {
   readonly scopes: readonly string[];
+  /** Several with spaces between. */
   readonly audience: string;
 }
 

@@ -2,15 +2,23 @@ import type { Runtime } from '@tessera/process';
 import { epochSeconds } from '@tessera/kit';
 import {
   accessTokenClaims,
+  audienceOfEntry,
+  audiencesIn,
+  audiencesWithRoles,
   claimNamesOf,
   claimsOfUser,
   defaultSigningAlgorithm,
   entitledClaims,
   idTokenClaims,
+  isForThisServer,
   isSigningAlgorithm,
+  issuesLikeKeycloak,
   largeToken,
+  likeKeycloaksAccessToken,
+  likeKeycloaksIdToken,
   mappedClaims,
   namedRoles,
+  resourcesIn,
   withScopeText,
   type AccessTokenClaims,
 } from '@tessera/oauth';
@@ -28,7 +36,7 @@ export interface Authorization {
   /** Undefined if the client acts on its own behalf. */
   readonly subject: { readonly grant: UserGrant; readonly user: User } | undefined;
   readonly scopes: readonly string[];
-  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
+  /** The named resource, else those of the granted API scopes (`resourcesIn`); empty if there is neither. */
   readonly resource: string;
 }
 
@@ -36,6 +44,7 @@ export interface IssuedTokens {
   readonly accessToken: string;
   /** Seconds. */
   readonly expiresIn: number;
+  /** Several with spaces between. */
   readonly audience: string;
   /** Empty if `openid` was not granted. */
   readonly idToken: string;
@@ -69,27 +78,40 @@ export async function issueTokens(
   const signingTenant = exchange.tenant.issuer === '' ? '' : tenantId;
   const expiresIn = lifetimes?.accessToken || deps.accessTokenSeconds;
   const { application } = exchange;
+  const likeKeycloak = issuesLikeKeycloak(exchange.tenant) && !isForThisServer(scopes, resource);
+  const further = likeKeycloak ? application.audiences : [];
   const held = namedRoles(subject?.user.roles ?? [], application.roles);
-  const rolesOf = (target: MappedTarget, audience: string) =>
-    target === 'accessToken' ? namedRoles(held, shapeOf(application, audience)?.roles ?? []) : held;
+  const limiting = [...resourcesIn(resource), ...further.map(audienceOfEntry)];
+  const limits = shapesOf(application, limiting).map(({ roles }) => roles);
+  const rolesOf = (target: MappedTarget) => (target === 'accessToken' ? namedRoles(held, ...limits) : held);
   const claims = accessTokenClaims({
     issuer,
     subject: subject?.user.userId ?? clientId,
     clientId,
     tenantId,
     scopes,
-    roles: rolesOf('accessToken', resource),
+    roles: rolesOf('accessToken'),
     resource,
+    audiences: audiencesWithRoles(further, rolesOf('accessToken')),
     issuedAt,
     lifetime: expiresIn,
     tokenId: exchange.tokenId,
     authentication: subject?.grant.authentication,
     userinfoClaims: scopes.includes('openid') ? (subject?.grant.userinfoClaims ?? []) : [],
   });
+  // Services have no claims, but for those that applications made for Keycloak read of every token.
+  const source = subject?.user ?? (likeKeycloak ? {} : undefined);
   const mapped = (target: MappedTarget) =>
-    subject &&
-    mappedClaims(application.claims, { ...subject.user, roles: rolesOf(target, resource) }, target);
-  const tasks = [accessTokenTask(claims, mapped('accessToken'), application)];
+    source && mappedClaims(application.claims, { ...source, roles: rolesOf(target) }, target, likeKeycloak);
+  const payload = likeKeycloak
+    ? likeKeycloaksAccessToken(claims, {
+        sessionId: subject?.grant.sessionId ?? '',
+        person: subject?.user,
+      })
+    : undefined;
+  const tasks = [
+    accessTokenTask(claims, { mapped: mapped('accessToken'), likeKeycloak: payload }, application),
+  ];
   if (subject !== undefined && scopes.includes('openid')) {
     const { authentication = { time: 0, methods: [] }, nonce, sessionId } = subject.grant;
     const idClaims = idTokenClaims({
@@ -109,38 +131,50 @@ export async function issueTokens(
     ]);
     tasks.push({
       type: TokenType.ID_TOKEN,
-      claims: { ...mapped('idToken'), ...standard, ...idClaims },
+      claims: {
+        ...mapped('idToken'),
+        ...standard,
+        ...(likeKeycloak ? likeKeycloaksIdToken(idClaims) : idClaims),
+      },
       atHashOf: 0,
     });
   }
   const [accessToken = '', idToken = ''] = await deps.signer.sign(tasks, exchange.call(), signingTenant);
   noteSize(deps, 'access_token', accessToken, application);
   noteSize(deps, 'id_token', idToken, application);
-  return { accessToken, expiresIn, audience: claims.aud, idToken };
+  return { accessToken, expiresIn, audience: audiencesIn(claims.aud).join(' '), idToken };
 }
 
 /**
- * An access token in the shape that its API resource declares, signed as it declares. It has one audience. The one for
- * the issuer itself has the defaults.
+ * An access token in the shape that its API resource declares, or as Keycloak has it, signed as its resources declare
+ * alike. One for the issuer itself has the defaults.
+ * @param of the mapped claims, and the payload that is as Keycloak's; undefined where there is none
  */
 function accessTokenTask(
   claims: AccessTokenClaims,
-  mapped: object | undefined,
+  {
+    mapped,
+    likeKeycloak,
+  }: { readonly mapped: object | undefined; readonly likeKeycloak: object | undefined },
   application: Application,
 ): SigningTask {
-  const shape = shapeOf(application, claims.aud);
-  const payload = shape?.scopeFormat === 'string' ? withScopeText(claims) : claims;
-  const algorithm = shape?.signingAlgorithm ?? '';
+  const [shape, ...others] = shapesOf(application, audiencesIn(claims.aud));
+  const payload = likeKeycloak ?? (shape?.scopeFormat === 'string' ? withScopeText(claims) : claims);
+  const { signingAlgorithm = '' } = shape ?? {};
+  const algorithm = others.every((other) => other.signingAlgorithm === signingAlgorithm)
+    ? signingAlgorithm
+    : '';
+  const isJwt = likeKeycloak !== undefined || shape?.tokenType === 'JWT';
   return {
-    type: shape?.tokenType === 'JWT' ? TokenType.ID_TOKEN : TokenType.ACCESS_TOKEN,
+    type: isJwt ? TokenType.ID_TOKEN : TokenType.ACCESS_TOKEN,
     algorithm: isSigningAlgorithm(algorithm) ? algorithm : defaultSigningAlgorithm,
     claims: mapped === undefined ? payload : { ...mapped, ...payload },
   };
 }
 
-/** What the API resource of an access token says about it; undefined for the issuer itself. */
-function shapeOf({ scopes }: Application, audience: string): GrantedScope | undefined {
-  return audience === '' ? undefined : scopes.find((scope) => scope.audience === audience);
+/** What the API resources of these audiences say about their access tokens; nothing for the issuer itself. */
+function shapesOf({ scopes }: Application, audiences: readonly string[]): GrantedScope[] {
+  return audiences.flatMap((audience) => scopes.find((scope) => scope.audience === audience) ?? []);
 }
 
 const largeTokens = metrics.counter({

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, resourcesIn } from '@tessera/oauth';
 import { ChangeKind, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 import { RevocationKind, type WatchRevocationsRequest } from '@tessera/proto-gen/token';
 import {
@@ -88,8 +88,8 @@ function familyRevocation(
   family: RecordedRevocation,
   policy: AccessPolicy,
 ): Omit<RevocationMessage, 'cursor'> | undefined {
-  const { tenantId, clientId, userId: sub, sessionId, familyId, tokenId: jti, resource: audience } = family;
-  if (!policy.allowsRevocation({ tenantId, clientId, audience })) return undefined;
+  const { tenantId, clientId, userId: sub, sessionId, familyId, tokenId: jti, resource } = family;
+  if (!policy.allowsRevocation({ tenantId, clientId, audiences: resourcesIn(resource) })) return undefined;
   const issued = { tenantId, sub, clientId, sessionId, endedAt: BigInt(family.endedAt) };
   if (jti !== '') return { kind: RevocationKind.ACCESS_TOKEN, jti, ...issued };
   return { kind: RevocationKind.REFRESH_FAMILY, familyId, ...issued };

@@ -177,7 +177,7 @@ export interface RedemptionRequest extends PresentedValue {
   readonly sessionId: string;
   /** Undefined if no refresh token is issued. */
   readonly family: NewFamily | undefined;
-  /** `jti` and `aud` of the issued access token. */
+  /** `jti` and `aud` of the issued access token; several audiences with spaces between. */
   readonly accessToken: { readonly tokenId: string; readonly audience: string };
 }
 

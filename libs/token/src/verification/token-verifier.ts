@@ -6,6 +6,8 @@ import {
   accessTokenTypes,
   defaultSigningAlgorithm,
   idTokenType,
+  keycloakAccessTokenTyp,
+  keycloakIdTokenTyp,
   largeToken,
   longestToken,
   signingAlgorithmNames,
@@ -20,7 +22,7 @@ import type { VerificationKeys } from './verification-keys.ts';
 /**
  * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm,
  * the key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here. `client_id` tells
- * access tokens from ID tokens, as both may have the `typ` `JWT`.
+ * access tokens from ID tokens, as both may have the `typ` `JWT`, and the claim `typ` of those that are as Keycloak's.
  */
 export interface TokenVerifier {
   /**
@@ -57,12 +59,14 @@ const texts = z.array(text);
 /** NumericDate (RFC 7519 §2) in whole seconds. */
 const time = z.int().nonnegative();
 
-const accessTokenClaims = z.object({
+const scopeNames = text.transform((names) => names.split(' ')).pipe(texts);
+const contractClaims = z.object({
   iss: text,
   aud: text,
   sub: text,
   client_id: text,
-  scope: z.union([texts, text.transform((names) => names.split(' ')).pipe(texts)]),
+  scope: z.union([texts, scopeNames]),
+  typ: z.undefined().optional(),
   role: texts,
   exp: time,
   iat: time,
@@ -73,14 +77,25 @@ const accessTokenClaims = z.object({
   acr: text.optional(),
   userinfo_claims: texts.optional(),
 });
+/** Those that are as Keycloak's alone have several audiences, or no scope. */
+const keycloaksClaims = contractClaims.extend({
+  aud: z.union([text, texts.min(2)]),
+  scope: z.union([z.literal('').transform((): string[] => []), scopeNames]),
+  typ: z.literal(keycloakAccessTokenTyp),
+});
+const accessTokenClaims = z.union([contractClaims, keycloaksClaims]);
 
-/** An access token may have the `typ` of an ID token, but it names its client and its scope (RFC 9068 §2.2). */
+/**
+ * An access token may have the `typ` of an ID token in its header, and its client as an audience, but it names its
+ * client and its scope (RFC 9068 §2.2).
+ */
 const idTokenHint = z.object({
   iss: text,
   sub: text,
   aud: text,
   iat: time,
   sid: z.string().default(''),
+  typ: z.literal(keycloakIdTokenTyp).optional(),
   client_id: z.undefined().optional(),
   scope: z.undefined().optional(),
 });

@@ -1,4 +1,5 @@
 /** The tenants that every end-to-end run starts with. */
+import { tenantLikeKeycloak } from './declared-realm.ts';
 import { decidedElsewhere, type DecidedElsewhere } from './decided-elsewhere.ts';
 import {
   billingAudience,
@@ -43,6 +44,8 @@ export interface StateOptions extends DecidedElsewhere {
   readonly providerIssuer?: string | undefined;
   /** Issuers of the tenants `initech` and `hooli`, which exist only with them. */
   readonly issuers?: { readonly initech: string; readonly hooli: string };
+  /** Issuer of the tenant `harbour`, which exists only with it. */
+  readonly realm?: string;
   /** Of the access tokens for their resources. */
   readonly ownAlgorithm?: 'RS256' | 'ES256';
 }
@@ -224,7 +227,7 @@ ${decidedElsewhere(options)}
         scopes: [openid, profile, offline_access, stock.read]
 ${Object.entries(options.issuers ?? {})
   .map(([id, issuer]) => tenantWithIssuer(id, issuer, options.ownAlgorithm ?? 'RS256'))
-  .join('')}`;
+  .join('')}${tenantLikeKeycloak(options.realm)}`;
 }
 
 /** Both tenants have people, applications and an audience alike. */

@@ -8,6 +8,9 @@ export type Tenant = 'initech' | 'hooli';
 export const tenants: readonly Tenant[] = ['initech', 'hooli'];
 export const audience = 'https://api.own.example';
 
+/** The issuer of the tenant `harbour`, which is as one of Keycloak. */
+export const realmIssuer = ({ baseUrl }: System): string => `${baseUrl}/realms/harbour`;
+
 /**
  * Two tenants with issuers of their own, `initech` below a path and `hooli` on a host, and how their clients ask there.
  */
@@ -22,6 +25,9 @@ export function tenantIssuersOf(system: () => System) {
     initech: `${system().baseUrl}/t/initech`,
     hooli: system().baseUrl.replace('127.0.0.1', 'localhost'),
   });
+
+  /** What their tenants are declared with. */
+  const declared = () => ({ issuers: issuers(), realm: realmIssuer(system()) });
 
   const clients = new Map<Tenant, HttpClient>();
 
@@ -107,6 +113,7 @@ export function tenantIssuersOf(system: () => System) {
 
   return {
     issuers,
+    declared,
     pathOf,
     clientOf,
     ask,
@@ -116,7 +123,7 @@ export function tenantIssuersOf(system: () => System) {
     askedIssuer,
     /** Declares them, and waits until they are served. */
     async open(): Promise<void> {
-      await system().apply({ issuers: issuers() });
+      await system().apply(declared());
       for (const tenant of tenants) {
         clients.set(tenant, new HttpClient(() => hostOf(tenant)));
         await eventually(`the issuer of ${tenant} is served`, async () => {

@@ -33,6 +33,8 @@ export interface Imported {
   readonly owner: string;
   /** Of a tenant that is not there yet; undefined if it must be there. */
   readonly tenantName: string | undefined;
+  /** Further keys of that tenant. */
+  readonly tenantKeys?: Entry;
   /** A line for each thing that is left out, such as `user ada: one-time passwords have no counterpart`. */
   readonly leftOut: readonly string[];
 }

@@ -1,7 +1,9 @@
 import { builtInScopes, isLoopbackRedirect } from '@tessera/oauth';
 import type { Entry } from '../files/imported.ts';
-import { claimsOf, reportMappers } from './claims.ts';
-import { ownClients, scopesOfClient, type Client, type Realm, type Report } from './realm.ts';
+import { scopesOfClient } from './client-scopes.ts';
+import { claimsOf, claimsOfService, reportMappers } from './claims.ts';
+import { givenScopesOf } from './given-scopes.ts';
+import { ownClients, type Client, type Realm, type Report } from './realm.ts';
 import { narrowedBy, type Choices } from './restrictions.ts';
 import { noRoles, roleScopeOf } from './role-scope.ts';
 import type { Roles } from './roles.ts';
@@ -75,7 +77,9 @@ function applicationOf(client: Client, surroundings: Surroundings, report: Repor
       `roles of application ${clientId}: its tokens had none; it has ${noRoles} alone, which nobody has`,
     );
   if (grantTypes.includes('client_credentials') && !scopes.some((scope) => known.has(scope)))
-    report(`application ${clientId}: gets no tokens by itself: none of its scopes names an audience`);
+    report(
+      `application ${clientId}: none of its scopes names an audience; it gets tokens by itself only if the tenant has an issuer and endpoints: keycloak`,
+    );
   if (!hasPeople) reportMappers(client, report);
   return [
     {
@@ -88,9 +92,12 @@ function applicationOf(client: Client, surroundings: Surroundings, report: Repor
       grantTypes,
       ...(hasCodes && redirects),
       scopes,
+      ...givenScopesOf(client, { ...surroundings, scopes, hasAllRoles: roles === undefined }, report),
       ...(hasPeople && roles !== undefined && { roles }),
       lifetimes: lifetimesOf(client, realm),
-      ...(hasPeople && { claims: claimsOf(client, surroundings, report) }),
+      ...(hasPeople
+        ? { claims: claimsOf(client, surroundings, report) }
+        : claimsOfService(client, surroundings)),
       ...(!publicClient && { secrets: secrets.declared }),
     },
   ];

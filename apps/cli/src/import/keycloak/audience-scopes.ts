@@ -1,5 +1,5 @@
 import type { Entry } from '../files/imported.ts';
-import { ownScopes, type Realm, type Report } from './realm.ts';
+import { ownScopes, type Mapper, type Realm, type Report } from './realm.ts';
 
 /** A client scope with an audience is a scope of the API resource that has this audience. */
 interface Scopes {
@@ -15,12 +15,13 @@ export function scopesOf({ clientScopes = [] }: Realm, report: Report): Scopes {
     if (ownScopes.has(name)) continue;
     const [audience = '', ...more] = protocolMappers
       .filter((mapper) => mapper.protocolMapper === audienceMapper)
-      .map(({ config }) => config['included.client.audience'] || config['included.custom.audience'] || '');
+      .map(audienceOf);
     if (protocol !== 'openid-connect' || audience === '') {
       report(`client scope ${name}: it names no audience, to which a scope belongs`);
       continue;
     }
-    for (const other of more) report(`audience ${other} of scope ${name}: a scope belongs to one audience`);
+    for (const other of more)
+      report(`audience ${other} of scope ${name}: only applications that always get the scope have it, too`);
     names.add(name);
     const scope = description === '' ? { name } : { name, description };
     resources.set(audience, [...(resources.get(audience) ?? []), scope]);
@@ -38,3 +39,8 @@ export function scopesOf({ clientScopes = [] }: Realm, report: Report): Scopes {
 }
 
 export const audienceMapper = 'oidc-audience-mapper';
+
+/** The audience that such a mapper adds; empty for none. */
+export function audienceOf({ config }: Mapper): string {
+  return config['included.client.audience'] || config['included.custom.audience'] || '';
+}

@@ -150,11 +150,9 @@ describe('clients', () => {
       'realm_access.roles': { roles: true, targets: ['idToken'], path: ['realm_access', 'roles'] },
     });
     expect(leftOut).toEqual(
-      [
-        'oidc-hardcoded-claim-mapper has no counterpart',
-        'audiences come with scopes; give a client scope this mapper',
-        'it sets a claim nowhere',
-      ].map((problem) => `mapper m of application web: ${problem}`),
+      ['oidc-hardcoded-claim-mapper has no counterpart', 'it sets a claim nowhere'].map(
+        (problem) => `mapper m of application web: ${problem}`,
+      ),
     );
   });
 });

@@ -3,10 +3,10 @@ import { userInfoClaimNames } from '@tessera/oauth';
 import type { Entry } from '../files/imported.ts';
 import { idAttribute } from './people.ts';
 import { audienceMapper } from './audience-scopes.ts';
+import { assignedScopes, audienceResolveMapper } from './client-scopes.ts';
 import {
   ownClients,
   ownScopes,
-  scopesOfClient,
   type Client,
   type ClientScope,
   type Mapper,
@@ -29,7 +29,7 @@ const clientRoleMapper = 'oidc-usermodel-client-role-mapper';
 const needless = new Set([
   'oidc-acr-mapper',
   'oidc-allowed-origins-mapper',
-  'oidc-audience-resolve-mapper',
+  audienceResolveMapper,
   'oidc-sub-mapper',
 ]);
 
@@ -72,18 +72,22 @@ const ownMappers: ReadonlySet<string> = new Set([
 function addedMappers({ name, protocol, protocolMappers }: ClientScope): Mapper[] {
   if (protocol !== 'openid-connect') return [];
   return protocolMappers.filter(({ protocolMapper, config }) => {
-    if (!ownScopes.has(name)) return protocolMapper !== audienceMapper;
+    if (protocolMapper === audienceMapper) return false;
+    if (!ownScopes.has(name)) return true;
     const claim = config['claim.name'];
     if (claim === undefined) return !ownMappers.has(protocolMapper);
     return !ownClaims.has(claim) && !(name === 'microprofile-jwt' && ownOfMicroprofile.has(claim));
   });
 }
 
+/** What comes of a client for which nobody signs in, too. */
+const notForPeople: ReadonlySet<string> = new Set([...needless, audienceMapper, realmRoleMapper]);
+
 /** Reports the mappers of a client for which nobody signs in. */
 export function reportMappers({ clientId, protocolMappers }: Client, report: Report): void {
   const added = protocolMappers.filter(({ protocolMapper, config }) => {
     const { 'claim.name': claim = '' } = config;
-    return !needless.has(protocolMapper) && !ownClaims.has(claim);
+    return !notForPeople.has(protocolMapper) && !ownClaims.has(claim);
   });
   if (added.length > 0)
     report(`mappers of application ${clientId}: claims are those of people, and nobody signs in`);
@@ -100,14 +104,12 @@ interface OfRealm {
 
 /** The claims of a client, by its mappers and those of its client scopes that say more than every token here does. */
 export function claimsOf(client: Client, { realm, roles }: OfRealm, report: Report): Entry {
-  const { clientScopes = [] } = realm;
-  const assigned = new Set(scopesOfClient(client, realm));
-  const ofScopes = clientScopes.filter(({ name }) => assigned.has(name)).flatMap(addedMappers);
+  const ofScopes = assignedScopes(client, realm, 'all').flatMap(addedMappers);
   const claims = new Map<string, Entry>([
     ['keycloak_id', { attribute: idAttribute, targets: ['idToken', 'accessToken', 'userinfo'] }],
   ]);
   for (const mapper of [...client.protocolMappers, ...ofScopes]) {
-    if (needless.has(mapper.protocolMapper)) continue;
+    if (needless.has(mapper.protocolMapper) || mapper.protocolMapper === audienceMapper) continue;
     const line = (text: string) => report(`mapper ${mapper.name} of application ${client.clientId}: ${text}`);
     for (const claim of claimsOfMapper(mapper, client.clientId, roles)) {
       if ('problem' in claim) {
@@ -125,6 +127,17 @@ export function claimsOf(client: Client, { realm, roles }: OfRealm, report: Repo
   return Object.fromEntries(claims);
 }
 
+/** The claims of the access tokens of a service: those that are there, empty, where nobody has roles. */
+export function claimsOfService(client: Client, surroundings: OfRealm): Entry {
+  const all = Object.entries(claimsOf(client, surroundings, () => undefined));
+  const claims = all.flatMap(([name, claim]) => {
+    const { roles, rolePrefix, targets } = claim as Entry & { readonly targets: readonly string[] };
+    const isThere = roles === true && rolePrefix === undefined && targets.includes('accessToken');
+    return isThere ? [[name, claim] as const] : [];
+  });
+  return claims.length === 0 ? {} : { claims: Object.fromEntries(claims) };
+}
+
 type Claim = { readonly path: readonly string[]; readonly mapping: Entry } | { readonly problem: string };
 
 function claimsOfMapper(
@@ -132,8 +145,6 @@ function claimsOfMapper(
   clientId: string,
   roles: Roles,
 ): readonly Claim[] {
-  if (protocolMapper === audienceMapper)
-    return [{ problem: 'audiences come with scopes; give a client scope this mapper' }];
   const chosen = Object.entries(targets).flatMap(([key, target]) => (config[key] === 'true' ? [target] : []));
   const named = config['claim.name'] ?? '';
   const claim = (source: Entry, of = clientId): Claim => {

@@ -223,7 +223,7 @@ describe('client scopes', () => {
     ]);
     expect(records.applications[0]?.['scopes']).toEqual(['openid', 'email', 'orders.read']);
     expect(leftOut).toEqual([
-      'audience urn:other of scope orders.write: a scope belongs to one audience',
+      'audience urn:other of scope orders.write: only applications that always get the scope have it, too',
       'client scope plain: it names no audience, to which a scope belongs',
     ]);
   });

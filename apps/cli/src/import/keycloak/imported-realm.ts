@@ -59,6 +59,8 @@ export function importedRealm(
   return {
     tenant,
     tenantName: displayName === '' ? name : displayName,
+    // Without an issuer it has no effect.
+    tenantKeys: { endpoints: 'keycloak' },
     owner: tenant === '' ? 'keycloak' : `keycloak:${tenant}`,
     records: { resources, roles: [...roles.names, ...(needed ? [noRoles] : [])], users, applications },
     leftOut: [...lines],

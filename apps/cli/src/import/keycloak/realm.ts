@@ -1,4 +1,3 @@
-import { builtInScopes } from '@tessera/oauth';
 import { z } from 'zod';
 import { CommandError } from '../../terminal.ts';
 
@@ -203,19 +202,6 @@ export const ownScopes: ReadonlySet<string> = new Set([
   'service_account',
   'web-origins',
 ]);
-
-/** The client scopes of a client: without lists of its own those that the realm gives. */
-export function scopesOfClient(
-  { defaultClientScopes: own, optionalClientScopes: ownOptional }: Client,
-  { clientScopes, defaultDefaultClientScopes: given, defaultOptionalClientScopes: optional }: Realm,
-): readonly string[] {
-  if (own !== undefined || ownOptional !== undefined) return [...(own ?? []), ...(ownOptional ?? [])];
-  const defaults = [...(given ?? []), ...(optional ?? [])];
-  if (clientScopes !== undefined)
-    return defaults.filter((name) => clientScopes.some((scope) => scope.name === name));
-  // Without any scope of its own, a realm gets those of Keycloak.
-  return given === undefined && optional === undefined ? [...builtInScopes] : defaults;
-}
 
 /** An export as it was read. */
 export interface ReadRealm {

@@ -1,4 +1,5 @@
-import { scopesOfClient, type Client, type Realm } from './realm.ts';
+import { scopesOfClient } from './client-scopes.ts';
+import type { Client, Realm } from './realm.ts';
 import type { Roles } from './roles.ts';
 
 /** The role of applications whose tokens have no roles: nobody has it. */

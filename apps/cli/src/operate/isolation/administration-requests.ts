@@ -117,6 +117,7 @@ async function application(of: Party, method: string): Promise<JsonObject> {
   const clientId = randomName(of.id);
   const names = {
     scopes: [of.scope],
+    defaultScopes: [of.scope],
     introspectAudiences: [of.audience],
     allowedRoles: [of.role],
     roles: [of.role],
@@ -141,12 +142,12 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 
 /** Fields that name nothing of a tenant, besides claims of people: what records say, and how a call works. */
 const plain: ReadonlySet<string> = new Set(
-  `accentColor accentColorDark actor approval assignableBy attribute authenticatedStart authenticationPolicy
-  backchannelLogoutUri country delivery description endpoints event fileName formatted grantTypes
-  idTokenClaims issuer kinds locality logo logoutRedirectUris loopbackPorts name notificationEndpoint outcome
-  owner owners passkeyDomain password passwordHash pkce policyUri postalCode purpose reason redirectUris
-  region registration registrationDomains scopeFormat signingAlgorithm signInMethods status streetAddress
-  targets tokenType tosUri type url value`.split(/\s+/),
+  `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
+  authenticationPolicy backchannelLogoutUri country delivery description endpoints event fileName formatted
+  grantTypes idTokenClaims issuer kinds locality logo logoutRedirectUris loopbackPorts name
+  notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce policyUri postalCode
+  purpose reason redirectUris region registration registrationDomains scopeFormat signingAlgorithm
+  signInMethods status streetAddress targets tokenType tosUri type url value`.split(/\s+/),
 );
 
 const isPlain = ({ localName }: DescField): boolean => plain.has(localName) || isClaim(localName);

@@ -9,7 +9,7 @@ import { audience, tenants, type Tenant, type TenantIssuers } from '../../harnes
 
 /** Keys, tokens and clients of one issuer are nothing at another. */
 export function tenantIssuerBorders(system: () => System, on: TenantIssuers): void {
-  const { issuers, ask, other, signIn } = on;
+  const { issuers, declared, ask, other, signIn } = on;
 
   it('no key of one issuer is published or signs at another', async () => {
     const key = async (tenant: Tenant) => {
@@ -48,7 +48,7 @@ export function tenantIssuerBorders(system: () => System, on: TenantIssuers): vo
       return ask('initech', 'POST', '/token', { form, basic: ['initech-web', secrets.own] });
     };
     expect((await published()).map(({ alg }) => alg)).toEqual(['RS256']);
-    await system().apply({ issuers: issuers(), ownAlgorithm: 'ES256' });
+    await system().apply({ ...declared(), ownAlgorithm: 'ES256' });
     let known: readonly string[] = [];
     let signed: { alg?: string; kid?: string } = {};
     await eventually('a token is signed with ES256', async () => {
@@ -60,7 +60,7 @@ export function tenantIssuerBorders(system: () => System, on: TenantIssuers): vo
       return signed.alg === 'ES256';
     });
     expect(known).toContain(signed.kid);
-    await system().apply({ issuers: issuers() });
+    await system().apply(declared());
   });
 
   it.each(tenants)('%s: its tokens are refused at every other issuer', async (tenant) => {

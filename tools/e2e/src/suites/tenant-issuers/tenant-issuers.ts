@@ -6,6 +6,7 @@ import { tenantIssuerBorders } from './tenant-issuer-borders.ts';
 import { tenantIssuerDecisions } from './tenant-issuer-decisions.ts';
 import { tenantIssuerLogins } from './tenant-issuer-logins.ts';
 import { tenantIssuerSessions } from './tenant-issuer-sessions.ts';
+import { tokensLikeKeycloaks } from './tokens-like-keycloaks.ts';
 
 /** Tenants with issuers of their own, and others at the shared issuer. */
 export function tenantIssuersSuite(system: () => System, topology: SetUp['topology']): void {
@@ -18,6 +19,7 @@ export function tenantIssuersSuite(system: () => System, topology: SetUp['topolo
     tenantIssuerDecisions(system, on);
     tenantIssuerBorders(system, on);
     tenantIssuerSessions(on);
+    tokensLikeKeycloaks(system);
     coldStartTests(system, topology, () => Promise.all(tenants.map(on.askedIssuer)));
   });
 }
