@@ -65,7 +65,7 @@ export interface AuthorizeAudit {
     session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>,
     reason: SessionEndReason,
   ): AuditRow;
-  /** Ended by an administrator, or by a provider. */
+  /** Ended by an administrator, by an application, or by a provider. */
   sessionEndedBy(
     by: EventBase,
     session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>,

@@ -23,6 +23,7 @@ import type { ChangeOwnPassword } from './methods/password/own-password.ts';
 import type { Logout } from './logout/end-session.ts';
 import type { CountEndedConsents } from './consent/count-consents.ts';
 import type { CountEndedSessions } from './sessions/count-sessions.ts';
+import type { SessionsOfGrants } from './sessions/sessions-of-grants.ts';
 import type { FindPresentPerson } from './interaction/present-person.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
@@ -36,6 +37,7 @@ export interface AuthorizeDeps {
   readonly changeOwnPassword: ChangeOwnPassword;
   readonly passwordLockOf: PasswordLockOf;
   readonly codes: Codes;
+  readonly sessionsOfGrants: SessionsOfGrants;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
   readonly notices: LogoutNoticeStore;
@@ -58,6 +60,7 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
   };
   return {
     ...noticeHandlers(deps),
+    ...grantSessionHandlers(deps),
 
     async begin({ browser, visit }, call) {
       const from = browserCallOf(browser, call);
@@ -141,6 +144,35 @@ export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof Authoriz
           yield { ...ended, sequence: BigInt(sequence), endedAt: BigInt(endedAt) };
         }
       }
+    },
+  };
+}
+
+function grantSessionHandlers({
+  sessionsOfGrants,
+  sessionEnds,
+}: Pick<AuthorizeDeps, 'sessionsOfGrants' | 'sessionEnds'>): Pick<
+  Handlers<typeof AuthorizeService>,
+  'checkSessions' | 'endSessionOfGrant'
+> {
+  return {
+    async checkSessions({ tenantId, sessionIds, uses }) {
+      const live = await sessionsOfGrants.check(tenantId, sessionIds, uses);
+      return {
+        sessions: live.map(({ askedId, idleSeconds, remainingSeconds }) => ({
+          sessionId: askedId,
+          idleSeconds: Math.floor(idleSeconds),
+          remainingSeconds: Math.floor(remainingSeconds),
+        })),
+      };
+    },
+
+    async endSessionOfGrant({ tenantId, sessionId, clientId, ipAddress }, { requestId }) {
+      const actor = { type: 'client', id: clientId } as const;
+      const by = { actor, clientId, requestId, ...(ipAddress !== '' && { ipAddress }) };
+      const ended = await sessionsOfGrants.end(by, { tenantId, sessionId });
+      sessionEnds.poke();
+      return ended === undefined ? {} : { session: endedMessage(ended) };
     },
   };
 }

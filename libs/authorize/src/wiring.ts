@@ -47,6 +47,8 @@ import { createPresentPerson } from './interaction/present-person.ts';
 import { createEndProviderSessions, createSignOutAtProvider } from './logout/provider-logout.ts';
 import { sessionCalls } from './sessions/session-calls.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { createSessionsOfGrants } from './sessions/sessions-of-grants.ts';
+import { createCheckedSessionStore } from './store/checked-sessions.postgres.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
@@ -217,6 +219,11 @@ export function buildAuthorize(
     passwordLockOf: createPasswordLockOf({ directoryService: peers.directory, limiter, limits, clock }),
     presentPerson,
     codes,
+    sessionsOfGrants: createSessionsOfGrants({
+      store: createCheckedSessionStore(database),
+      sessions,
+      idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
+    }),
     sessionEnds,
     endStore,
     notices,

@@ -12,6 +12,7 @@ import {
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
+import { postLogout } from './endpoints/logout-by-token.ts';
 import { providerLogout } from './endpoints/end-of-provider-session.ts';
 import { revokeByContract, revokeByStandard } from './endpoints/revoke.ts';
 import { token } from './endpoints/token.ts';
@@ -29,7 +30,7 @@ import { confirmEmail, showEmailLink } from './pages/links/email-link-page.ts';
 import { register, showRegistration } from './pages/links/registration-page.ts';
 import { showForgottenPassword, submitForgottenPassword } from './pages/links/forgotten-password-page.ts';
 import { afterProvider } from './pages/logout/after-provider.ts';
-import { confirmLogout, logout } from './pages/logout/logout-page.ts';
+import { logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
 import { createAnswerFromProvider } from './pages/sign-in/provider-answer.ts';
 
@@ -161,7 +162,7 @@ export const routes: readonly Route[] = [
   { ...page, path: otherPaths.passwordLink, handle: showPasswordLink },
   { ...post, path: otherPaths.passwordLink, handle: submitPasswordLink },
   { ...page, path: at.endSession, handle: logout },
-  { ...post, path: at.endSession, handle: confirmLogout },
+  { ...post, path: at.endSession, handle: postLogout },
   { ...page, path: otherPaths.afterProvider, handle: afterProvider },
 ];
 

@@ -7,8 +7,8 @@ import { checkForEnvoy } from './introspection/envoy-authorization.ts';
 import { introspect, introspectBatch, type IntrospectionDeps } from './introspection/introspection.ts';
 import { exchange, type PipelineDeps } from './pipeline/pipeline.ts';
 import { ownGrantCalls, type GrantCallsDeps } from './revocation/grant-calls.ts';
+import { endGrantSession, type EndSessionDeps } from './revocation/end-grant-session.ts';
 import { revoke, type RevocationDeps } from './revocation/revoke-grant.ts';
-import type { RedemptionStore } from './store/store.ts';
 import { userInfo, type UserInfoDeps } from './user-info.ts';
 import { watchRevocations, type WatchDeps } from './revocation/revocation-watch.ts';
 
@@ -16,9 +16,9 @@ export type ServiceDeps = PipelineDeps &
   IntrospectionDeps &
   RevocationDeps &
   UserInfoDeps &
+  EndSessionDeps &
   WatchDeps & {
     readonly counters: Counters;
-    readonly sessionEnds: Pick<RedemptionStore, 'noteSessionEnd'>;
     readonly grantCalls: GrantCallsDeps;
   };
 
@@ -41,8 +41,14 @@ export function tokenHandlers(deps: ServiceDeps): Handlers<typeof TokenService> 
         ...(Object.keys(further).length > 0 && { claims: further }),
       };
     },
-    async noteSessionEnd({ tenantId, sessionId }) {
-      await deps.sessionEnds.noteSessionEnd(tenantId, sessionId);
+    async noteSessionEnd({ tenantId, sessionId }, { requestId }) {
+      await deps.sessionEnds.noteSessionEnd(tenantId, sessionId, { requestId, ipAddress: '' });
+      deps.revocationFeed.poke();
+      return {};
+    },
+    async endGrantSession(request, context) {
+      await endGrantSession(deps, request, context);
+      deps.revocationFeed.poke();
       return {};
     },
     ...ownGrantCalls(deps.grantCalls),

@@ -50,6 +50,6 @@ it('a grant whose sign-in a policy of today does not accept is not usable (RFC 9
     }) as unknown as Client;
   const user = { status: Status.ACTIVE, roles: [], validFrom: 0n } as unknown as User;
   const authentication = by(['pwd']);
-  expect(isUsable(of('any'), user, { authentication })).toBe(true);
-  expect(isUsable(of('second-factor'), user, { authentication })).toBe(false);
+  expect(isUsable(of('any'), user, { authentication, scopes: ['offline_access'] })).toBe(true);
+  expect(isUsable(of('second-factor'), user, { authentication, scopes: ['offline_access'] })).toBe(false);
 });

@@ -11,13 +11,14 @@ import type { UserGrant } from '@tessera/proto-gen/oauth';
 export function isUsable(
   client: ApplicationRecord | undefined,
   user: User | undefined,
-  { authentication }: Pick<UserGrant, 'authentication'>,
+  grant: Pick<UserGrant, 'authentication' | 'scopes'>,
 ): boolean {
+  const { authentication } = grant;
   const signedInAt = authentication?.time ?? 0;
   if (client === undefined || !isActive(client, signedInAt)) return false;
   if (user === undefined || !isActive(user, signedInAt)) return false;
   if (!acceptsSignIn(client, authentication)) return false;
-  return mayUse(client.application, user) && mayUseRefreshTokens(client.application);
+  return mayUse(client.application, user) && mayUseRefreshTokens(client.application, grant);
 }
 
 /**
@@ -33,9 +34,18 @@ export function acceptsSignIn(
   return asking.every(({ authenticationPolicy }) => meetsPolicy(authenticationPolicy, methods));
 }
 
-/** Whether an application may obtain and use refresh tokens: it has the grant type and the scope `offline_access`. */
-export function mayUseRefreshTokens({ grantTypes, scopes }: Application): boolean {
-  return grantTypes.includes('refresh_token') && scopes.some(({ name }) => name === 'offline_access');
+/** Whether refresh tokens of a grant live no longer than its session: `offline_access` lets them live without one. */
+export function isOfSession({ scopes }: Pick<UserGrant, 'scopes'>): boolean {
+  return !scopes.includes('offline_access');
+}
+
+/** Whether an application may obtain and use refresh tokens of a grant: it has the grant type, and its scope. */
+export function mayUseRefreshTokens(
+  { grantTypes, scopes }: Application,
+  grant: Pick<UserGrant, 'scopes'>,
+): boolean {
+  if (!grantTypes.includes('refresh_token')) return false;
+  return isOfSession(grant) || scopes.some(({ name }) => name === 'offline_access');
 }
 
 /**

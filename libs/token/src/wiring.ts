@@ -22,6 +22,7 @@ import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { createFamilyCount } from './impact/count-families.ts';
 import { grantCalls } from './revocation/grant-calls.ts';
+import { createLiveSessions } from './verification/sessions-of-families.ts';
 import { createRevokedAccessTokens } from './verification/revoked-access-tokens.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceDeps } from './service.ts';
@@ -72,8 +73,11 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const refreshKeys = parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [];
   const refreshTokens = createRefreshTokenCodec(refreshKeys);
   const refreshIdleSeconds = config.TESSERA_REFRESH_TOKEN_IDLE_TTL;
+  const sessions = createLiveSessions(peers.authorize);
   const oneTime = {
     runtime,
+    directory,
+    sessions,
     revokedAccessTokens,
     redemptions,
     refreshTokens,
@@ -84,7 +88,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const grants = [
     authorizationCodeGrant(peers.authorize, oneTime),
     clientCredentialsGrant(audit),
-    refreshTokenGrant({ runtime, families: refresh, refreshTokens, refreshIdleSeconds, retryWindowSeconds }),
+    refreshTokenGrant({ ...oneTime, families: refresh, retryWindowSeconds }),
     ...(peers.device === undefined
       ? []
       : [deviceCodeGrant(peers.device.device, oneTime), cibaGrant(peers.device.backchannel, oneTime)]),
@@ -99,10 +103,13 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     warnings: limitRepeats(log),
     refreshTokens,
     families: refresh,
+    liveSessions: sessions,
     sessionEnds: redemptions,
+    authorize: peers.authorize,
     grantCalls: {
       families: refresh,
       directory,
+      liveSessions: sessions,
       people: peers.directory,
       issuer: config.TESSERA_ISSUER,
       onRevocation: () => revocationFeed.poke(),

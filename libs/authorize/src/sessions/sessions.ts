@@ -82,8 +82,12 @@ export interface Sessions {
     person: Pick<Session, 'tenantId' | 'userId'>,
     sessionId: string,
   ): Promise<EndedSession | undefined>;
-  /** As `logout`, by an administrator; undefined for a session that is not of the tenant. */
-  endFor(by: EventBase, session: SessionId): Promise<EndedSession | undefined>;
+  /** As `logout`, by an administrator or an application; undefined for a session that is not of the tenant. */
+  endFor(
+    by: EventBase,
+    session: SessionId,
+    reason?: 'administrator' | 'application',
+  ): Promise<EndedSession | undefined>;
 }
 
 interface SessionsDeps {
@@ -225,12 +229,12 @@ function endings({
         before: async ({ sessionId }) => codes.dropSession(sessionId, lifetimes.code),
       }),
 
-    async endFor(by, id) {
+    async endFor(by, id, reason = 'administrator') {
       const session = await store.identify(id);
       if (session === undefined) return undefined;
-      const row = audit.sessionEndedBy(by, session, 'administrator');
+      const row = audit.sessionEndedBy(by, session, reason);
       const { requestId = '' } = by;
-      await end({ sessionId: session.sessionId, reason: 'administrator', requestId, audit: row });
+      await end({ sessionId: session.sessionId, reason, requestId, audit: row });
       return session;
     },
   };

@@ -223,10 +223,18 @@ export interface NewSessionRecord {
 
 /**
  * `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. `administrator`: one
- * ended it. `elsewhere`: the person did, in another browser. `provider`: the one that they signed in with did.
+ * ended it. `application`: one did that had a refresh token of it. `elsewhere`: the person did, in another browser.
+ * `provider`: the one that they signed in with did.
  */
 export type SessionEndReason =
-  'administrator' | 'elsewhere' | 'logout' | 'replaced' | 'abandoned' | 'invalidated' | 'provider';
+  | 'administrator'
+  | 'application'
+  | 'elsewhere'
+  | 'logout'
+  | 'replaced'
+  | 'abandoned'
+  | 'invalidated'
+  | 'provider';
 
 /** A session to end, and the audit row that is written only if this call ends it. */
 export interface EndingSession {

@@ -110,6 +110,8 @@ export const applicationFields = {
         idToken: lifetime('1d', outlivedByKeys),
         refreshTokenIdle: lifetime('3650d'),
         refreshTokenAbsolute: lifetime('3650d'),
+        sessionRefreshTokenIdle: lifetime('90d'),
+        sessionRefreshTokenAbsolute: lifetime('90d'),
         authorizationRequest: lifetime('1h'),
         authorizationCode: lifetime('10m'),
         pollInterval: lifetime('60s'),
@@ -119,6 +121,8 @@ export const applicationFields = {
         idToken: 0,
         refreshTokenIdle: 0,
         refreshTokenAbsolute: 0,
+        sessionRefreshTokenIdle: 0,
+        sessionRefreshTokenAbsolute: 0,
         authorizationRequest: 0,
         authorizationCode: 0,
         pollInterval: 0,
@@ -130,14 +134,17 @@ export const applicationFields = {
         idToken: 'id_token_lifetime',
         refreshTokenIdle: 'refresh_token_idle_lifetime',
         refreshTokenAbsolute: 'refresh_token_absolute_lifetime',
+        sessionRefreshTokenIdle: 'session_refresh_token_idle_lifetime',
+        sessionRefreshTokenAbsolute: 'session_refresh_token_absolute_lifetime',
         authorizationRequest: 'authorization_request_lifetime',
         authorizationCode: 'authorization_code_lifetime',
         pollInterval: 'poll_interval',
       },
     },
     reference:
-      '`accessToken`, `idToken`, `refreshTokenIdle`, `refreshTokenAbsolute`, `authorizationRequest` (device and CIBA requests), ' +
-      '`authorizationCode`, `pollInterval` (of devices and CIBA clients): `10m`, `30d`, or seconds; at most `1d` for `accessToken` ' +
+      '`accessToken`, `idToken`, `refreshTokenIdle`, `refreshTokenAbsolute`, `sessionRefreshTokenIdle`, `sessionRefreshTokenAbsolute` ' +
+      '(of refresh tokens that [end with the session](../../docs/integrating.md#tenant-issuers), if they shall end before it), ' +
+      '`authorizationRequest` (device and CIBA requests), `authorizationCode`, `pollInterval` (of devices and CIBA clients): `10m`, `30d`, or seconds; at most `1d` for `accessToken` ' +
       'and `idToken`, `1h` for `authorizationRequest`, `10m` for `authorizationCode`, `60s` for `pollInterval`',
   }),
   ciba: field({

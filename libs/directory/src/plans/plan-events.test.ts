@@ -38,6 +38,8 @@ const application: ApplicationRecord = {
     idToken: 0,
     refreshTokenIdle: 0,
     refreshTokenAbsolute: 0,
+    sessionRefreshTokenIdle: 0,
+    sessionRefreshTokenAbsolute: 0,
     authorizationRequest: 0,
     authorizationCode: 0,
     pollInterval: 0,

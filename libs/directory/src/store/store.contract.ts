@@ -60,6 +60,8 @@ export function testApplication(
       idToken: 0,
       refreshTokenIdle: 7,
       refreshTokenAbsolute: 8,
+      sessionRefreshTokenIdle: 12,
+      sessionRefreshTokenAbsolute: 13,
       authorizationRequest: 9,
       authorizationCode: 10,
       pollInterval: 11,

@@ -110,6 +110,8 @@ export const completeTenant = {
         idToken: 600,
         refreshTokenIdle: '30d',
         refreshTokenAbsolute: '90d',
+        sessionRefreshTokenIdle: '30m',
+        sessionRefreshTokenAbsolute: '10h',
         authorizationRequest: '1h',
         authorizationCode: '30s',
         pollInterval: 10,

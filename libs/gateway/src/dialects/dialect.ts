@@ -17,13 +17,14 @@ export interface Dialect {
  * out.
  */
 export function tokenMembers(response: ExchangeResponse): Readonly<Record<string, string | number>> {
-  const { accessToken, expiresIn, scope, refreshToken, idToken } = response;
+  const { accessToken, expiresIn, scope, refreshToken, refreshExpiresIn, idToken } = response;
   return {
     accessToken,
     tokenType: 'Bearer',
     expiresIn,
     ...(scope === '' ? {} : { scope }),
     ...(refreshToken === '' ? {} : { refreshToken }),
+    ...(refreshExpiresIn === 0 ? {} : { refreshExpiresIn }),
     ...(idToken === '' ? {} : { idToken }),
   };
 }

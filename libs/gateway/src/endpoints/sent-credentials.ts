@@ -25,7 +25,9 @@ export function sentCredentials({
 }
 
 /** The same if the client must at least be named. Throws `invalid_request` if it is not. */
-export function requiredCredentials(request: EndpointRequest): SentCredentials {
+export function requiredCredentials(
+  request: Pick<EndpointRequest, 'authorization' | 'parameters'>,
+): SentCredentials {
   const client = sentCredentials(request);
   if (client === undefined) throw missingClientId();
   return client;

@@ -1,15 +1,20 @@
+import type { DirectoryClient } from '@tessera/directory-client';
 import type { Runtime } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
 import { oauthError } from '../audit.ts';
 import { mayUseRefreshTokens } from '../usable.ts';
-import type { RefreshTokenCodec } from '../refresh-token-format.ts';
+import type { DecodedRefreshToken, RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore, RotationError } from '../store/store.ts';
+import type { LiveSession, LiveSessions } from '../verification/sessions-of-families.ts';
 import type { Exchange, Grant } from '../pipeline/grant-table.ts';
+import { idleSecondsOf, refreshTokenStyle } from '../pipeline/refresh-token-answer.ts';
 
 export interface RefreshDeps {
   readonly runtime: Pick<Runtime, 'failpoint' | 'log'>;
   readonly families: RefreshStore;
   readonly refreshTokens: RefreshTokenCodec;
+  readonly directory: Pick<DirectoryClient, 'endpointsOf'>;
+  readonly sessions: Pick<LiveSessions, 'use'>;
   readonly refreshIdleSeconds: number;
   readonly retryWindowSeconds: number;
 }
@@ -25,10 +30,12 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
     name: 'refresh_token',
     parameters: ['refresh_token'],
     async redeem(exchange) {
-      requireOffline(exchange);
       const presented = refreshTokens.decode(exchange.request.refreshToken);
       if (presented === undefined) throw rotationError('unknown');
       const { tenantId, clientId, lifetimes, scopes } = exchange.application;
+      const style = await refreshTokenStyle(deps, exchange);
+      const session = await sessionOf(deps, exchange, presented);
+      if (session === undefined) requireOffline(exchange);
       const trail = { ...exchange.trail, details: { jti: exchange.tokenId } };
       runtime.failpoint('refresh.before_commit');
       const outcome = await families.rotate({
@@ -38,7 +45,11 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
         generation: presented.generation,
         scopes: exchange.requestedScopes,
         resources: grantResourcesFor(exchange.request.resource, scopes),
-        idleSeconds: lifetimes?.refreshTokenIdle || deps.refreshIdleSeconds,
+        idleSeconds:
+          session === undefined
+            ? lifetimes?.refreshTokenIdle || deps.refreshIdleSeconds
+            : idleSecondsOf(session, exchange.application),
+        sessionLives: session !== undefined,
         retryWindowSeconds: deps.retryWindowSeconds,
         trail,
         // A request that was given up may come after later ones of the same client, and would look like a reuse.
@@ -52,7 +63,7 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
         userGrant: { ...outcome.grant, nonce: '' },
         async commit() {
           exchange.throwIfAborted();
-          return refreshTokens.encode(successor);
+          return style.answer(successor, outcome.grant, outcome);
         },
         abandon: () =>
           families
@@ -65,9 +76,26 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
   };
 }
 
+/**
+ * The session that the token lives with, which this is a use of; undefined for one that lives without a session. Throws
+ * `invalid_grant` if it has ended.
+ */
+async function sessionOf(
+  { families, sessions }: RefreshDeps,
+  { application: { tenantId, clientId }, call }: Exchange,
+  { isJwt, ...token }: DecodedRefreshToken,
+): Promise<LiveSession | undefined> {
+  // Only tokens in that form do.
+  const sessionId = isJwt ? await families.sessionOf({ ...token, tenantId, clientId }) : undefined;
+  if (sessionId === undefined) return undefined;
+  const session = await sessions.use(tenantId, sessionId, call());
+  if (session === undefined) throw rotationError('session_ended');
+  return session;
+}
+
 /** If an application loses `offline_access` by mistake, its refresh tokens work again once it is restored. */
 function requireOffline({ application }: Exchange): void {
-  if (mayUseRefreshTokens(application)) return;
+  if (mayUseRefreshTokens(application, { scopes: ['offline_access'] })) return;
   throw oauthError('invalid_grant', 'The refresh token is not valid.', 'offline_access_withdrawn');
 }
 

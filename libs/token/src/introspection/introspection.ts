@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { epochSeconds } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { acrOf, audiencesIn, OAuthError, resourcesIn, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
-import { isUsable } from '../usable.ts';
+import { isOfSession, isUsable } from '../usable.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
 import { requestedIssuer, servesAccessTokensOf, servesFamiliesOf } from '../requested-issuer.ts';
+import type { LiveSessions } from '../verification/sessions-of-families.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 import { accessPolicyFor, type AccessPolicy, type AccessPolicyDeps } from './access-policy.ts';
 
@@ -18,6 +18,7 @@ export interface IntrospectionDeps extends AccessPolicyDeps {
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'findLive'>;
+  readonly liveSessions: Pick<LiveSessions, 'among'>;
   /** Undefined: any issuer of this server, or for a request from the gateway the issuer it was sent to. */
   readonly issuer: string | undefined;
 }
@@ -183,7 +184,7 @@ async function introspectToken(
   if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audiences })) {
     return denyForeignToken(deps, requester, context, tenantId);
   }
-  return (await isUsableNow(deps.directory, family.grant, context)) ? describeFamily(family) : inactive;
+  return (await isUsableNow(deps, family.grant, context)) ? describeFamily(family) : inactive;
 }
 
 /**
@@ -231,18 +232,22 @@ function denyForeignToken(
   return inactive;
 }
 
-/** A refresh token is active only if a refresh would accept it now: user, application and tenant are checked too. */
+/**
+ * A refresh token is active only if a refresh would accept it now: user, application, tenant and session are checked
+ * too.
+ */
 async function isUsableNow(
-  directory: DirectoryClient,
+  { directory, liveSessions }: Pick<IntrospectionDeps, 'directory' | 'liveSessions'>,
   grant: UserGrant,
   context: CallContext,
 ): Promise<boolean> {
-  const { clientId, tenantId, userId } = grant;
-  const [client, user] = await Promise.all([
+  const { clientId, tenantId, userId, sessionId } = grant;
+  const [client, user, live] = await Promise.all([
     directory.application(clientId, context.onward()),
     directory.user(tenantId, userId, context.onward()),
+    isOfSession(grant) ? liveSessions.among(tenantId, [sessionId], context.onward()) : undefined,
   ]);
-  return isUsable(client, user, grant);
+  return (live === undefined || live.has(sessionId)) && isUsable(client, user, grant);
 }
 
 function describeAccessToken({ runtime }: IntrospectionDeps, claims: AccessTokenClaims): ActiveToken {

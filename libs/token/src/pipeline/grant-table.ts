@@ -49,9 +49,16 @@ export interface Redemption {
    * Phase 8: makes the redemption final and writes its audit row. Resolves with the refresh token to issue, if any. The
    * rotation of a refresh token is final after phase 4 already; `abandon` undoes it.
    */
-  commit(issued: IssuedToken): Promise<string | undefined>;
+  commit(issued: IssuedToken): Promise<RefreshTokenAnswer | undefined>;
   /** Called when a later phase failed: undoes what `redeem` changed to the client's disadvantage. Never throws. */
   abandon?(): Promise<void>;
+}
+
+/** A refresh token to issue. */
+export interface RefreshTokenAnswer {
+  readonly token: string;
+  /** Seconds until it expires if it is not used; 0 where clients are not told. */
+  readonly expiresIn: number;
 }
 
 /** Properties of an issued access token for its audit row. */

@@ -1,12 +1,16 @@
+import type { DirectoryClient } from '@tessera/directory-client';
 import type { Runtime } from '@tessera/process';
 import type { OAuthError } from '@tessera/oauth';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
+import { whereOffered } from '@tessera/rpc';
 import { oauthError } from '../audit.ts';
 import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
+import type { LiveSessions } from '../verification/sessions-of-families.ts';
 import type { RevokedAccessTokens } from '../verification/revoked-access-tokens.ts';
 import type { NewFamily, RedemptionKind, RedemptionStore, Replay } from '../store/store.ts';
 import type { Exchange, IssuedToken, Redemption } from './grant-table.ts';
-import { mayUseRefreshTokens } from '../usable.ts';
+import { idleSecondsOf, refreshTokenStyle, type RefreshTokenStyle } from './refresh-token-answer.ts';
+import { isOfSession, mayUseRefreshTokens } from '../usable.ts';
 
 /** Shared by the grants with a one-time value: code, device code, auth_req_id. */
 export interface OneTimeDeps {
@@ -14,6 +18,8 @@ export interface OneTimeDeps {
   readonly redemptions: RedemptionStore;
   readonly revokedAccessTokens: Pick<RevokedAccessTokens, 'add'>;
   readonly refreshTokens: RefreshTokenCodec;
+  readonly directory: Pick<DirectoryClient, 'endpointsOf'>;
+  readonly sessions: Pick<LiveSessions, 'use'>;
   /** Defaults for applications without lifetimes of their own, in seconds. */
   readonly refreshIdleSeconds: number;
   readonly refreshAbsoluteSeconds: number;
@@ -33,20 +39,23 @@ export interface OneTimeValue {
  * failure. The marker in Postgres decides between concurrent redemptions. A replayed code revokes the tokens issued for
  * it (RFC 6749 §4.1.2).
  */
-export function oneTimeRedemption(deps: OneTimeDeps, exchange: Exchange, value: OneTimeValue): Redemption {
-  const family = mayRefresh(exchange, value.userGrant)
-    ? newFamily(deps, exchange, value.userGrant)
-    : undefined;
-  const refreshToken = family && deps.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
+export async function oneTimeRedemption(
+  deps: OneTimeDeps,
+  exchange: Exchange,
+  value: OneTimeValue,
+): Promise<Redemption> {
+  const { userGrant } = value;
+  const style = await refreshTokenStyle(deps, exchange);
+  const family = await newFamily(deps, exchange, userGrant, style);
   return {
-    userGrant: value.userGrant,
+    userGrant,
     async commit(issued) {
       deps.runtime.failpoint(`${value.failpoint}.before_commit`);
       const outcome = await deps.redemptions.redeem({
         tenantId: exchange.application.tenantId,
         clientId: exchange.application.clientId,
-        userId: value.userGrant.userId,
-        sessionId: value.userGrant.sessionId,
+        userId: userGrant.userId,
+        sessionId: userGrant.sessionId,
         kind: value.kind,
         hash: value.hash,
         family,
@@ -60,7 +69,8 @@ export function oneTimeRedemption(deps: OneTimeDeps, exchange: Exchange, value: 
       if (outcome.kind === 'session_ended') {
         throw oauthError('invalid_grant', 'The grant is not valid.', 'session_ended');
       }
-      return refreshToken;
+      if (family === undefined || outcome.times === undefined) return undefined;
+      return style.answer({ familyId: family.familyId, generation: 1 }, userGrant, outcome.times);
     },
   };
 }
@@ -74,17 +84,36 @@ export function replayed(
   return oauthError('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
 }
 
-/** A refresh token requires `offline_access`, available to the application and granted by the user. */
-function mayRefresh({ application }: Exchange, grant: UserGrant): boolean {
-  return grant.scopes.includes('offline_access') && mayUseRefreshTokens(application);
-}
-
-function newFamily(deps: OneTimeDeps, { application }: Exchange, grant: UserGrant): NewFamily {
+/**
+ * The family to start; undefined for no refresh token. It takes `offline_access`, available to the application and
+ * granted by the user, or a session that lives, where applications expect a refresh token of it. That family ends with
+ * the session at the latest.
+ */
+async function newFamily(
+  deps: OneTimeDeps,
+  { application, call }: Exchange,
+  grant: UserGrant,
+  { ofSessions }: RefreshTokenStyle,
+): Promise<NewFamily | undefined> {
+  if (!mayUseRefreshTokens(application, grant)) return undefined;
+  const { tenantId, sessionId } = grant;
+  const started = { familyId: newFamilyId(deps.runtime.random), grant: { ...grant, nonce: '' } };
+  const { lifetimes } = application;
+  if (!isOfSession(grant)) {
+    return {
+      ...started,
+      idleSeconds: lifetimes?.refreshTokenIdle || deps.refreshIdleSeconds,
+      absoluteSeconds: lifetimes?.refreshTokenAbsolute || deps.refreshAbsoluteSeconds,
+    };
+  }
+  if (!ofSessions || sessionId === '') return undefined;
+  // Compatibility until 0.4: an `authorize` process of version 0.2 does not know the call.
+  const session = await whereOffered(deps.sessions.use(tenantId, sessionId, call()), () => undefined);
+  if (session === undefined) return undefined;
   return {
-    familyId: newFamilyId(deps.runtime.random),
-    grant: { ...grant, nonce: '' },
-    idleSeconds: application.lifetimes?.refreshTokenIdle || deps.refreshIdleSeconds,
-    absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || deps.refreshAbsoluteSeconds,
+    ...started,
+    idleSeconds: idleSecondsOf(session, application),
+    absoluteSeconds: Math.min(session.remainingSeconds, lifetimes?.sessionRefreshTokenAbsolute || Infinity),
   };
 }
 

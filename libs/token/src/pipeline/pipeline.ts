@@ -34,6 +34,8 @@ export interface TokenResponse {
   readonly expiresIn: number;
   readonly scope: string;
   readonly refreshToken: string;
+  /** Seconds; 0 where clients are not told. */
+  readonly refreshExpiresIn: number;
   readonly idToken: string;
 }
 
@@ -89,10 +91,11 @@ async function redeemGrant(
     const issued = await issueTokens(deps, current, { subject, scopes, resource });
     // 8. the redemption becomes final
     enter('commit');
-    const refreshToken = await redemption.commit({ scopes, audience: issued.audience });
+    const refresh = await redemption.commit({ scopes, audience: issued.audience });
     // 9. the token response
     const { accessToken, expiresIn, idToken } = issued;
-    return { accessToken, expiresIn, idToken, scope: scopes.join(' '), refreshToken: refreshToken ?? '' };
+    const { token: refreshToken = '', expiresIn: refreshExpiresIn = 0 } = refresh ?? {};
+    return { accessToken, expiresIn, idToken, scope: scopes.join(' '), refreshToken, refreshExpiresIn };
   } catch (error) {
     await redemption.abandon?.();
     throw error;

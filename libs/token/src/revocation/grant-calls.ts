@@ -15,13 +15,15 @@ import {
   type Client,
   type Handlers,
 } from '@tessera/rpc';
-import { isOfIssuer, isUsable } from '../usable.ts';
+import { isOfIssuer, isOfSession, isUsable } from '../usable.ts';
+import type { LiveSessions } from '../verification/sessions-of-families.ts';
 import { firstFamily, type FoundFamily, type LiveScope, type RefreshStore } from '../store/store.ts';
 import { sanitizedReason } from './revoke-grant.ts';
 
 export interface GrantCallsDeps {
   readonly families: Pick<RefreshStore, 'live' | 'revoke'>;
   readonly directory: Pick<DirectoryClient, 'application'>;
+  readonly liveSessions: Pick<LiveSessions, 'among'>;
   readonly people: Pick<Client<typeof DirectoryService>, 'batchGetUsers'>;
   /** The shared issuer; undefined if each request has the issuer of its host. */
   readonly issuer: string | undefined;
@@ -149,19 +151,29 @@ interface UsableFamily {
   readonly username: string;
 }
 
-/** Those that a refresh would accept: a change of a record has ended the others, whatever their rows say. */
+/**
+ * Those that a refresh would accept: a change of a record or the end of a session has ended the others, whatever their
+ * rows say.
+ */
 async function usable(
-  { directory, people, issuer }: GrantCallsDeps,
+  { directory, people, liveSessions, issuer }: GrantCallsDeps,
   tenantId: string,
   found: readonly FoundFamily[],
   context: CallContext,
 ): Promise<readonly UsableFamily[]> {
   const ids = found.map(({ grant }) => grant.userId);
   const users = await usersById(people, tenantId, ids, context.onward());
+  const bound = found.map(({ grant }) => grant).filter(isOfSession);
+  const live = await liveSessions.among(
+    tenantId,
+    bound.map(({ sessionId }) => sessionId),
+    context.onward(),
+  );
   const accepted = await Promise.all(
     found.map(async ({ grant }) => {
       const client = await directory.application(grant.clientId, context.onward());
       return (
+        (!isOfSession(grant) || live.has(grant.sessionId)) &&
         isUsable(client, users.get(grant.userId), grant) &&
         client !== undefined &&
         isOfIssuer(issuer, client.tenant, grant)

@@ -56,6 +56,11 @@ export function replayEvents(kind: RedemptionKind, about: About, trail: Trail): 
   ];
 }
 
+/** For each family that ends with its session. */
+export function sessionEndEvents(about: About, trail: Trail): ConditionalEvent[] {
+  return [{ ...success('refresh.family_revoked', about, trail), reason: 'session_ended' }];
+}
+
 /** The audit parameter of a statement: a JSON array of records, each with the verdict it is written for. */
 export function auditParameter(
   runtime: Pick<Runtime, 'clock' | 'random'>,

@@ -1,9 +1,10 @@
+import { auditInsert } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
-import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
-import { auditFamily, recordRevocations } from './sql-fragments.ts';
+import { auditParameter, redemptionEvents, replayEvents, sessionEndEvents } from './audit-events.ts';
+import { auditFamily, isOfSession, recordRevocations, timeColumns, type TimesRow } from './sql-fragments.ts';
 import { storedGrantOf } from './grant-columns.ts';
-import type { PresentedValue, RedemptionRequest, RedemptionStore, Replay } from './store.ts';
+import type { PresentedValue, RedemptionRequest, RedemptionStore, Replay, TokenTimes } from './store.ts';
 
 /** The family of a revoked access token in the feed, where every row has one. */
 const nilUuid = '00000000-0000-0000-0000-000000000000';
@@ -31,8 +32,10 @@ const redeemSql = `
            clock_timestamp() + make_interval(secs => LEAST($12::float8, $13::float8)),
            clock_timestamp() + make_interval(secs => $13::float8), $17::text[], $18::text[], $19::jsonb
     FROM marker WHERE family_id IS NOT NULL
+    RETURNING ${timeColumns}
   ), audited AS (${auditFamily('marker', '$14')})
-  SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
+  SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended,
+         (SELECT issued_at FROM family) AS issued_at, (SELECT expires_at FROM family) AS expires_at`;
 
 /**
  * Finds the marker of a value that was redeemed before. For a code it revokes the family and the access token of the
@@ -68,10 +71,32 @@ const replaySql = `
   ), audited_revocation AS (${auditFamily('revoked', '$4', "e ->> 'when' = 'revoked'")})
   SELECT count(*)::int AS found, (SELECT token_id FROM revoked_token) AS revoked_token FROM marker`;
 
-/** $1 tenant, $2 session */
+/** One event for each family that ends: after the first with a number of their own behind its id. */
+const auditEnded = auditInsert(
+  'token',
+  `SELECT (e -> 'record') || jsonb_build_object(
+            'eventId', (e -> 'record' ->> 'eventId') || CASE WHEN s.place = 1 THEN '' ELSE '.' || s.place END,
+            'clientId', s.client_id, 'subject', s.user_id, 'sessionId', s.session_id, 'grantId', s.family_id)
+   FROM (SELECT *, row_number() OVER (ORDER BY family_id) AS place FROM ending) AS s,
+        jsonb_array_elements($3::jsonb) AS e`,
+);
+
+/** $1 tenant, $2 session, $3 audit */
 const noteSessionEndSql = `
-  INSERT INTO token.ended_session (tenant_id, session_id) VALUES ($1, $2)
-  ON CONFLICT (tenant_id, session_id) DO NOTHING`;
+  WITH noted AS (
+    INSERT INTO token.ended_session (tenant_id, session_id) VALUES ($1, $2)
+    ON CONFLICT (tenant_id, session_id) DO NOTHING
+  ), ending AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource FROM token.refresh_family
+    WHERE tenant_id = $1 AND session_id = $2 AND revoked_at IS NULL AND ${isOfSession}
+    ORDER BY family_id FOR UPDATE
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'session_ended'
+    FROM ending AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id
+  ), ${recordRevocations('ending', 'true')}, audited AS (${auditEnded})
+  SELECT count(*)::int AS ended FROM ending`;
 
 /** $1 limit */
 const purgeSessionEndsSql = `
@@ -99,8 +124,8 @@ export function createRedemptionStore(database: Database, runtime: StoreRuntime)
   return {
     redeem: (request) => redeem(database, runtime, request),
     findReplay: (value) => findReplay(database, runtime, value),
-    async noteSessionEnd(tenantId, sessionId) {
-      const values = [tenantId, sessionId];
+    async noteSessionEnd(tenantId, sessionId, trail) {
+      const values = [tenantId, sessionId, auditParameter(runtime, sessionEndEvents({ tenantId }, trail))];
       await database.query({ name: 'token.note_session_end', text: noteSessionEndSql, values });
     },
     async purgeSessionEnds(limit) {
@@ -121,7 +146,7 @@ async function redeem(
 ): ReturnType<RedemptionStore['redeem']> {
   const { tenantId, kind, hash, family, trail, clientId } = request;
   const about = { tenantId, clientId };
-  const { rows } = await database.query<{ redeemed: number; session_ended: boolean }>({
+  const { rows } = await database.query<RedeemedRow>({
     name: 'token.redeem',
     text: redeemSql,
     beforeSending: request.throwIfAborted,
@@ -147,10 +172,21 @@ async function redeem(
       family === undefined ? null : storedGrantOf(family.grant),
     ],
   });
-  if (rows[0]?.redeemed === 1) return { kind: 'redeemed' };
+  if (rows[0]?.redeemed === 1) return { kind: 'redeemed', times: timesOf(rows[0]) };
   const replay = await findReplay(database, runtime, request);
   if (rows[0]?.session_ended === true && replay === undefined) return { kind: 'session_ended' };
   return { kind: 'replayed', revokedTokenId: replay?.revokedTokenId };
+}
+
+interface RedeemedRow extends Record<string, unknown> {
+  readonly redeemed: number;
+  readonly session_ended: boolean;
+  readonly issued_at: TimesRow['issued_at'] | null;
+  readonly expires_at: TimesRow['expires_at'] | null;
+}
+
+function timesOf({ issued_at: issuedAt, expires_at: expiresAt }: RedeemedRow): TokenTimes | undefined {
+  return issuedAt === null || expiresAt === null ? undefined : { issuedAt, expiresAt };
 }
 
 async function findReplay(

@@ -2,7 +2,7 @@ import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, success } from './audit-events.ts';
 import { rotateRefreshToken } from './rotate-refresh-token.postgres.ts';
-import { auditFamily, recordRevocations } from './sql-fragments.ts';
+import { auditFamily, isOfSession, recordRevocations, timeColumns, type TimesRow } from './sql-fragments.ts';
 import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } from './store.ts';
 import { grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
@@ -43,13 +43,22 @@ const revokeSql = `
  * $1 family, $2 generation
  */
 const findLiveSql = `
-  SELECT ${grantColumns},
-         floor(extract(epoch FROM rotated_at))::float8 AS issued_at,
-         floor(extract(epoch FROM idle_expires_at))::float8 AS expires_at
+  SELECT ${grantColumns}, ${timeColumns}
   FROM token.refresh_family
   WHERE family_id = $1::uuid AND revoked_at IS NULL
     AND (generation = $2::int OR (undelivered AND generation = $2::int + 1))
     AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()`;
+
+/** $1 tenant, $2 family, $3 client, $4 generation */
+const sessionOfSql = `
+  SELECT session_id FROM token.refresh_family
+  WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation <= $4::int + 1
+    AND revoked_at IS NULL AND ${isOfSession}`;
+
+/** $1 tenant, $2 family, $3 client */
+const endOfSql = `
+  SELECT CASE WHEN ${isOfSession} THEN session_id END AS ends_with FROM token.refresh_family
+  WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3`;
 
 /** $1 family */
 const issuerOfSql = 'SELECT issuer FROM token.refresh_family WHERE family_id = $1::uuid';
@@ -83,6 +92,16 @@ type StoreRuntime = Pick<Runtime, 'clock' | 'random'>;
 /** The refresh families on Postgres or PGlite. */
 export function createRefreshStore(database: Database, runtime: StoreRuntime): RefreshStore {
   return {
+    async sessionOf({ tenantId, familyId, clientId, generation }) {
+      const values = [tenantId, familyId, clientId, generation];
+      const find = { name: 'token.session_of_family', text: sessionOfSql, values };
+      return (await database.query<{ session_id: string }>(find)).rows[0]?.session_id;
+    },
+    async endOf({ tenantId, familyId, clientId }) {
+      const find = { name: 'token.end_of_family', text: endOfSql, values: [tenantId, familyId, clientId] };
+      const [row] = (await database.query<{ ends_with: string | null }>(find)).rows;
+      return row === undefined ? undefined : { endsWith: row.ends_with ?? undefined };
+    },
     rotate: (request) => rotateRefreshToken(database, runtime, request),
     async recordUndelivered({ tenantId, familyId, clientId, generation, trail }) {
       const event = success('refresh.undelivered', { tenantId, clientId, grantId: familyId }, trail);
@@ -161,10 +180,7 @@ interface FoundRow extends GrantRow {
   readonly times: { readonly created: number; readonly used: number; readonly expires: number };
 }
 
-interface LiveRow extends GrantRow {
-  readonly issued_at: number;
-  readonly expires_at: number;
-}
+interface LiveRow extends GrantRow, TimesRow {}
 
 function liveFamilyOf(row: LiveRow): LiveFamily {
   return { grant: grantOf(row), issuedAt: row.issued_at, expiresAt: row.expires_at };

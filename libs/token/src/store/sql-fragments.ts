@@ -35,3 +35,15 @@ export function recordRevocations(source: string, condition: string, tokenId = '
     SELECT tenant_id, family_id, client_id, user_id, session_id, resource, token_id FROM ordered
   )`;
 }
+
+/** Families that live no longer than their session, as the index `refresh_family_session` has it. */
+export const isOfSession = `NOT scopes @> '{offline_access}'`;
+
+/** Columns of a family's live token (`TokenTimes`). */
+export const timeColumns = `floor(extract(epoch FROM rotated_at))::float8 AS issued_at,
+    floor(extract(epoch FROM idle_expires_at))::float8 AS expires_at`;
+
+export interface TimesRow {
+  readonly issued_at: number;
+  readonly expires_at: number;
+}

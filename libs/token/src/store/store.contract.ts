@@ -5,6 +5,7 @@ import { raceContract } from './contract/store-races.ts';
 import { recordContract } from './contract/record.ts';
 import { redemptionContract } from './contract/redemption.ts';
 import { revocationContract } from './contract/revoking.ts';
+import { sessionFamilyContract } from './contract/session-families.ts';
 import { rotationContract } from './contract/rotation.ts';
 
 /** What the stores must do on every engine, races included. */
@@ -12,6 +13,7 @@ export function storeContract(engine: string, open: () => Promise<Database>, his
   rotationContract(engine, open);
   revocationContract(engine, open);
   redemptionContract(engine, open);
+  sessionFamilyContract(engine, open);
   recordContract(engine, open);
   liveContract(engine, open);
   raceContract(engine, open);

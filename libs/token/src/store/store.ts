@@ -42,14 +42,26 @@ export interface RotationRequest extends FamilyKey {
   readonly resources: readonly string[];
   readonly idleSeconds: number;
   readonly retryWindowSeconds: number;
+  /** Whether the session of the family was found alive. A family that lives without its session does not ask. */
+  readonly sessionLives: boolean;
   readonly trail: Trail;
   /** Called before each statement is sent, however long it waited; what it throws leaves the family as it is. */
   readonly throwIfAborted?: () => void;
 }
 
+/** When a refresh token was issued and when it expires unless it is used, in seconds since the Unix epoch. */
+export interface TokenTimes {
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
 export type RotationOutcome =
   /** The presented token was live, or its predecessor within the retry window; `generation` is live now. */
-  | { readonly kind: 'rotated' | 'retried'; readonly generation: number; readonly grant: UserGrant }
+  | ({
+      readonly kind: 'rotated' | 'retried';
+      readonly generation: number;
+      readonly grant: UserGrant;
+    } & TokenTimes)
   | { readonly kind: RotationError };
 
 /** Nothing changed, except that `reuse_detected` revoked the family. */
@@ -58,6 +70,7 @@ export type RotationError =
   | 'client_mismatch'
   | 'expired'
   | 'revoked'
+  | 'session_ended'
   | 'resource_mismatch'
   | 'scope_exceeded'
   | 'reuse_detected';
@@ -78,11 +91,8 @@ export interface RevocationRequest {
 export type RevocationOutcome = 'revoked' | 'already_revoked' | 'unknown';
 
 /** A family whose token of the requested generation is active. */
-export interface LiveFamily {
+export interface LiveFamily extends TokenTimes {
   readonly grant: UserGrant;
-  /** Issue and expiry time of the live token, seconds since the Unix epoch. */
-  readonly issuedAt: number;
-  readonly expiresAt: number;
 }
 
 /** Both absent: all of the tenant. */
@@ -111,6 +121,15 @@ export interface FoundFamily extends FamilyPosition {
 }
 
 export interface RefreshStore {
+  /**
+   * The session that a family of a client ends with; undefined if it lives without one, is revoked or another client's,
+   * or if `generation` was superseded twice.
+   */
+  sessionOf(token: FamilyKey & { clientId: string; generation: number }): Promise<string | undefined>;
+  /** The session that a family of a client ends with, live or not; undefined if there is no such family. */
+  endOf(
+    family: FamilyKey & { clientId: string },
+  ): Promise<{ readonly endsWith: string | undefined } | undefined>;
   /** Rotates a live token; within the retry window, returns the same successor again. */
   rotate(request: RotationRequest): Promise<RotationOutcome>;
   /**
@@ -182,7 +201,13 @@ export interface RedemptionRequest extends PresentedValue {
 }
 
 /** `session_ended`: the session of the code has ended, and nothing changed. */
-export type RedemptionOutcome = { readonly kind: 'redeemed' | 'session_ended' } | Replayed;
+export type RedemptionOutcome = Redeemed | { readonly kind: 'session_ended' } | Replayed;
+
+interface Redeemed {
+  readonly kind: 'redeemed';
+  /** Of the first token of the family; undefined without one. */
+  readonly times: TokenTimes | undefined;
+}
 
 interface Replayed extends Replay {
   readonly kind: 'replayed';
@@ -205,8 +230,10 @@ export interface RedemptionStore {
    * caller has checked that the value was issued to this client.
    */
   findReplay(value: PresentedValue): Promise<Replay | undefined>;
-  /** From now on, codes of the session cannot be redeemed. Idempotent. */
-  noteSessionEnd(tenantId: string, sessionId: string): Promise<void>;
+  /**
+   * From now on, codes of the session cannot be redeemed, and the families that end with it are revoked. Idempotent.
+   */
+  noteSessionEnd(tenantId: string, sessionId: string, trail: Trail): Promise<void>;
   /** Deletes up to `limit` ended sessions that no valid code can belong to; resolves with their number. */
   purgeSessionEnds(limit: number): Promise<number>;
   /** Deletes up to `limit` markers whose one-time value has long expired; resolves with their number. */

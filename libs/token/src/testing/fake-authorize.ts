@@ -38,6 +38,12 @@ export const verifier = 'v'.repeat(43);
 export class FakeAuthorize {
   readonly line: Line = { cut: false };
   readonly notices = new FakeNotices();
+  /** How long sessions still live, in seconds; those that `endSession` ended do not. */
+  lifetimes = { idleSeconds: 3_600, remainingSeconds: 43_200 };
+  /** Sessions that applications ended, with the address of each. */
+  readonly endedByApplications: string[] = [];
+  /** How often sessions were used. */
+  uses = 0;
   /** Called for each code before it is redeemed. */
   beforeRedeem: (() => Promise<void>) | undefined;
   readonly #codes = new Map<string, { readonly grant: FakeGrant; taken: boolean; burnt: boolean }>();
@@ -81,8 +87,24 @@ export class FakeAuthorize {
         const codeHash = hash('sha256', request.code, 'buffer');
         return { userGrant: userGrantOf(grant), codeHash, takenBefore, burnt: kept.burnt };
       },
+      checkSessions: ({ tenantId, sessionIds, uses }) => {
+        throughLine(this.line);
+        if (uses) this.uses += 1;
+        const live = sessionIds.filter((id) => !this.#hasEnded(tenantId, id));
+        return { sessions: live.map((sessionId) => ({ sessionId, ...this.lifetimes })) };
+      },
+      endSessionOfGrant: ({ tenantId, sessionId, clientId, ipAddress }) => {
+        throughLine(this.line);
+        this.endSession(sessionId, 'ada', tenantId);
+        this.endedByApplications.push(`${clientId} ${ipAddress} ${sessionId}`);
+        return { session: { tenantId, sessionId, earlierSessionIds: [`before-${sessionId}`] } };
+      },
       watchSessionEnds: ({ afterSequence, since }, { signal }) => this.#watch(afterSequence, since, signal),
     });
+  }
+
+  #hasEnded(tenantId: string, sessionId: string): boolean {
+    return this.#ends.some((end) => end.tenantId === tenantId && end.sessionId === sessionId);
   }
 
   async *#watch(after: bigint | undefined, since: bigint, signal: AbortSignal) {

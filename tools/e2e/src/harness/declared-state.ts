@@ -46,6 +46,8 @@ export interface StateOptions extends DecidedElsewhere {
   readonly issuers?: { readonly initech: string; readonly hooli: string };
   /** Issuer of the tenant `harbour`, which exists only with it. */
   readonly realm?: string;
+  /** By what paths their endpoints are found. */
+  readonly ownEndpoints?: 'standard' | 'keycloak';
   /** Of the access tokens for their resources. */
   readonly ownAlgorithm?: 'RS256' | 'ES256';
 }
@@ -226,21 +228,26 @@ ${decidedElsewhere(options)}
         logoutRedirectUris: []
         scopes: [openid, profile, offline_access, stock.read]
 ${Object.entries(options.issuers ?? {})
-  .map(([id, issuer]) => tenantWithIssuer(id, issuer, options.ownAlgorithm ?? 'RS256'))
+  .map(([id, issuer]) => tenantWithIssuer(id, issuer, options))
   .join('')}${tenantLikeKeycloak(options.realm)}`;
 }
 
 /** Both tenants have people, applications and an audience alike. */
-function tenantWithIssuer(id: string, issuer: string, algorithm: string): string {
+function tenantWithIssuer(
+  id: string,
+  issuer: string,
+  { ownAlgorithm = 'RS256', ownEndpoints = 'standard' }: StateOptions,
+): string {
   return `
   - id: ${id}
     name: ${id}
     issuer: ${issuer}
+    endpoints: ${ownEndpoints}
     resources:
       - audience: https://api.own.example
         name: API
         scopes: [things.read]
-        signingAlgorithm: ${algorithm}
+        signingAlgorithm: ${ownAlgorithm}
     users:
       - username: gus
         email: gus@${id}.example

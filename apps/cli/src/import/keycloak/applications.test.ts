@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { client, movedClient, type Part } from '../../testing/moved-realm.ts';
 
+/** Keycloak's own, of half an hour and ten hours. */
+const session = { sessionRefreshTokenIdle: 1800, sessionRefreshTokenAbsolute: 36_000 };
+
 describe('clients', () => {
   it('are applications with their grants, addresses, lifetime and secret', () => {
     const { application, leftOut } = movedClient({
@@ -28,7 +31,7 @@ describe('clients', () => {
       backchannelLogoutUri: 'https://web.example/logout',
       backchannelLogoutSessionRequired: false,
       scopes: ['openid'],
-      lifetimes: { accessToken: 600 },
+      lifetimes: { accessToken: 600, ...session },
       claims: {
         keycloak_id: { attribute: 'keycloakId', targets: ['idToken', 'accessToken', 'userinfo'] },
       },
@@ -44,20 +47,44 @@ describe('clients', () => {
   it('have access tokens and refresh tokens that live as long as in Keycloak, by default five minutes', () => {
     const lifetimes = (attributes: Part, ofRealm: Part = {}) =>
       movedClient({ attributes }, {}, ofRealm).application?.['lifetimes'];
-    expect(lifetimes({})).toEqual({ accessToken: 300 });
+    expect(lifetimes({})).toEqual({ accessToken: 300, ...session });
     expect(lifetimes({ 'access.token.lifespan': '-1' }, { accessTokenLifespan: 60 })).toEqual({
       accessToken: 60,
+      ...session,
     });
     const offline = { offlineSessionIdleTimeout: 3600, offlineSessionMaxLifespan: 7200 };
-    expect(lifetimes({}, offline)).toEqual({ accessToken: 300, refreshTokenIdle: 3600 });
+    expect(lifetimes({}, offline)).toEqual({ accessToken: 300, refreshTokenIdle: 3600, ...session });
     expect(lifetimes({}, { ...offline, offlineSessionMaxLifespanEnabled: true })).toEqual({
       accessToken: 300,
       refreshTokenIdle: 3600,
       refreshTokenAbsolute: 7200,
+      ...session,
     });
     expect(lifetimes({ 'client.offline.session.idle.timeout': '1800' }, offline)).toMatchObject({
       refreshTokenIdle: 1800,
     });
+  });
+
+  it('have refresh tokens of a session that end as in Keycloak, the client before the realm and never after it', () => {
+    const lifetimes = (attributes: Part, ofRealm: Part = {}) => {
+      const { sessionRefreshTokenIdle, sessionRefreshTokenAbsolute } = (movedClient(
+        { attributes },
+        {},
+        ofRealm,
+      ).application?.['lifetimes'] ?? {}) as Partial<typeof session>;
+      return [sessionRefreshTokenIdle, sessionRefreshTokenAbsolute];
+    };
+    const ofRealm = { ssoSessionIdleTimeout: 900, ssoSessionMaxLifespan: 7200 };
+    const ofClients = { clientSessionIdleTimeout: 600, clientSessionMaxLifespan: 3600 };
+    const own = { 'client.session.idle.timeout': '300', 'client.session.max.lifespan': '80000' };
+    expect(lifetimes({}, ofRealm)).toEqual([900, 7200]);
+    expect(lifetimes({}, { ...ofRealm, ...ofClients })).toEqual([600, 3600]);
+    expect(lifetimes(own, { ...ofRealm, ...ofClients })).toEqual([300, 7200]);
+    expect(lifetimes({}, { ssoSessionIdleTimeout: 0, ssoSessionMaxLifespan: 31_536_000 })).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(lifetimes({ 'use.refresh.tokens': 'false' }, ofRealm)).toEqual([undefined, undefined]);
   });
 
   it('keep that loopback redirect URIs without a port match every port (RFC 8252 §7.3)', () => {

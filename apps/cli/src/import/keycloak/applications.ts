@@ -94,7 +94,7 @@ function applicationOf(client: Client, surroundings: Surroundings, report: Repor
       scopes,
       ...givenScopesOf(client, { ...surroundings, scopes, hasAllRoles: roles === undefined }, report),
       ...(hasPeople && roles !== undefined && { roles }),
-      lifetimes: lifetimesOf(client, realm),
+      lifetimes: lifetimesOf(client, realm, grantTypes.includes('refresh_token')),
       ...(hasPeople
         ? { claims: claimsOf(client, surroundings, report) }
         : claimsOfService(client, surroundings)),
@@ -136,10 +136,26 @@ function grantsOf(client: Client, redirectUris: readonly string[], report: Repor
   };
 }
 
-/** In seconds. Refresh tokens here are those of Keycloak's offline sessions. */
-function lifetimesOf({ attributes }: Client, realm: Realm): Entry {
+/** 90 days. */
+const longestSession = 7_776_000;
+
+/** In seconds. Refresh tokens with `offline_access` are those of Keycloak's offline sessions. */
+function lifetimesOf({ attributes }: Client, realm: Realm, refreshes: boolean): Entry {
   const first = (...values: readonly (string | number | undefined)[]) =>
     values.map(Number).find((value) => value > 0);
+  // A client may only have less than the realm. No session here lives longer than the longest of these.
+  const least = (...values: readonly (number | undefined)[]) => {
+    const shortest = Math.min(longestSession, ...values.filter((value) => value !== undefined));
+    return refreshes && shortest < longestSession ? shortest : undefined;
+  };
+  const sessionRefreshTokenIdle = least(
+    first(attributes['client.session.idle.timeout'], realm.clientSessionIdleTimeout),
+    first(realm.ssoSessionIdleTimeout),
+  );
+  const sessionRefreshTokenAbsolute = least(
+    first(attributes['client.session.max.lifespan'], realm.clientSessionMaxLifespan),
+    first(realm.ssoSessionMaxLifespan),
+  );
   const accessToken = first(attributes['access.token.lifespan'], realm.accessTokenLifespan);
   const refreshTokenIdle = first(
     attributes['client.offline.session.idle.timeout'],
@@ -153,9 +169,13 @@ function lifetimesOf({ attributes }: Client, realm: Realm): Entry {
   );
   const refreshTokenAbsolute = realm.offlineSessionMaxLifespanEnabled ? longest : undefined;
   return Object.fromEntries(
-    Object.entries({ accessToken, refreshTokenIdle, refreshTokenAbsolute }).filter(
-      ([, value]) => value !== undefined,
-    ),
+    Object.entries({
+      accessToken,
+      refreshTokenIdle,
+      refreshTokenAbsolute,
+      sessionRefreshTokenIdle,
+      sessionRefreshTokenAbsolute,
+    }).filter(([, value]) => value !== undefined),
   );
 }
 

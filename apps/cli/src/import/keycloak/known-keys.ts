@@ -62,7 +62,9 @@ const meaningless: readonly (readonly [reason: string, keys: string])[] = [
   [
     'what has it comes with a line of its own, or is read where it counts',
     `identityProviders identityProviderMappers components.org.keycloak.storage.UserStorageProvider
-    registrationEmailAsUsername accessTokenLifespan offlineSessionIdleTimeout offlineSessionMaxLifespanEnabled
+    registrationEmailAsUsername accessTokenLifespan ssoSessionIdleTimeout ssoSessionMaxLifespan clientSessionIdleTimeout
+    clientSessionMaxLifespan clients[].attributes.client.session.idle.timeout
+    clients[].attributes.client.session.max.lifespan offlineSessionIdleTimeout offlineSessionMaxLifespanEnabled
     offlineSessionMaxLifespan clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan scopeMappings
     clientScopeMappings defaultDefaultClientScopes defaultOptionalClientScopes clients[].authorizationSettings
     clients[].frontchannelLogout clients[].attributes.frontchannel.logout.session.required clients[].directGrantsOnly
@@ -115,12 +117,9 @@ const told: readonly (readonly [line: string, keys: string, harmless?: readonly 
   ['new passwords have the rules of the installation', 'passwordPolicy'],
   ['guessing is slowed down by the limits of the installation', 'bruteForceProtected permanentLockout'],
   ['resources say how their tokens are signed', 'defaultSignatureAlgorithm', ['RS256', '']],
-  ['sign-ins last as long as the installation says', 'ssoSessionIdleTimeout', [1800, 0]],
-  ['sign-ins last as long as the installation says', 'ssoSessionMaxLifespan', [36_000, 0]],
   [
     'sign-ins last as long as the installation says',
-    `ssoSessionIdleTimeoutRememberMe ssoSessionMaxLifespanRememberMe clientSessionIdleTimeout clientSessionMaxLifespan
-    clients[].attributes.client.session.idle.timeout clients[].attributes.client.session.max.lifespan`,
+    'ssoSessionIdleTimeoutRememberMe ssoSessionMaxLifespanRememberMe',
   ],
   [
     'codes and links last as long as the installation says',

@@ -139,6 +139,11 @@ const realm = z.object({
   enabled: flag.default(true),
   verifyEmail: flag.default(false),
   accessTokenLifespan: number.default(300),
+  // Keycloak's own without them.
+  ssoSessionIdleTimeout: number.default(1800),
+  ssoSessionMaxLifespan: number.default(36_000),
+  clientSessionIdleTimeout: number.default(0),
+  clientSessionMaxLifespan: number.default(0),
   offlineSessionIdleTimeout: number.default(0),
   offlineSessionMaxLifespanEnabled: flag.default(false),
   offlineSessionMaxLifespan: number.default(0),

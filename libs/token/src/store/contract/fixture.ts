@@ -10,7 +10,12 @@ import type { RotationRequest, Trail } from '../store.ts';
 export interface Bench extends ReturnType<typeof createPostgresStores> {
   /** A family of its own, started by a code. */
   start(
-    overrides?: Partial<{ idleSeconds: number; absoluteSeconds: number; grant: UserGrant }>,
+    overrides?: Partial<{
+      idleSeconds: number;
+      absoluteSeconds: number;
+      grant: UserGrant;
+      sessionId: string;
+    }>,
   ): Promise<Started>;
   /** A family that was ended by a second redemption of its code; resolves with its id. */
   startAgain(): Promise<string>;
@@ -57,12 +62,12 @@ export function bench(database: Database): Bench {
     database.query<Record<string, unknown>>({ name: `test.${name}`, text, values });
   return {
     ...stores,
-    async start(overrides = {}) {
+    async start({ sessionId = 'session-1', ...overrides } = {}) {
       const familyId = newFamilyId(systemRandom);
       await stores.redemption.redeem({
         ...owner,
         userId: 'u1',
-        sessionId: 'session-1',
+        sessionId,
         kind: 'authorization_code',
         hash: systemRandom.bytes(32),
         family: { familyId, grant, idleSeconds: 3600, absoluteSeconds: 7200, ...overrides },
@@ -79,6 +84,7 @@ export function bench(database: Database): Bench {
           resources: [],
           idleSeconds: 3600,
           retryWindowSeconds: retryWindow,
+          sessionLives: false,
           trail,
           ...changed,
         }),

@@ -119,7 +119,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       const sessionId = systemRandom.bytes(16).toString('base64url');
       const before = request({ sessionId });
       expect(await on.redemption.redeem(before)).toMatchObject({ kind: 'redeemed' });
-      for (let time = 0; time < 2; time += 1) await on.redemption.noteSessionEnd('acme', sessionId);
+      for (let time = 0; time < 2; time += 1) await on.redemption.noteSessionEnd('acme', sessionId, trail);
       const code = request({ sessionId });
       expect(await on.redemption.redeem(code)).toMatchObject({ kind: 'session_ended' });
       expect(await on.redemption.findReplay(code)).toBeUndefined();
@@ -163,7 +163,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
     it('keeps ended sessions for a day, longer than any code, and deletes them in batches', async () => {
       while ((await on.redemption.purgeSessionEnds(1000)) > 0);
       const sessionIds = [1, 2, 3].map(() => systemRandom.bytes(16).toString('base64url'));
-      for (const sessionId of sessionIds) await on.redemption.noteSessionEnd('acme', sessionId);
+      for (const sessionId of sessionIds) await on.redemption.noteSessionEnd('acme', sessionId, trail);
       const age = (interval: string) =>
         database.query({
           name: 'test.age_ended_sessions',

@@ -14,7 +14,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       const { familyId, request } = await on.start();
       const details = { jti: 'token-1' };
       const first = await on.refresh.rotate(request(1, { trail: { ...request(1).trail, details } }));
-      expect(first).toEqual({ kind: 'rotated', generation: 2, grant });
+      expect(first).toMatchObject({ kind: 'rotated', generation: 2, grant });
       expect(await on.refresh.rotate(request(2))).toMatchObject({ kind: 'rotated', generation: 3 });
       const audit = await on.audit(familyId, 'refresh.rotated');
       expect(audit).toHaveLength(2);
@@ -28,7 +28,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
     it('returns the same successor again within the retry window until the successor is used', async () => {
       const { familyId, request } = await on.start();
       await on.refresh.rotate(request(1));
-      expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'retried', generation: 2, grant });
+      expect(await on.refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2, grant });
       expect(await on.refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2 });
       await on.refresh.rotate(request(2));
       expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
@@ -93,7 +93,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       const elsewhere = request(1, { resources: ['https://billing.acme.example', ''] });
       expect(await on.refresh.rotate(elsewhere)).toEqual({ kind: 'resource_mismatch' });
       const narrower = request(1, { scopes: ['orders.read'], resources: [grant.resource] });
-      expect(await on.refresh.rotate(narrower)).toEqual({ kind: 'rotated', generation: 2, grant });
+      expect(await on.refresh.rotate(narrower)).toMatchObject({ kind: 'rotated', generation: 2, grant });
     });
 
     it('accepts a family without a resource if the request allows that (RFC 8707 section 2.2)', async () => {
@@ -103,7 +103,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
         kind: 'resource_mismatch',
       });
       const rotated = await on.refresh.rotate(request(1, { resources: [grant.resource, ''] }));
-      expect(rotated).toEqual({ kind: 'rotated', generation: 2, grant: bare });
+      expect(rotated).toMatchObject({ kind: 'rotated', generation: 2, grant: bare });
     });
 
     it('refuses a generation that was never made', async () => {
@@ -149,7 +149,7 @@ function undelivered(on: () => Bench): void {
     await on().refresh.rotate(request(1));
     await on().refresh.recordUndelivered({ ...request(2) });
     await on().elapse(familyId, retryWindow * 10);
-    expect(await on().refresh.rotate(request(1))).toEqual({ kind: 'retried', generation: 2, grant });
+    expect(await on().refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2, grant });
     expect(await on().refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2 });
     await on().elapse(familyId, retryWindow);
     expect(await on().refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });

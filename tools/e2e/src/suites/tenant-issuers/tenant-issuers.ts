@@ -5,6 +5,7 @@ import { coldStartTests } from './cold-start.ts';
 import { tenantIssuerBorders } from './tenant-issuer-borders.ts';
 import { tenantIssuerDecisions } from './tenant-issuer-decisions.ts';
 import { tenantIssuerLogins } from './tenant-issuer-logins.ts';
+import { tenantSessionTokens } from './tenant-session-tokens.ts';
 import { tenantIssuerSessions } from './tenant-issuer-sessions.ts';
 import { tokensLikeKeycloaks } from './tokens-like-keycloaks.ts';
 
@@ -20,6 +21,7 @@ export function tenantIssuersSuite(system: () => System, topology: SetUp['topolo
     tenantIssuerBorders(system, on);
     tenantIssuerSessions(on);
     tokensLikeKeycloaks(system);
+    tenantSessionTokens(system, on);
     coldStartTests(system, topology, () => Promise.all(tenants.map(on.askedIssuer)));
   });
 }

@@ -15,7 +15,141 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIjQKDkdldExvY2tSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIiUKD0dldExvY2tSZXNwb25zZRISCgplbmRzX2F0X21zGAEgASgDIkIKGUNvdW50RW5kZWRTZXNzaW9uc1JlcXVlc3QSJQoEZW5kcxgBIAEoCzIXLnRlc3NlcmEuaW1wYWN0LnYxLkVuZHMiSAoaQ291bnRFbmRlZFNlc3Npb25zUmVzcG9uc2USKgoIc2Vzc2lvbnMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCJCChlDb3VudEVuZGVkQ29uc2VudHNSZXF1ZXN0EiUKBGVuZHMYASABKAsyFy50ZXNzZXJhLmltcGFjdC52MS5FbmRzIkgKGkNvdW50RW5kZWRDb25zZW50c1Jlc3BvbnNlEioKCGNvbnNlbnRzGAEgASgLMhgudGVzc2VyYS5pbXBhY3QudjEuRW5kZWQiXAoYVGFrZUxvZ291dE5vdGljZXNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNEhUKDWxlYXNlX3NlY29uZHMYAiABKA0SGgoSc2tpcHBlZF9jbGllbnRfaWRzGAMgAygJIlAKGVRha2VMb2dvdXROb3RpY2VzUmVzcG9uc2USMwoHbm90aWNlcxgBIAMoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZSLLAQoMTG9nb3V0Tm90aWNlEhEKCW5vdGljZV9pZBgBIAEoCRINCgVjbGFpbRgCIAEoDRIPCgdhdHRlbXB0GAMgASgNEhEKCXRlbmFudF9pZBgEIAEoCRIRCgljbGllbnRfaWQYBSABKAkSDwoHdXNlcl9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJEg4KBmlzc3VlchgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJEhkKEXJlbWFpbmluZ19zZWNvbmRzGAogASgBIrABChlGaW5pc2hMb2dvdXROb3RpY2VSZXF1ZXN0EjIKBm5vdGljZRgBIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZRI4CgZyZXN1bHQYAiABKA4yKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2VSZXN1bHQSDgoGcmVhc29uGAMgASgJEhUKDWRlbGF5X3NlY29uZHMYBCABKAEiHAoaRmluaXNoTG9nb3V0Tm90aWNlUmVzcG9uc2UiWAoXV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QSGwoOYWZ0ZXJfc2VxdWVuY2UYASABKANIAIgBARINCgVzaW5jZRgCIAEoA0IRCg9fYWZ0ZXJfc2VxdWVuY2UidgoYV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgDEhEKCXRlbmFudF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEAoIZW5kZWRfYXQYBSABKAMi3gEKDkJyb3dzZXJDb250ZXh0EhcKCmJyb3dzZXJfaWQYASABKAlCA4ABARIaCg1zZXNzaW9uX3Rva2VuGAIgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgDIAEoCRIXCg91c2VyX2FnZW50X2hhc2gYBCABKAkSDgoGaXNzdWVyGAUgASgJEiAKE2tub3duX2Jyb3dzZXJfdG9rZW4YBiABKAlCA4ABARIRCgl0ZW5hbnRfaWQYByABKAkSEgoKdXNlcl9hZ2VudBgIIAEoCRIRCglsYW5ndWFnZXMYCSABKAkivAEKDEJlZ2luUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSPQoHcmVxdWVzdBgCIAEoCzIqLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25SZXF1ZXN0SAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIAEIHCgV2aXNpdCLTAQoUQXV0aG9yaXphdGlvblJlcXVlc3QSTgoKcGFyYW1ldGVycxgBIAMoCzI6LnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgCIAEoCRIgChhpZF90b2tlbl9oaW50X2lzX2ludmFsaWQYAyABKAgaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqQIKB093blBhZ2USMAoEbmFtZRgBIAEoDjIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2UuTmFtZRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJIsUBCgROYW1lEhQKEE5BTUVfVU5TUEVDSUZJRUQQABIPCgtOQU1FX0RFVklDRRABEhIKDk5BTUVfQVBQUk9WQUxTEAISEQoNTkFNRV9QQVNTV09SRBADEhAKDE5BTUVfQUNDT1VOVBAEEhcKE05BTUVfQUNDT1VOVF9DSEFOR0UQBRIUChBOQU1FX0FERF9QQVNTS0VZEAYSEQoNTkFNRV9BRERfVE9UUBAHEhsKF05BTUVfTkVXX1JFQ09WRVJZX0NPREVTEAgiOQoNQmVnaW5SZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dCLbAQoETmV4dBIqCgRzdGVwGAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcEgAEjIKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEioKBGRvbmUYBCABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Eb25lSABCBgoEbmV4dCLGAQoEU3RlcBIMCgRuYW1lGAEgASgJEjYKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24SDwoHcHJvYmxlbRgDIAEoCRI5CgVzaG93bhgEIAMoCzIlLnRlc3NlcmEuYXV0aG9yaXplLnYxLlN0ZXAuU2hvd25FbnRyeUIDgAEBGiwKClNob3duRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIGCgREb25lIp8CCg9Db250aW51ZVJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhgKDmludGVyYWN0aW9uX2lkGAIgASgJSAASLQoEcGFnZRgDIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLk93blBhZ2VIABIMCgRzdGVwGAQgASgJEkYKBmZpZWxkcxgFIAMoCzIxLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVxdWVzdC5GaWVsZHNFbnRyeUIDgAEBGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFdmlzaXQibwoQQ29udGludWVSZXNwb25zZRIoCgRuZXh0GAEgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuTmV4dBIxCgdzZXNzaW9uGAIgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbiKLAQoZQW5zd2VyRnJvbVByb3ZpZGVyUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhIKBXF1ZXJ5GAQgASgJQgOAAQEitQEKGkFuc3dlckZyb21Qcm92aWRlclJlc3BvbnNlEigKBG5leHQYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXh0EjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEg4KBnJlc3VtZRgDIAEoCRIZCgxsaW5rX3Byb2JsZW0YBCABKAlIAIgBAUIPCg1fbGlua19wcm9ibGVtIlQKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQESMQoJZm9ybV9wb3N0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QikwEKCEZvcm1Qb3N0EgsKA3VyaRgBIAEoCRJHCgpwYXJhbWV0ZXJzGAIgAygLMi4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QuUGFyYW1ldGVyc0VudHJ5QgOAAQEaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisgEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCRISCgp1aV9sb2NhbGVzGAggASgJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24iZgoVR2V0SW50ZXJhY3Rpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCSKHAQoWR2V0SW50ZXJhY3Rpb25SZXNwb25zZRIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0EigKBHN0ZXAYAyABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TdGVwSgQIARACUgtpbnRlcmFjdGlvbiKnAQoKTmV3U2Vzc2lvbhIaCg1zZXNzaW9uX3Rva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDRIxCgVlbmRlZBgDIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZGVkU2Vzc2lvbhI5Cg1rbm93bl9icm93c2VyGAQgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuS25vd25Ccm93c2VyIjMKDEtub3duQnJvd3NlchISCgV0b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0iUgoMRW5kZWRTZXNzaW9uEhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAyADKAkiSgoRR2V0U2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0IqwBCgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEAoIdXNlcm5hbWUYBCABKAkSDAoEbmFtZRgFIAEoCRI4Cg5hdXRoZW50aWNhdGlvbhgHIAEoCzIgLnRlc3NlcmEub2F1dGgudjEuQXV0aGVudGljYXRpb25KBAgGEAdSCWF1dGhfdGltZSJEChJHZXRTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNlc3Npb24iiAEKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSHQoQcHJlc2VudF9wYXNzd29yZBgCIAEoCUIDgAEBEhkKDG5ld19wYXNzd29yZBgDIAEoCUIDgAEBIuoBChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlEjMKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uSAASGgoQcGFzc3dvcmRfcHJvYmxlbRgCIAEoCUgAEj0KDndyb25nX3Bhc3N3b3JkGAMgASgLMiMudGVzc2VyYS5hdXRob3JpemUudjEuV3JvbmdQYXNzd29yZEgAEjUKCnNpZ25lZF9vdXQYBCABKAsyHy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduZWRPdXRIAEIJCgdvdXRjb21lIg8KDVdyb25nUGFzc3dvcmQiCwoJU2lnbmVkT3V0IpoCChFFbmRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJY2xpZW50X2lkGAIgASgJEiAKGHBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIYChBoaW50ZWRfY2xpZW50X2lkGAUgASgJEhcKD3JlZnVzZV9mYWxsYmFjaxgGIAEoCBIbChNyZWZ1c2VfdW5yZWdpc3RlcmVkGAcgASgIEhsKE3Byb3ZpZGVyX3JldHVybl91cmkYCCABKAkSHQoVcHJvdmlkZXJfcmV0dXJuX3N0YXRlGAkgASgJIr8BChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCBIRCgl0ZW5hbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAUgAygJEhwKFHJlZGlyZWN0X3VyaV9yZWZ1c2VkGAYgASgIEh4KEXByb3ZpZGVyX2xvY2F0aW9uGAcgASgJQgOAAQEimgEKGkVuZFByb3ZpZGVyU2Vzc2lvbnNSZXF1ZXN0Eg4KBmlzc3VlchgBIAEoCRIYChBpc3N1ZXJfdGVuYW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIQCghwcm92aWRlchgEIAEoCRIZCgxsb2dvdXRfdG9rZW4YBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJImQKG0VuZFByb3ZpZGVyU2Vzc2lvbnNSZXNwb25zZRIPCgdyZWZ1c2VkGAEgASgIEjQKCHNlc3Npb25zGAIgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uIqgBChFSZWRlZW1Db2RlUmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIUCgxyZWRpcmVjdF91cmkYBCABKAkSGgoNY29kZV92ZXJpZmllchgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkSFAoMY29uZmlkZW50aWFsGAcgASgIIooBChJSZWRlZW1Db2RlUmVzcG9uc2USEQoJY29kZV9oYXNoGAIgASgMEhQKDHRha2VuX2JlZm9yZRgDIAEoCBINCgVidXJudBgEIAEoCBIvCgp1c2VyX2dyYW50GAUgASgLMhsudGVzc2VyYS5vYXV0aC52MS5Vc2VyR3JhbnRKBAgBEAJSBWdyYW50KsMBChJMb2dvdXROb3RpY2VSZXN1bHQSJAogTE9HT1VUX05PVElDRV9SRVNVTFRfVU5TUEVDSUZJRUQQABIiCh5MT0dPVVRfTk9USUNFX1JFU1VMVF9ERUxJVkVSRUQQARIfChtMT0dPVVRfTk9USUNFX1JFU1VMVF9GQUlMRUQQAhIeChpMT0dPVVRfTk9USUNFX1JFU1VMVF9SRVRSWRADEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0dJVkVfQkFDSxAEMs0OChBBdXRob3JpemVTZXJ2aWNlEl8KBUJlZ2luEiIudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXF1ZXN0GiMudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ9Cg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiEJACAergGAkKB2dhdGV3YXkSaAoIQ29udGludWUSJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlcXVlc3QaJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EoYBChJBbnN3ZXJGcm9tUHJvdmlkZXISLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5BbnN3ZXJGcm9tUHJvdmlkZXJSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQW5zd2VyRnJvbVByb3ZpZGVyUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSdgoKR2V0U2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlc3BvbnNlIhXq4BgRCgdnYXRld2F5CgZkZXZpY2USegoOQ2hhbmdlUGFzc3dvcmQSKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlIg3q4BgJCgdnYXRld2F5Em4KCkVuZFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRKJAQoTRW5kUHJvdmlkZXJTZXNzaW9ucxIwLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFByb3ZpZGVyU2Vzc2lvbnNSZXF1ZXN0GjEudGVzc2VyYS5hdXRob3JpemUudjEuRW5kUHJvdmlkZXJTZXNzaW9uc1Jlc3BvbnNlIg3q4BgJCgdnYXRld2F5EmwKClJlZGVlbUNvZGUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXNwb25zZSIL6uAYBwoFdG9rZW4SgAEKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZSIL6uAYBwoFdG9rZW4wARKBAQoRVGFrZUxvZ291dE5vdGljZXMSLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1JlcXVlc3QaLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlIgvq4BgHCgV0b2tlbhKEAQoSRmluaXNoTG9nb3V0Tm90aWNlEi8udGVzc2VyYS5hdXRob3JpemUudjEuRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIgvq4BgHCgV0b2tlbhJmCgdHZXRMb2NrEiQudGVzc2VyYS5hdXRob3JpemUudjEuR2V0TG9ja1JlcXVlc3QaJS50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRMb2NrUmVzcG9uc2UiDpACAergGAcKBWFkbWluEocBChJDb3VudEVuZGVkU2Vzc2lvbnMSLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db3VudEVuZGVkU2Vzc2lvbnNSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZFNlc3Npb25zUmVzcG9uc2UiDpACAergGAcKBXRva2VuEocBChJDb3VudEVuZGVkQ29uc2VudHMSLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db3VudEVuZGVkQ29uc2VudHNSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZENvbnNlbnRzUmVzcG9uc2UiDpACAergGAcKBXRva2VuYgZwcm90bzM", [file_tessera_access_v1_access, file_tessera_impact_v1_impact, file_tessera_oauth_v1_user_grant]);
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIkwKFENoZWNrU2Vzc2lvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRITCgtzZXNzaW9uX2lkcxgCIAMoCRIMCgR1c2VzGAMgASgIIk8KFUNoZWNrU2Vzc2lvbnNSZXNwb25zZRI2CghzZXNzaW9ucxgBIAMoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoZWNrZWRTZXNzaW9uIlUKDkNoZWNrZWRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSFAoMaWRsZV9zZWNvbmRzGAIgASgNEhkKEXJlbWFpbmluZ19zZWNvbmRzGAMgASgNImgKGEVuZFNlc3Npb25PZkdyYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkSEgoKaXBfYWRkcmVzcxgEIAEoCSJQChlFbmRTZXNzaW9uT2ZHcmFudFJlc3BvbnNlEjMKB3Nlc3Npb24YASABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iNAoOR2V0TG9ja1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiJQoPR2V0TG9ja1Jlc3BvbnNlEhIKCmVuZHNfYXRfbXMYASABKAMiQgoZQ291bnRFbmRlZFNlc3Npb25zUmVxdWVzdBIlCgRlbmRzGAEgASgLMhcudGVzc2VyYS5pbXBhY3QudjEuRW5kcyJIChpDb3VudEVuZGVkU2Vzc2lvbnNSZXNwb25zZRIqCghzZXNzaW9ucxgBIAEoCzIYLnRlc3NlcmEuaW1wYWN0LnYxLkVuZGVkIkIKGUNvdW50RW5kZWRDb25zZW50c1JlcXVlc3QSJQoEZW5kcxgBIAEoCzIXLnRlc3NlcmEuaW1wYWN0LnYxLkVuZHMiSAoaQ291bnRFbmRlZENvbnNlbnRzUmVzcG9uc2USKgoIY29uc2VudHMYASABKAsyGC50ZXNzZXJhLmltcGFjdC52MS5FbmRlZCJcChhUYWtlTG9nb3V0Tm90aWNlc1JlcXVlc3QSDQoFbGltaXQYASABKA0SFQoNbGVhc2Vfc2Vjb25kcxgCIAEoDRIaChJza2lwcGVkX2NsaWVudF9pZHMYAyADKAkiUAoZVGFrZUxvZ291dE5vdGljZXNSZXNwb25zZRIzCgdub3RpY2VzGAEgAygLMiIudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlIssBCgxMb2dvdXROb3RpY2USEQoJbm90aWNlX2lkGAEgASgJEg0KBWNsYWltGAIgASgNEg8KB2F0dGVtcHQYAyABKA0SEQoJdGVuYW50X2lkGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRIPCgd1c2VyX2lkGAYgASgJEhIKCnNlc3Npb25faWQYByABKAkSDgoGaXNzdWVyGAggASgJEhIKCnJlcXVlc3RfaWQYCSABKAkSGQoRcmVtYWluaW5nX3NlY29uZHMYCiABKAEisAEKGUZpbmlzaExvZ291dE5vdGljZVJlcXVlc3QSMgoGbm90aWNlGAEgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlEjgKBnJlc3VsdBgCIAEoDjIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkxvZ291dE5vdGljZVJlc3VsdBIOCgZyZWFzb24YAyABKAkSFQoNZGVsYXlfc2Vjb25kcxgEIAEoASIcChpGaW5pc2hMb2dvdXROb3RpY2VSZXNwb25zZSJYChdXYXRjaFNlc3Npb25FbmRzUmVxdWVzdBIbCg5hZnRlcl9zZXF1ZW5jZRgBIAEoA0gAiAEBEg0KBXNpbmNlGAIgASgDQhEKD19hZnRlcl9zZXF1ZW5jZSJ2ChhXYXRjaFNlc3Npb25FbmRzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSEQoJdGVuYW50X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIQCghlbmRlZF9hdBgFIAEoAyLeAQoOQnJvd3NlckNvbnRleHQSFwoKYnJvd3Nlcl9pZBgBIAEoCUIDgAEBEhoKDXNlc3Npb25fdG9rZW4YAiABKAlCA4ABARISCgppcF9hZGRyZXNzGAMgASgJEhcKD3VzZXJfYWdlbnRfaGFzaBgEIAEoCRIOCgZpc3N1ZXIYBSABKAkSIAoTa25vd25fYnJvd3Nlcl90b2tlbhgGIAEoCUIDgAEBEhEKCXRlbmFudF9pZBgHIAEoCRISCgp1c2VyX2FnZW50GAggASgJEhEKCWxhbmd1YWdlcxgJIAEoCSK8AQoMQmVnaW5SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBI9CgdyZXF1ZXN0GAIgASgLMioudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvblJlcXVlc3RIABItCgRwYWdlGAMgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuT3duUGFnZUgAQgcKBXZpc2l0ItMBChRBdXRob3JpemF0aW9uUmVxdWVzdBJOCgpwYXJhbWV0ZXJzGAEgAygLMjoudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvblJlcXVlc3QuUGFyYW1ldGVyc0VudHJ5EhYKDmhpbnRlZF91c2VyX2lkGAIgASgJEiAKGGlkX3Rva2VuX2hpbnRfaXNfaW52YWxpZBgDIAEoCBoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKpAgoHT3duUGFnZRIwCgRuYW1lGAEgASgOMiIudGVzc2VyYS5hdXRob3JpemUudjEuT3duUGFnZS5OYW1lEhEKCXRlbmFudF9pZBgCIAEoCRIRCgljbGllbnRfaWQYAyABKAkixQEKBE5hbWUSFAoQTkFNRV9VTlNQRUNJRklFRBAAEg8KC05BTUVfREVWSUNFEAESEgoOTkFNRV9BUFBST1ZBTFMQAhIRCg1OQU1FX1BBU1NXT1JEEAMSEAoMTkFNRV9BQ0NPVU5UEAQSFwoTTkFNRV9BQ0NPVU5UX0NIQU5HRRAFEhQKEE5BTUVfQUREX1BBU1NLRVkQBhIRCg1OQU1FX0FERF9UT1RQEAcSGwoXTkFNRV9ORVdfUkVDT1ZFUllfQ09ERVMQCCI5Cg1CZWdpblJlc3BvbnNlEigKBG5leHQYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXh0ItsBCgROZXh0EioKBHN0ZXAYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TdGVwSAASMgoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSAASKgoEZG9uZRgEIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLkRvbmVIAEIGCgRuZXh0IsYBCgRTdGVwEgwKBG5hbWUYASABKAkSNgoLaW50ZXJhY3Rpb24YAiABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbhIPCgdwcm9ibGVtGAMgASgJEjkKBXNob3duGAQgAygLMiUudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcC5TaG93bkVudHJ5QgOAAQEaLAoKU2hvd25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIgYKBERvbmUinwIKD0NvbnRpbnVlUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSGAoOaW50ZXJhY3Rpb25faWQYAiABKAlIABItCgRwYWdlGAMgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuT3duUGFnZUgAEgwKBHN0ZXAYBCABKAkSRgoGZmllbGRzGAUgAygLMjEudGVzc2VyYS5hdXRob3JpemUudjEuQ29udGludWVSZXF1ZXN0LkZpZWxkc0VudHJ5QgOAAQEaLQoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgV2aXNpdCJvChBDb250aW51ZVJlc3BvbnNlEigKBG5leHQYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXh0EjEKB3Nlc3Npb24YAiABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uIosBChlBbnN3ZXJGcm9tUHJvdmlkZXJSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEgoFcXVlcnkYBCABKAlCA4ABASK1AQoaQW5zd2VyRnJvbVByb3ZpZGVyUmVzcG9uc2USKAoEbmV4dBgBIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5leHQSMQoHc2Vzc2lvbhgCIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SDgoGcmVzdW1lGAMgASgJEhkKDGxpbmtfcHJvYmxlbRgEIAEoCUgAiAEBQg8KDV9saW5rX3Byb2JsZW0iVAoIUmVkaXJlY3QSFQoIbG9jYXRpb24YASABKAlCA4ABARIxCglmb3JtX3Bvc3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdCKTAQoIRm9ybVBvc3QSCwoDdXJpGAEgASgJEkcKCnBhcmFtZXRlcnMYAiADKAsyLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdC5QYXJhbWV0ZXJzRW50cnlCA4ABARoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKyAQoLSW50ZXJhY3Rpb24SFgoOaW50ZXJhY3Rpb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhMKC3RlbmFudF9uYW1lGAMgASgJEhEKCWNsaWVudF9pZBgEIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAUgASgJEhIKCmxvZ2luX2hpbnQYBiABKAkSDgoGc2NvcGVzGAcgAygJEhIKCnVpX2xvY2FsZXMYCCABKAkiSAoOVGVuYW50TWlzbWF0Y2gSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiJmChVHZXRJbnRlcmFjdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJIocBChZHZXRJbnRlcmFjdGlvblJlc3BvbnNlEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QSKAoEc3RlcBgDIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLlN0ZXBKBAgBEAJSC2ludGVyYWN0aW9uIqcBCgpOZXdTZXNzaW9uEhoKDXNlc3Npb25fdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNEjEKBWVuZGVkGAMgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uEjkKDWtub3duX2Jyb3dzZXIYBCABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Lbm93bkJyb3dzZXIiMwoMS25vd25Ccm93c2VyEhIKBXRva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDSJSCgxFbmRlZFNlc3Npb24SEQoJdGVuYW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgDIAMoCSJKChFHZXRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQirAEKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEjgKDmF1dGhlbnRpY2F0aW9uGAcgASgLMiAudGVzc2VyYS5vYXV0aC52MS5BdXRoZW50aWNhdGlvbkoECAYQB1IJYXV0aF90aW1lIkQKEkdldFNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuU2Vzc2lvbiKIAQoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIdChBwcmVzZW50X3Bhc3N3b3JkGAIgASgJQgOAAQESGQoMbmV3X3Bhc3N3b3JkGAMgASgJQgOAAQEi6gEKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USMwoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb25IABIaChBwYXNzd29yZF9wcm9ibGVtGAIgASgJSAASPQoOd3JvbmdfcGFzc3dvcmQYAyABKAsyIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ1Bhc3N3b3JkSAASNQoKc2lnbmVkX291dBgEIAEoCzIfLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZE91dEgAQgkKB291dGNvbWUiDwoNV3JvbmdQYXNzd29yZCILCglTaWduZWRPdXQimgIKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIEhsKE3JlZnVzZV91bnJlZ2lzdGVyZWQYByABKAgSGwoTcHJvdmlkZXJfcmV0dXJuX3VyaRgIIAEoCRIdChVwcm92aWRlcl9yZXR1cm5fc3RhdGUYCSABKAkivwEKEkVuZFNlc3Npb25SZXNwb25zZRIQCghsb2NhdGlvbhgBIAEoCRIVCg1zZXNzaW9uX2VuZGVkGAIgASgIEhEKCXRlbmFudF9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYBSADKAkSHAoUcmVkaXJlY3RfdXJpX3JlZnVzZWQYBiABKAgSHgoRcHJvdmlkZXJfbG9jYXRpb24YByABKAlCA4ABASKaAQoaRW5kUHJvdmlkZXJTZXNzaW9uc1JlcXVlc3QSDgoGaXNzdWVyGAEgASgJEhgKEGlzc3Vlcl90ZW5hbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhAKCHByb3ZpZGVyGAQgASgJEhkKDGxvZ291dF90b2tlbhgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkiZAobRW5kUHJvdmlkZXJTZXNzaW9uc1Jlc3BvbnNlEg8KB3JlZnVzZWQYASABKAgSNAoIc2Vzc2lvbnMYAiADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iqAEKEVJlZGVlbUNvZGVSZXF1ZXN0EhEKBGNvZGUYASABKAlCA4ABARIRCgljbGllbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhQKDHJlZGlyZWN0X3VyaRgEIAEoCRIaCg1jb2RlX3ZlcmlmaWVyGAUgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgGIAEoCRIUCgxjb25maWRlbnRpYWwYByABKAgiigEKElJlZGVlbUNvZGVSZXNwb25zZRIRCgljb2RlX2hhc2gYAiABKAwSFAoMdGFrZW5fYmVmb3JlGAMgASgIEg0KBWJ1cm50GAQgASgIEi8KCnVzZXJfZ3JhbnQYBSABKAsyGy50ZXNzZXJhLm9hdXRoLnYxLlVzZXJHcmFudEoECAEQAlIFZ3JhbnQqwwEKEkxvZ291dE5vdGljZVJlc3VsdBIkCiBMT0dPVVRfTk9USUNFX1JFU1VMVF9VTlNQRUNJRklFRBAAEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0RFTElWRVJFRBABEh8KG0xPR09VVF9OT1RJQ0VfUkVTVUxUX0ZBSUxFRBACEh4KGkxPR09VVF9OT1RJQ0VfUkVTVUxUX1JFVFJZEAMSIgoeTE9HT1VUX05PVElDRV9SRVNVTFRfR0lWRV9CQUNLEAQyyBAKEEF1dGhvcml6ZVNlcnZpY2USXwoFQmVnaW4SIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpblJlcXVlc3QaIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5En0KDkdldEludGVyYWN0aW9uEisudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXNwb25zZSIQkAIB6uAYCQoHZ2F0ZXdheRJoCghDb250aW51ZRIlLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVxdWVzdBomLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvbnRpbnVlUmVzcG9uc2UiDergGAkKB2dhdGV3YXkShgEKEkFuc3dlckZyb21Qcm92aWRlchIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkFuc3dlckZyb21Qcm92aWRlclJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5BbnN3ZXJGcm9tUHJvdmlkZXJSZXNwb25zZSIN6uAYCQoHZ2F0ZXdheRJ2CgpHZXRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVzcG9uc2UiFergGBEKB2dhdGV3YXkKBmRldmljZRJ6Cg5DaGFuZ2VQYXNzd29yZBIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbgoKRW5kU2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlc3BvbnNlIg3q4BgJCgdnYXRld2F5EokBChNFbmRQcm92aWRlclNlc3Npb25zEjAudGVzc2VyYS5hdXRob3JpemUudjEuRW5kUHJvdmlkZXJTZXNzaW9uc1JlcXVlc3QaMS50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRQcm92aWRlclNlc3Npb25zUmVzcG9uc2UiDergGAkKB2dhdGV3YXkSbAoKUmVkZWVtQ29kZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlc3BvbnNlIgvq4BgHCgV0b2tlbhJ1Cg1DaGVja1Nlc3Npb25zEioudGVzc2VyYS5hdXRob3JpemUudjEuQ2hlY2tTZXNzaW9uc1JlcXVlc3QaKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5DaGVja1Nlc3Npb25zUmVzcG9uc2UiC+rgGAcKBXRva2VuEoEBChFFbmRTZXNzaW9uT2ZHcmFudBIuLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25PZkdyYW50UmVxdWVzdBovLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25PZkdyYW50UmVzcG9uc2UiC+rgGAcKBXRva2VuEoABChBXYXRjaFNlc3Npb25FbmRzEi0udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QaLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVzcG9uc2UiC+rgGAcKBXRva2VuMAESgQEKEVRha2VMb2dvdXROb3RpY2VzEi4udGVzc2VyYS5hdXRob3JpemUudjEuVGFrZUxvZ291dE5vdGljZXNSZXF1ZXN0Gi8udGVzc2VyYS5hdXRob3JpemUudjEuVGFrZUxvZ291dE5vdGljZXNSZXNwb25zZSIL6uAYBwoFdG9rZW4ShAEKEkZpbmlzaExvZ291dE5vdGljZRIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5GaW5pc2hMb2dvdXROb3RpY2VSZXNwb25zZSIL6uAYBwoFdG9rZW4SZgoHR2V0TG9jaxIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldExvY2tSZXF1ZXN0GiUudGVzc2VyYS5hdXRob3JpemUudjEuR2V0TG9ja1Jlc3BvbnNlIg6QAgHq4BgHCgVhZG1pbhKHAQoSQ291bnRFbmRlZFNlc3Npb25zEi8udGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZFNlc3Npb25zUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvdW50RW5kZWRTZXNzaW9uc1Jlc3BvbnNlIg6QAgHq4BgHCgV0b2tlbhKHAQoSQ291bnRFbmRlZENvbnNlbnRzEi8udGVzc2VyYS5hdXRob3JpemUudjEuQ291bnRFbmRlZENvbnNlbnRzUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkNvdW50RW5kZWRDb25zZW50c1Jlc3BvbnNlIg6QAgHq4BgHCgV0b2tlbmIGcHJvdG8z", [file_tessera_access_v1_access, file_tessera_impact_v1_impact, file_tessera_oauth_v1_user_grant]);
+
+/**
+ * @generated from message tessera.authorize.v1.CheckSessionsRequest
+ */
+export type CheckSessionsRequest = Message<"tessera.authorize.v1.CheckSessionsRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: repeated string session_ids = 2;
+   */
+  sessionIds: string[];
+
+  /**
+   * Whether it is a use of the sessions, so that they do not end for lack of one.
+   *
+   * @generated from field: bool uses = 3;
+   */
+  uses: boolean;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CheckSessionsRequest.
+ * Use `create(CheckSessionsRequestSchema)` to create a new message.
+ */
+export const CheckSessionsRequestSchema: GenMessage<CheckSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 0);
+
+/**
+ * @generated from message tessera.authorize.v1.CheckSessionsResponse
+ */
+export type CheckSessionsResponse = Message<"tessera.authorize.v1.CheckSessionsResponse"> & {
+  /**
+   * Those that live; the others are left out.
+   *
+   * @generated from field: repeated tessera.authorize.v1.CheckedSession sessions = 1;
+   */
+  sessions: CheckedSession[];
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CheckSessionsResponse.
+ * Use `create(CheckSessionsResponseSchema)` to create a new message.
+ */
+export const CheckSessionsResponseSchema: GenMessage<CheckSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 1);
+
+/**
+ * @generated from message tessera.authorize.v1.CheckedSession
+ */
+export type CheckedSession = Message<"tessera.authorize.v1.CheckedSession"> & {
+  /**
+   * As it was asked for.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Seconds until it ends if it is not used, and at the latest.
+   *
+   * @generated from field: uint32 idle_seconds = 2;
+   */
+  idleSeconds: number;
+
+  /**
+   * @generated from field: uint32 remaining_seconds = 3;
+   */
+  remainingSeconds: number;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.CheckedSession.
+ * Use `create(CheckedSessionSchema)` to create a new message.
+ */
+export const CheckedSessionSchema: GenMessage<CheckedSession> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 2);
+
+/**
+ * @generated from message tessera.authorize.v1.EndSessionOfGrantRequest
+ */
+export type EndSessionOfGrantRequest = Message<"tessera.authorize.v1.EndSessionOfGrantRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * The application that asks.
+   *
+   * @generated from field: string client_id = 3;
+   */
+  clientId: string;
+
+  /**
+   * Its address.
+   *
+   * @generated from field: string ip_address = 4;
+   */
+  ipAddress: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.EndSessionOfGrantRequest.
+ * Use `create(EndSessionOfGrantRequestSchema)` to create a new message.
+ */
+export const EndSessionOfGrantRequestSchema: GenMessage<EndSessionOfGrantRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 3);
+
+/**
+ * @generated from message tessera.authorize.v1.EndSessionOfGrantResponse
+ */
+export type EndSessionOfGrantResponse = Message<"tessera.authorize.v1.EndSessionOfGrantResponse"> & {
+  /**
+   * The session that ended, now or before; absent if it is not known any more.
+   *
+   * @generated from field: tessera.authorize.v1.EndedSession session = 1;
+   */
+  session?: EndedSession | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.EndSessionOfGrantResponse.
+ * Use `create(EndSessionOfGrantResponseSchema)` to create a new message.
+ */
+export const EndSessionOfGrantResponseSchema: GenMessage<EndSessionOfGrantResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 4);
 
 /**
  * @generated from message tessera.authorize.v1.GetLockRequest
@@ -37,7 +171,7 @@ export type GetLockRequest = Message<"tessera.authorize.v1.GetLockRequest"> & {
  * Use `create(GetLockRequestSchema)` to create a new message.
  */
 export const GetLockRequestSchema: GenMessage<GetLockRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 0);
+  messageDesc(file_tessera_authorize_v1_authorize, 5);
 
 /**
  * @generated from message tessera.authorize.v1.GetLockResponse
@@ -56,7 +190,7 @@ export type GetLockResponse = Message<"tessera.authorize.v1.GetLockResponse"> & 
  * Use `create(GetLockResponseSchema)` to create a new message.
  */
 export const GetLockResponseSchema: GenMessage<GetLockResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 1);
+  messageDesc(file_tessera_authorize_v1_authorize, 6);
 
 /**
  * @generated from message tessera.authorize.v1.CountEndedSessionsRequest
@@ -73,7 +207,7 @@ export type CountEndedSessionsRequest = Message<"tessera.authorize.v1.CountEnded
  * Use `create(CountEndedSessionsRequestSchema)` to create a new message.
  */
 export const CountEndedSessionsRequestSchema: GenMessage<CountEndedSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 2);
+  messageDesc(file_tessera_authorize_v1_authorize, 7);
 
 /**
  * @generated from message tessera.authorize.v1.CountEndedSessionsResponse
@@ -90,7 +224,7 @@ export type CountEndedSessionsResponse = Message<"tessera.authorize.v1.CountEnde
  * Use `create(CountEndedSessionsResponseSchema)` to create a new message.
  */
 export const CountEndedSessionsResponseSchema: GenMessage<CountEndedSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 3);
+  messageDesc(file_tessera_authorize_v1_authorize, 8);
 
 /**
  * @generated from message tessera.authorize.v1.CountEndedConsentsRequest
@@ -107,7 +241,7 @@ export type CountEndedConsentsRequest = Message<"tessera.authorize.v1.CountEnded
  * Use `create(CountEndedConsentsRequestSchema)` to create a new message.
  */
 export const CountEndedConsentsRequestSchema: GenMessage<CountEndedConsentsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 4);
+  messageDesc(file_tessera_authorize_v1_authorize, 9);
 
 /**
  * @generated from message tessera.authorize.v1.CountEndedConsentsResponse
@@ -124,7 +258,7 @@ export type CountEndedConsentsResponse = Message<"tessera.authorize.v1.CountEnde
  * Use `create(CountEndedConsentsResponseSchema)` to create a new message.
  */
 export const CountEndedConsentsResponseSchema: GenMessage<CountEndedConsentsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 5);
+  messageDesc(file_tessera_authorize_v1_authorize, 10);
 
 /**
  * @generated from message tessera.authorize.v1.TakeLogoutNoticesRequest
@@ -155,7 +289,7 @@ export type TakeLogoutNoticesRequest = Message<"tessera.authorize.v1.TakeLogoutN
  * Use `create(TakeLogoutNoticesRequestSchema)` to create a new message.
  */
 export const TakeLogoutNoticesRequestSchema: GenMessage<TakeLogoutNoticesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 6);
+  messageDesc(file_tessera_authorize_v1_authorize, 11);
 
 /**
  * @generated from message tessera.authorize.v1.TakeLogoutNoticesResponse
@@ -172,7 +306,7 @@ export type TakeLogoutNoticesResponse = Message<"tessera.authorize.v1.TakeLogout
  * Use `create(TakeLogoutNoticesResponseSchema)` to create a new message.
  */
 export const TakeLogoutNoticesResponseSchema: GenMessage<TakeLogoutNoticesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 7);
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
 
 /**
  * The end of a session, for one application that got a code in it.
@@ -248,7 +382,7 @@ export type LogoutNotice = Message<"tessera.authorize.v1.LogoutNotice"> & {
  * Use `create(LogoutNoticeSchema)` to create a new message.
  */
 export const LogoutNoticeSchema: GenMessage<LogoutNotice> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 8);
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
 
 /**
  * @generated from message tessera.authorize.v1.FinishLogoutNoticeRequest
@@ -282,7 +416,7 @@ export type FinishLogoutNoticeRequest = Message<"tessera.authorize.v1.FinishLogo
  * Use `create(FinishLogoutNoticeRequestSchema)` to create a new message.
  */
 export const FinishLogoutNoticeRequestSchema: GenMessage<FinishLogoutNoticeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 9);
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
 
 /**
  * @generated from message tessera.authorize.v1.FinishLogoutNoticeResponse
@@ -295,7 +429,7 @@ export type FinishLogoutNoticeResponse = Message<"tessera.authorize.v1.FinishLog
  * Use `create(FinishLogoutNoticeResponseSchema)` to create a new message.
  */
 export const FinishLogoutNoticeResponseSchema: GenMessage<FinishLogoutNoticeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 10);
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsRequest
@@ -322,7 +456,7 @@ export type WatchSessionEndsRequest = Message<"tessera.authorize.v1.WatchSession
  * Use `create(WatchSessionEndsRequestSchema)` to create a new message.
  */
 export const WatchSessionEndsRequestSchema: GenMessage<WatchSessionEndsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 11);
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsResponse
@@ -361,7 +495,7 @@ export type WatchSessionEndsResponse = Message<"tessera.authorize.v1.WatchSessio
  * Use `create(WatchSessionEndsResponseSchema)` to create a new message.
  */
 export const WatchSessionEndsResponseSchema: GenMessage<WatchSessionEndsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserContext
@@ -430,7 +564,7 @@ export type BrowserContext = Message<"tessera.authorize.v1.BrowserContext"> & {
  * Use `create(BrowserContextSchema)` to create a new message.
  */
 export const BrowserContextSchema: GenMessage<BrowserContext> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * @generated from message tessera.authorize.v1.BeginRequest
@@ -464,7 +598,7 @@ export type BeginRequest = Message<"tessera.authorize.v1.BeginRequest"> & {
  * Use `create(BeginRequestSchema)` to create a new message.
  */
 export const BeginRequestSchema: GenMessage<BeginRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.AuthorizationRequest
@@ -498,7 +632,7 @@ export type AuthorizationRequest = Message<"tessera.authorize.v1.AuthorizationRe
  * Use `create(AuthorizationRequestSchema)` to create a new message.
  */
 export const AuthorizationRequestSchema: GenMessage<AuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * A page of ours that needs to know who the person is.
@@ -529,7 +663,7 @@ export type OwnPage = Message<"tessera.authorize.v1.OwnPage"> & {
  * Use `create(OwnPageSchema)` to create a new message.
  */
 export const OwnPageSchema: GenMessage<OwnPage> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from enum tessera.authorize.v1.OwnPage.Name
@@ -594,7 +728,7 @@ export type OwnPage_Name = (typeof OwnPage_Name)[keyof typeof OwnPage_Name] | Un
  * Describes the enum tessera.authorize.v1.OwnPage.Name.
  */
 export const OwnPage_NameSchema: GenEnum<OwnPage_Name> = /*@__PURE__*/
-  enumDesc(file_tessera_authorize_v1_authorize, 16, 0);
+  enumDesc(file_tessera_authorize_v1_authorize, 21, 0);
 
 /**
  * @generated from message tessera.authorize.v1.BeginResponse
@@ -611,7 +745,7 @@ export type BeginResponse = Message<"tessera.authorize.v1.BeginResponse"> & {
  * Use `create(BeginResponseSchema)` to create a new message.
  */
 export const BeginResponseSchema: GenMessage<BeginResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * Next is what comes next in a visit.
@@ -656,7 +790,7 @@ export type Next = Message<"tessera.authorize.v1.Next"> & {
  * Use `create(NextSchema)` to create a new message.
  */
 export const NextSchema: GenMessage<Next> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * Step is a page that the person must answer.
@@ -698,7 +832,7 @@ export type Step = Message<"tessera.authorize.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * @generated from message tessera.authorize.v1.Done
@@ -711,7 +845,7 @@ export type Done = Message<"tessera.authorize.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * @generated from message tessera.authorize.v1.ContinueRequest
@@ -759,7 +893,7 @@ export type ContinueRequest = Message<"tessera.authorize.v1.ContinueRequest"> & 
  * Use `create(ContinueRequestSchema)` to create a new message.
  */
 export const ContinueRequestSchema: GenMessage<ContinueRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * @generated from message tessera.authorize.v1.ContinueResponse
@@ -783,7 +917,7 @@ export type ContinueResponse = Message<"tessera.authorize.v1.ContinueResponse"> 
  * Use `create(ContinueResponseSchema)` to create a new message.
  */
 export const ContinueResponseSchema: GenMessage<ContinueResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 27);
 
 /**
  * @generated from message tessera.authorize.v1.AnswerFromProviderRequest
@@ -819,7 +953,7 @@ export type AnswerFromProviderRequest = Message<"tessera.authorize.v1.AnswerFrom
  * Use `create(AnswerFromProviderRequestSchema)` to create a new message.
  */
 export const AnswerFromProviderRequestSchema: GenMessage<AnswerFromProviderRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 23);
+  messageDesc(file_tessera_authorize_v1_authorize, 28);
 
 /**
  * @generated from message tessera.authorize.v1.AnswerFromProviderResponse
@@ -858,7 +992,7 @@ export type AnswerFromProviderResponse = Message<"tessera.authorize.v1.AnswerFro
  * Use `create(AnswerFromProviderResponseSchema)` to create a new message.
  */
 export const AnswerFromProviderResponseSchema: GenMessage<AnswerFromProviderResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 24);
+  messageDesc(file_tessera_authorize_v1_authorize, 29);
 
 /**
  * @generated from message tessera.authorize.v1.Redirect
@@ -884,7 +1018,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
+  messageDesc(file_tessera_authorize_v1_authorize, 30);
 
 /**
  * A form that the browser posts to the client (OAuth 2.0 Form Post Response Mode section 2).
@@ -908,7 +1042,7 @@ export type FormPost = Message<"tessera.authorize.v1.FormPost"> & {
  * Use `create(FormPostSchema)` to create a new message.
  */
 export const FormPostSchema: GenMessage<FormPost> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 26);
+  messageDesc(file_tessera_authorize_v1_authorize, 31);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -962,7 +1096,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 27);
+  messageDesc(file_tessera_authorize_v1_authorize, 32);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -982,7 +1116,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 28);
+  messageDesc(file_tessera_authorize_v1_authorize, 33);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -1004,7 +1138,7 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 29);
+  messageDesc(file_tessera_authorize_v1_authorize, 34);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
@@ -1030,7 +1164,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 30);
+  messageDesc(file_tessera_authorize_v1_authorize, 35);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -1069,7 +1203,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 31);
+  messageDesc(file_tessera_authorize_v1_authorize, 36);
 
 /**
  * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
@@ -1097,7 +1231,7 @@ export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
  * Use `create(KnownBrowserSchema)` to create a new message.
  */
 export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 32);
+  messageDesc(file_tessera_authorize_v1_authorize, 37);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -1126,7 +1260,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 33);
+  messageDesc(file_tessera_authorize_v1_authorize, 38);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -1143,7 +1277,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 34);
+  messageDesc(file_tessera_authorize_v1_authorize, 39);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -1187,7 +1321,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 35);
+  messageDesc(file_tessera_authorize_v1_authorize, 40);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -1204,7 +1338,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 36);
+  messageDesc(file_tessera_authorize_v1_authorize, 41);
 
 /**
  * @generated from message tessera.authorize.v1.ChangePasswordRequest
@@ -1231,7 +1365,7 @@ export type ChangePasswordRequest = Message<"tessera.authorize.v1.ChangePassword
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 37);
+  messageDesc(file_tessera_authorize_v1_authorize, 42);
 
 /**
  * @generated from message tessera.authorize.v1.ChangePasswordResponse
@@ -1280,7 +1414,7 @@ export type ChangePasswordResponse = Message<"tessera.authorize.v1.ChangePasswor
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 38);
+  messageDesc(file_tessera_authorize_v1_authorize, 43);
 
 /**
  * @generated from message tessera.authorize.v1.WrongPassword
@@ -1293,7 +1427,7 @@ export type WrongPassword = Message<"tessera.authorize.v1.WrongPassword"> & {
  * Use `create(WrongPasswordSchema)` to create a new message.
  */
 export const WrongPasswordSchema: GenMessage<WrongPassword> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 39);
+  messageDesc(file_tessera_authorize_v1_authorize, 44);
 
 /**
  * @generated from message tessera.authorize.v1.SignedOut
@@ -1306,7 +1440,7 @@ export type SignedOut = Message<"tessera.authorize.v1.SignedOut"> & {
  * Use `create(SignedOutSchema)` to create a new message.
  */
 export const SignedOutSchema: GenMessage<SignedOut> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 40);
+  messageDesc(file_tessera_authorize_v1_authorize, 45);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -1373,7 +1507,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 41);
+  messageDesc(file_tessera_authorize_v1_authorize, 46);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -1431,7 +1565,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 42);
+  messageDesc(file_tessera_authorize_v1_authorize, 47);
 
 /**
  * @generated from message tessera.authorize.v1.EndProviderSessionsRequest
@@ -1479,7 +1613,7 @@ export type EndProviderSessionsRequest = Message<"tessera.authorize.v1.EndProvid
  * Use `create(EndProviderSessionsRequestSchema)` to create a new message.
  */
 export const EndProviderSessionsRequestSchema: GenMessage<EndProviderSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 43);
+  messageDesc(file_tessera_authorize_v1_authorize, 48);
 
 /**
  * @generated from message tessera.authorize.v1.EndProviderSessionsResponse
@@ -1505,7 +1639,7 @@ export type EndProviderSessionsResponse = Message<"tessera.authorize.v1.EndProvi
  * Use `create(EndProviderSessionsResponseSchema)` to create a new message.
  */
 export const EndProviderSessionsResponseSchema: GenMessage<EndProviderSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 44);
+  messageDesc(file_tessera_authorize_v1_authorize, 49);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -1556,7 +1690,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 45);
+  messageDesc(file_tessera_authorize_v1_authorize, 50);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -1595,7 +1729,7 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 46);
+  messageDesc(file_tessera_authorize_v1_authorize, 51);
 
 /**
  * @generated from enum tessera.authorize.v1.LogoutNoticeResult
@@ -1749,6 +1883,27 @@ export const AuthorizeService: GenService<{
     methodKind: "unary";
     input: typeof RedeemCodeRequestSchema;
     output: typeof RedeemCodeResponseSchema;
+  },
+  /**
+   * CheckSessions says which sessions live, for the refresh tokens that live no longer than they do. A session that a later
+   * sign-in of the same person replaced lives as long as the later one.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.CheckSessions
+   */
+  checkSessions: {
+    methodKind: "unary";
+    input: typeof CheckSessionsRequestSchema;
+    output: typeof CheckSessionsResponseSchema;
+  },
+  /**
+   * EndSessionOfGrant ends the session that an application got a refresh token in, when the application says that it is over. It may be repeated.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.EndSessionOfGrant
+   */
+  endSessionOfGrant: {
+    methodKind: "unary";
+    input: typeof EndSessionOfGrantRequestSchema;
+    output: typeof EndSessionOfGrantResponseSchema;
   },
   /**
    * WatchSessionEnds streams the sessions that were ended (signed out, replaced) from now on, or after `after_sequence`

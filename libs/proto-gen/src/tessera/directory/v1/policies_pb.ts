@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/policies.proto.
  */
 export const file_tessera_directory_v1_policies: GenFile = /*@__PURE__*/
-  fileDesc("CiN0ZXNzZXJhL2RpcmVjdG9yeS92MS9wb2xpY2llcy5wcm90bxIUdGVzc2VyYS5kaXJlY3RvcnkudjEiwQEKCUxpZmV0aW1lcxIUCgxhY2Nlc3NfdG9rZW4YASABKA0SEAoIaWRfdG9rZW4YAiABKA0SGgoScmVmcmVzaF90b2tlbl9pZGxlGAMgASgNEh4KFnJlZnJlc2hfdG9rZW5fYWJzb2x1dGUYBCABKA0SHQoVYXV0aG9yaXphdGlvbl9yZXF1ZXN0GAUgASgNEhoKEmF1dGhvcml6YXRpb25fY29kZRgGIAEoDRIVCg1wb2xsX2ludGVydmFsGAcgASgNIlwKCkNpYmFQb2xpY3kSEAoIYXBwcm92YWwYASABKAkSCwoDdXJsGAIgASgJEhAKCGRlbGl2ZXJ5GAMgASgJEh0KFW5vdGlmaWNhdGlvbl9lbmRwb2ludBgEIAEoCWIGcHJvdG8z");
+  fileDesc("CiN0ZXNzZXJhL2RpcmVjdG9yeS92MS9wb2xpY2llcy5wcm90bxIUdGVzc2VyYS5kaXJlY3RvcnkudjEijQIKCUxpZmV0aW1lcxIUCgxhY2Nlc3NfdG9rZW4YASABKA0SEAoIaWRfdG9rZW4YAiABKA0SGgoScmVmcmVzaF90b2tlbl9pZGxlGAMgASgNEh4KFnJlZnJlc2hfdG9rZW5fYWJzb2x1dGUYBCABKA0SHQoVYXV0aG9yaXphdGlvbl9yZXF1ZXN0GAUgASgNEhoKEmF1dGhvcml6YXRpb25fY29kZRgGIAEoDRIVCg1wb2xsX2ludGVydmFsGAcgASgNEiIKGnNlc3Npb25fcmVmcmVzaF90b2tlbl9pZGxlGAggASgNEiYKHnNlc3Npb25fcmVmcmVzaF90b2tlbl9hYnNvbHV0ZRgJIAEoDSJcCgpDaWJhUG9saWN5EhAKCGFwcHJvdmFsGAEgASgJEgsKA3VybBgCIAEoCRIQCghkZWxpdmVyeRgDIAEoCRIdChVub3RpZmljYXRpb25fZW5kcG9pbnQYBCABKAliBnByb3RvMw");
 
 /**
  * Seconds; 0 means the deployment's default.
@@ -56,6 +56,18 @@ export type Lifetimes = Message<"tessera.directory.v1.Lifetimes"> & {
    * @generated from field: uint32 poll_interval = 7;
    */
   pollInterval: number;
+
+  /**
+   * Of refresh tokens that end with the session, which is the longest that they live.
+   *
+   * @generated from field: uint32 session_refresh_token_idle = 8;
+   */
+  sessionRefreshTokenIdle: number;
+
+  /**
+   * @generated from field: uint32 session_refresh_token_absolute = 9;
+   */
+  sessionRefreshTokenAbsolute: number;
 };
 
 /**
