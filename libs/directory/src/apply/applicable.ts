@@ -6,9 +6,10 @@ import {
   type Problem,
   type ToldApart,
 } from '../declared/declared-state-error.ts';
-import { kindsIn, namesInPart, whole, type Part } from '../declared/part.ts';
+import { kindsIn, namesInPart, subjectsIn, whole, type Part } from '../declared/part.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { declaredIn, othersIn } from '../declared/surroundings.ts';
+import type { DeclaredTotps } from '../factors/declared-totps.ts';
 import { fileOwner } from '../fields/owner.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { planTenant, type TenantPlan } from '../plans/plan.ts';
@@ -31,6 +32,7 @@ export interface ApplyDeps {
   readonly secrets: ClientSecrets;
   readonly passwords: Passwords;
   readonly providerSecrets: ProviderSecrets;
+  readonly declaredTotps: DeclaredTotps;
   /** Of declared passwords, in characters. */
   readonly passwordMinLength: number;
   /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
@@ -94,11 +96,9 @@ export async function readApplicable(
   const owner = given ?? parsed.owner ?? fileOwner;
   const states = new Map<string, PresentState | undefined>();
   for (const id of parsed.tenantIds) {
-    const names = namesInPart(
-      parsed.tenants.filter((tenant) => tenant.id === id),
-      part,
-    );
-    states.set(id, await deps.store.tenantState(id, names));
+    const entries = parsed.tenants.filter((tenant) => tenant.id === id);
+    const names = namesInPart(entries, part);
+    states.set(id, await deps.store.tenantState(id, names, subjectsIn(entries)));
   }
   const read = parsed.checked(
     (tenant) => othersIn(states.get(tenant.id), tenant, { owner, part }),
@@ -110,7 +110,8 @@ export async function readApplicable(
   const plans = read.state.tenants.map((tenant) => {
     const current = states.get(tenant.id);
     const passwordHashes = firstPasswords(tenant, current);
-    const withoutHashes = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
+    const { declaredTotps: _, ...others } = deps;
+    const withoutHashes = { ...others, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
     return planTenant(current, desiredState(tenant, current, withoutHashes));
   });
   const ofTenants = await problemsOfTenants(deps, read, states);
@@ -164,10 +165,15 @@ async function problemsOfRecords(
   return tellApart(problemsOfPlans(read, plans, taken), () => {
     const alone = plans.map((plan, index) => {
       const tenant = tenants[index];
-      return tenant === undefined ? plan : { ...plan, desired: declaredIn(plan.desired, tenant) };
+      return tenant === undefined ? plan : withoutOthers(plan, declaredIn(plan.desired, tenant));
     });
     return problemsOfPlans(read, alone);
   });
+}
+
+function withoutOthers({ current, ...plan }: TenantPlan, desired: TenantPlan['desired']): TenantPlan {
+  const { subjects: _, ...known } = current ?? {};
+  return { ...plan, desired, current: current && (known as typeof current) };
 }
 
 /** An entry without a name refers to a tenant that exists. */

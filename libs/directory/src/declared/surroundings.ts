@@ -37,6 +37,7 @@ export function othersIn(
   };
   const audiences = declared.resources.map(({ audience }) => audience);
   const usernames = declared.users.map(({ username }) => normalizeIdentifier(username));
+  const userIds = new Set(declared.users.flatMap(({ userId }) => userId ?? []));
   return {
     resources: kept('resource', state.resources, ({ audience }) => audience, audiences),
     roles: kept('role', state.roles, ({ name }) => name, declared.roles).map(({ name }) => name),
@@ -48,7 +49,7 @@ export function othersIn(
     ),
     identifiers: kept(
       'user',
-      state.users,
+      state.users.filter(({ userId }) => !userIds.has(userId)),
       ({ username }) => normalizeIdentifier(username),
       usernames,
     ).flatMap(identifiersOf),
