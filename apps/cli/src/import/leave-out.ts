@@ -35,6 +35,7 @@ const restricting = new Set([
   'roles of resource',
   'status',
   'thirdParty',
+  'totp',
 ]);
 /** Of these a part can be left out. */
 const divisible = new Set([
@@ -42,8 +43,10 @@ const divisible = new Set([
   'attributes',
   'claims',
   'grantTypes',
+  'identities',
   'lifetimes',
   'logoutRedirectUris',
+  'passkeys',
   'redirectUris',
   'roles',
   'scopes',
