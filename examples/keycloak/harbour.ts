@@ -108,8 +108,8 @@ const people = [
   },
 ];
 
-/** The people of the realm who have a password, which is in no export. */
-export const passwords = people.map(({ user: { username, password } }) => ({ username, password }));
+/** The people of the realm who have a password, which is in no export, and the secret of the app of who has one. */
+export const passwords = people.map(({ user: { username, password, otp } }) => ({ username, password, otp }));
 
 /** Makes the realm. Passwords are hashed as the policy says that is in force when their person is made. */
 export async function makeHarbour({ send }: Administration): Promise<void> {

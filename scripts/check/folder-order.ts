@@ -17,7 +17,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
     service.ts wiring.ts index.ts`,
   'libs/device': `config.ts pending-grant.ts digest.ts limits.ts store audit.ts polling start approval webhook delivery
     backchannel device-authorization approval-calls.ts service.ts wiring.ts index.ts`,
-  'libs/directory': `config.ts fields ground/hashing ground secrets deleted roles tenants users providers resources
+  'libs/directory': `config.ts fields ground/hashing ground secrets deleted roles tenants factors users providers resources
     applications record-of.ts endings messages.ts feed plans store records declared apply calls service.ts admin-service.ts epoch.ts wiring.ts
     offered-to-people.ts index.ts`,
   'libs/directory-client': `change-watch.ts single-flight.ts record-cache.ts tenant-issuers.ts
@@ -27,7 +27,7 @@ export const folderOrder: Readonly<Record<string, string>> = {
   'libs/introspection-client': `access-token-source.ts introspector-types.ts introspection-error.ts answer-cache.ts server local
     revocations introspector.ts guard.ts adapters index.ts`,
   'libs/keys': `signer.ts store.ts rings config.ts key-calls.ts store.postgres.ts service.ts wiring.ts index.ts`,
-  'libs/oauth': `errors.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
+  'libs/oauth': `errors.ts user-id.ts signing-algorithms.ts grant-types.ts key-copies.ts public-jwk.ts token request admin-scopes.ts
     metadata.ts index.ts`,
   'libs/people': `smtp-url.ts config.ts mail one-time change password recovery totp passkey mail-code identity links registration account
     bootstrap methods.ts service.ts wiring.ts index.ts`,

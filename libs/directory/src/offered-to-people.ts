@@ -3,6 +3,7 @@ export { changesOf, type TenantPlan } from './plans/plan.ts';
 export { eventsOf } from './plans/plan-events.ts';
 export { apiOwner } from './fields/owner.ts';
 export { purgeDeleted } from './deleted/deleted-records.postgres.ts';
+export type { TotpSettings } from './factors/declared-totp.ts';
 export { userMessage } from './messages.ts';
 export type { ProviderRecord } from './providers/fields.ts';
 export type { ProviderSecrets } from './providers/provider-secrets.ts';
@@ -15,7 +16,7 @@ export { createChangeRecord, type ChangeRecord } from './store/change-record.pos
 export { lockRecord } from './store/read-records.postgres.ts';
 export { createDirectoryStore } from './store/store.postgres.ts';
 export type { AdminStore, DirectoryStore, RecordTransaction } from './store/store.ts';
-export type { FoundUser } from './users/found-user.ts';
+export type { FoundUser, StandInPosition } from './users/found-user.ts';
 export { tenantId, type TenantRecord } from './tenants/fields.ts';
 export { noLooks } from './tenants/looks.ts';
 export { findTenant } from './tenants/read.postgres.ts';

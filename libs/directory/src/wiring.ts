@@ -2,11 +2,13 @@ import { availableParallelism } from 'node:os';
 import type { KeyObject } from 'node:crypto';
 import { auditRoute } from '@tessera/audit';
 import { opaqueValue } from '@tessera/kit';
+import { userIdPrefix } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import type { Route } from '@tessera/rpc';
 import { ChangeFeed, startPurge, type Migrations } from '@tessera/stores';
 import { hashConcurrency, pepperOf, type DirectoryConfig } from './config.ts';
 import { purgeDeleted, type ForgetPeople } from './deleted/deleted-records.postgres.ts';
+import { createDeclaredTotps } from './factors/declared-totps.ts';
 import { createChangeStore } from './feed/change-store.postgres.ts';
 import { HashQueue } from './ground/hashing/hash-queue.ts';
 import { Passwords } from './ground/passwords.ts';
@@ -111,7 +113,8 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     { what: 'deleted records', log },
   );
   const providerSecrets = createProviderSecrets(pepper);
-  const newUserId = () => opaqueValue('usr_', random, 16);
+  const declaredTotps = createDeclaredTotps(pepper);
+  const newUserId = () => opaqueValue(userIdPrefix, random, 16);
   const onChange = () => feed.poke();
   const changing = {
     database,
@@ -120,6 +123,7 @@ export function openDirectory(config: DirectoryConfig, runtime: Runtime, ofPeopl
     directoryStore: store,
     secrets,
     providerSecrets,
+    declaredTotps,
     pepperCheck,
     passwords,
     passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,

@@ -16,6 +16,7 @@ export * from './key-copies.ts';
 export * from './metadata.ts';
 export * from './public-jwk.ts';
 export * from './signing-algorithms.ts';
+export * from './user-id.ts';
 export * from './request/authorization-request.ts';
 export * from './request/claims-parameter.ts';
 export * from './request/client-authentication.ts';

@@ -20,6 +20,7 @@ import {
   mostGone,
   mostRounds,
   peopleEntry,
+  presentHead,
   recordsOf,
   withoutMistakes,
   type BaseRecords,
@@ -78,19 +79,23 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
   if (hasBase(importing)) await checkBase(importing, base, found);
   const steps: Step[][] = [];
   const postponed: Entry[] = [];
-  const names = new Set<string>();
+  const declared = { names: new Set<string>(), userIds: new Set<string>() };
+  const note = ({ username, userId }: Entry): void => {
+    declared.names.add(normalizeIdentifier(String(username)));
+    if (typeof userId === 'string') declared.userIds.add(userId);
+  };
   let read = 0;
   for (const part of inParts(imported.records.users)) {
     read += part.users.length;
     cleaned.of(part.users);
     steps.push(await checkPart(importing, part, { ...found, base, postponed }));
-    for (const { username } of part.users) names.add(normalizeIdentifier(String(username)));
+    for (const user of part.users) note(user);
     progress.is(`Checking, ${read} people`);
   }
-  for (const { username } of postponed) names.add(normalizeIdentifier(String(username)));
+  for (const user of postponed) note(user);
   const owned = { tenantId, owner: imported.owner };
   const gone: GonePeople = present.exists
-    ? await readGonePeople(owned, names, directory)
+    ? await readGonePeople(owned, declared, directory)
     : { usernames: [], hasPeople: false };
   // Where nobody is changed or deleted, nobody gives up what somebody else needs.
   if (dryRun || !gone.hasPeople)
@@ -105,7 +110,7 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     base,
     steps,
     postponed,
-    total: names.size,
+    total: declared.names.size,
     gone: gone.usernames,
     hasGoneRecords: goneRecords.length > 0,
     lines: new Set([...imported.leftOut, ...cleaned.lines(), ...lines]),
@@ -141,7 +146,7 @@ async function checkPart(
   { users, before }: PeoplePart,
   { base, postponed, ...found }: Found & { readonly base: BaseRecords; readonly postponed: Entry[] },
 ): Promise<Step[]> {
-  const { tenantId: id, present, calls } = importing;
+  const { calls } = importing;
   const head = headOf(importing);
   const records = recordsOf(users, base);
   const steps: Step[] = [];
@@ -149,9 +154,7 @@ async function checkPart(
     if (users.length === 0) return steps;
     const own = await calls.mistakesIn(peopleEntry(head, base, users));
     const asked: Answer<Compared> =
-      own.length > 0
-        ? { mistakes: own }
-        : await found.ask(peopleEntry(present.exists ? { id } : head, base, users));
+      own.length > 0 ? { mistakes: own } : await found.ask(peopleEntry(presentHead(importing), base, users));
     if (asked.answer !== undefined) {
       found.note(asked.answer, ({ kind }) => kind === 'user');
       return steps;
@@ -188,7 +191,7 @@ function clashingIn(mistakes: readonly Mistake[]): Set<number> {
 
 /** Where people give up names one after the other, the import itself may take more than this shows. */
 async function checkPostponed(
-  { tenantId: id }: Importing,
+  importing: Importing,
   postponed: readonly Entry[],
   { base, gone, ...found }: Found & { readonly base: BaseRecords; readonly gone: readonly string[] },
 ): Promise<void> {
@@ -196,7 +199,10 @@ async function checkPostponed(
     const records = recordsOf(users, base);
     for (let round = 0; users.length > 0; round += 1) {
       if (round === mostRounds) throw endless();
-      const asked = await found.ask(peopleEntry({ id }, base, users), gone.slice(0, mostGone));
+      const asked = await found.ask(
+        peopleEntry(presentHead(importing), base, users),
+        gone.slice(0, mostGone),
+      );
       if (asked.answer === undefined) found.leave(records, asked.mistakes);
       else {
         const ofPeople = asked.answer.differences.filter(({ change }) => change !== 'deleted');

@@ -23,6 +23,7 @@ interface PeopleOptions extends Common {
 
 interface KeycloakOptions extends Common {
   readonly tenant?: string;
+  readonly issuer?: string;
   readonly realm?: string;
   readonly acceptWider: boolean;
 }
@@ -48,6 +49,11 @@ function addKeycloak(group: Command, context: CommandContext): void {
       'the tenant, which is made unless it exists; default: the name of the realm',
       nonEmpty,
     )
+    .option(
+      '--issuer <url>',
+      'the issuer of the realm, which the tenant gets, with the paths of Keycloak',
+      nonEmpty,
+    )
     .option('--realm <name>', 'the realm that is meant, if the files have several', nonEmpty)
     .option(
       '--accept-wider',
@@ -57,10 +63,11 @@ function addKeycloak(group: Command, context: CommandContext): void {
     .addHelpText(
       'after',
       `
-What would be wider here comes disabled, until tessera application enable --take-over after the last import; people with a second factor come without their password. With
+What would be wider here comes disabled, until tessera application enable --take-over after the last import; people with a second
+factor but no authenticator app come without their password. With
 --accept-wider they come in full, and the lines say what is accepted. Every key of the files is read, without meaning here, or has a line.
 The owner is keycloak:<realm>. A role of a client is <client>:<role>; what a group or a composite role gives, people get one by one.
-The claim keycloak_id is what clients know as sub.${repeated}`,
+The sub stays the same at the issuer of the realm, as a tenant has one of its own; elsewhere clients get it as keycloak_id.${repeated}`,
     )
     .action(
       async (

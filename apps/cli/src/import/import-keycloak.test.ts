@@ -84,7 +84,7 @@ it('a realm that nobody has changed comes whole, and one of several if it is nam
     1,
     'The files are of several realms. Choose one with --realm: harbour, other.\n',
   ]);
-  const { code, out } = await run('import keycloak - --realm harbour', realms);
+  const { code, out } = await run(`import keycloak - --realm harbour --issuer ${harbour}`, realms);
   expect([
     code,
     out
@@ -122,4 +122,86 @@ it('a password that a later file withholds is no longer the one that an earlier 
   const third = await imported({ type: 'totp' });
   expect(third.said).toContain('harbour: 0 created, 0 updated, 0 deleted');
   expect(third.hashes).toEqual(withheld);
+});
+
+const harbour = 'https://sso.example/realms/harbour';
+const ada = { id: '0d5c-ada', username: 'ada', enabled: true };
+const bob = { id: '7e11-bob', username: 'bob', enabled: true };
+const ofPeople = (...users: readonly object[]) => JSON.stringify({ ...newRealm(), users });
+const people = async (run: Awaited<ReturnType<typeof deployment>>['run']) => {
+  const { out } = await run('user list --tenant harbour --output json');
+  return (JSON.parse(out) as { username: string; userId: string }[]).map(
+    ({ username, userId }) => `${username} ${userId.replace(/^usr_.*/, 'made here')}`,
+  );
+};
+
+it('people keep their sub at the issuer of the realm, whatever they are called later', async () => {
+  const { run } = await deployment();
+  const dry = await run(`import keycloak - --issuer ${harbour} --dry-run`, ofPeople(ada, bob));
+  expect(dry.out).not.toContain('sub of');
+  expect(await run(`import keycloak - --issuer ${harbour}`, ofPeople(ada, bob))).toMatchObject({ code: 0 });
+  expect((await run('tenant get --tenant harbour')).out).toMatch(
+    /issuer: https:\S+harbour\n[^]*endpoints: keycloak/,
+  );
+  expect(await people(run)).toEqual(['ada 0d5c-ada', 'bob 7e11-bob']);
+  const again = await run('import keycloak -', ofPeople(ada, bob));
+  expect(again.said).toContain('harbour: 0 created, 0 updated, 0 deleted');
+  // One is renamed, and somebody new has the former name.
+  const carol = { id: '99aa-carol', username: 'ada', enabled: true };
+  const moved = await run('import keycloak -', ofPeople({ ...ada, username: 'ada.l' }, bob, carol));
+  expect(moved.said).toContain('harbour: 1 created, 1 updated, 0 deleted');
+  expect(await people(run)).toEqual(['ada 99aa-carol', 'ada.l 0d5c-ada', 'bob 7e11-bob']);
+});
+
+it('people get a new sub at the shared issuer, with one line, and keep it at another issuer', async () => {
+  const { run } = await deployment();
+  const first = await run('import keycloak -', ofPeople(ada, bob));
+  expect(first.out.match(/.*\bsub\b.*/g)).toEqual([
+    'left out: sub of 2 people: they get a new one, as the tenant has no issuer of its own',
+  ]);
+  expect(await people(run)).toEqual(['ada made here', 'bob made here']);
+  const own = await run(
+    `import keycloak - --issuer ${harbour}`,
+    ofPeople(ada, bob, { ...ada, id: 'c', username: 'carol' }),
+  );
+  expect(own.out.match(/.*userId.*/g)).toEqual([
+    'left out: userId of user ada: is another one than the person has, who keeps it',
+    'left out: userId of user bob: is another one than the person has, who keeps it',
+  ]);
+  expect(await people(run)).toEqual(['ada made here', 'bob made here', 'carol c']);
+});
+
+it('a tenant of another owner keeps its issuer', async () => {
+  const { run } = await deployment();
+  await run('tenant create --tenant harbour --name Harbour');
+  expect(await run(`import keycloak - --issuer ${harbour}`, ofPeople(ada))).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('The tenant harbour is of another owner') as string,
+  });
+  await run(`tenant update --tenant harbour --issuer ${harbour}`);
+  expect(await run('import keycloak -', ofPeople(ada))).toMatchObject({ code: 0 });
+  expect(await people(run)).toEqual(['ada 0d5c-ada']);
+});
+
+it('an app from there comes once, and a password that was withheld before comes with it', async () => {
+  const { run, passwordHashes } = await deployment();
+  const [person] = newRealm().users;
+  const app = (digits: number) => ({
+    type: 'otp',
+    secretData: '{"value":"a secret of twenty b"}',
+    credentialData: JSON.stringify({ subType: 'totp', digits, period: 60, algorithm: 'HmacSHA256' }),
+  });
+  const imported = async (digits: number) => {
+    const credentials = [...(person?.credentials ?? []), app(digits)];
+    return run('import keycloak -', ofPeople({ ...person, credentials }));
+  };
+  expect((await imported(7)).out).toContain('left out: one-time password of user ada: has codes');
+  expect(await passwordHashes()).toEqual([{ password_hash: null }]);
+  const { out, said } = await imported(8);
+  expect(out).not.toMatch(/one-time|a secret|MEQHGZLD/);
+  expect(said).toContain('harbour: 0 created, 1 updated, 0 deleted');
+  expect(await passwordHashes()).toEqual([
+    { password_hash: expect.stringMatching(/^\$pbkdf2-sha256\$i=1000\$/) as string },
+  ]);
+  expect((await imported(8)).said).toContain('harbour: 0 created, 0 updated, 0 deleted');
 });

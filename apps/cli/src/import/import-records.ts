@@ -13,7 +13,7 @@ import type { Imported } from './files/imported.ts';
 import { printable } from './from/notes.ts';
 import type { Importing } from './importing.ts';
 import { createPartCalls } from './part-calls.ts';
-import { readPresentTenant } from './present-tenant.ts';
+import { readPresentTenant, withIssuer } from './present-tenant.ts';
 import { progressAt } from './progress.ts';
 import { reachDirectory } from './reached-directory.ts';
 
@@ -21,6 +21,8 @@ export interface ImportOptions extends Allowed {
   readonly tenant: string;
   readonly dryRun: boolean;
   readonly takeOver: boolean;
+  /** That the tenant gets; undefined: it keeps its own. */
+  readonly issuer?: string | undefined;
 }
 
 /**
@@ -31,13 +33,14 @@ export interface ImportOptions extends Allowed {
  */
 export async function importRecords(
   imported: Imported,
-  { tenant: tenantId, dryRun, takeOver, ...allowed }: ImportOptions,
+  { tenant: tenantId, dryRun, takeOver, issuer, ...allowed }: ImportOptions,
   terminal: Terminal,
 ): Promise<void> {
   const progress = progressAt(terminal);
   const directory = reachDirectory(progress.terminal, !dryRun);
   try {
-    const present = await readPresentTenant(tenantId, imported, directory);
+    const found = await readPresentTenant(tenantId, imported, directory);
+    const present = issuer === undefined ? found : withIssuer(tenantId, found, issuer);
     const calls = createPartCalls({ tenantId, owner: imported.owner, takeOver }, directory, terminal);
     const importing = { imported, tenantId, present, allowed, dryRun, directory, calls, progress };
     const checked = await checkImport(importing);

@@ -3,7 +3,12 @@ import type { Allowed } from '../operate/records/show-comparison.ts';
 import { CommandError } from '../terminal.ts';
 import type { Entry, Imported, ImportedRecords } from './files/imported.ts';
 import { leaveOut, leaveOutShared, type Mistake } from './leave-out.ts';
-import { leavingOutBuiltIn, leavingOutUnknownRoles } from './leave-out-names.ts';
+import {
+  leavingOutBuiltIn,
+  leavingOutPasskeys,
+  leavingOutUnknownRoles,
+  leavingOutUserIds,
+} from './leave-out-names.ts';
 import type { Answer, PartCalls } from './part-calls.ts';
 import { append } from './parts.ts';
 import type { PresentTenant } from './present-tenant.ts';
@@ -51,7 +56,13 @@ export function peopleEntry(head: Entry, { roles }: BaseRecords, users: readonly
 
 /** The entry without any list: it declares the tenant if that is the import's. */
 export function headOf({ imported, tenantId: id, present }: Importing): Entry {
-  return present.isOurs ? { id, name: imported.tenantName, ...imported.tenantKeys } : { id };
+  return present.isOurs ? { id, name: imported.tenantName, ...imported.tenantKeys, ...present.own } : { id };
+}
+
+/** The entry before anything is applied: it refers to a tenant that is there and stays as it is. */
+export function presentHead(importing: Importing): Entry {
+  const { exists, isMoved } = importing.present;
+  return exists && !isMoved ? { id: importing.tenantId } : headOf(importing);
 }
 
 /** The records of a part of the people. */
@@ -79,6 +90,9 @@ export function cleaning({ present, allowed, imported }: Importing, base: BaseRe
   const builtIn = leavingOutBuiltIn(base, allowed.allowAdministration);
   const roles = [...present.roles.map(({ name }) => name), ...imported.records.roles];
   const unknown = present.isOurs ? undefined : leavingOutUnknownRoles(roles);
+  const { issuer } = present.own;
+  const userIds = issuer === undefined ? leavingOutUserIds() : undefined;
+  const passkeys = leavingOutPasskeys(issuer === undefined ? undefined : new URL(issuer).hostname);
   const taken = new Set<string>();
   const shared: string[] = [];
   return {
@@ -86,8 +100,16 @@ export function cleaning({ present, allowed, imported }: Importing, base: BaseRe
       builtIn.of(users);
       append(shared, leaveOutShared({ users }, taken));
       unknown?.of(users);
+      userIds?.of(users);
+      passkeys.of(users);
     },
-    lines: () => [...builtIn.lines(), ...shared, ...(unknown?.lines() ?? [])],
+    lines: () => [
+      ...builtIn.lines(),
+      ...shared,
+      ...(unknown?.lines() ?? []),
+      ...(userIds?.lines() ?? []),
+      ...passkeys.lines(),
+    ],
   };
 }
 

@@ -65,6 +65,51 @@ export function leavingOutUnknownRoles(roles: Iterable<string>): LeavingOut {
   };
 }
 
+/** Leaves out the identifiers that people are given: the tenant has no issuer of its own, where they are unique. */
+export function leavingOutUserIds(): LeavingOut {
+  let count = 0;
+  return {
+    of(users) {
+      for (const user of users)
+        if (Reflect.has(user, 'userId')) count += Reflect.deleteProperty(user, 'userId') ? 1 : 0;
+    },
+    lines: () =>
+      count === 0
+        ? []
+        : [`sub of ${count} people: they get a new one, as the tenant has no issuer of its own`],
+  };
+}
+
+/**
+ * Leaves out passkeys of another host than that of the tenant's issuer, where no page could use them. Those without one
+ * are of the realm's, which that is.
+ * @param host undefined where the tenant has no issuer of its own
+ */
+export function leavingOutPasskeys(host: string | undefined): LeavingOut {
+  let count = 0;
+  return {
+    of(users) {
+      for (const user of users) {
+        const { passkeys } = user;
+        if (!Array.isArray(passkeys)) continue;
+        const kept = passkeys
+          .filter(isEntry)
+          .map((passkey): Entry => ({ rpId: host, ...passkey }))
+          .filter(({ rpId }) => host !== undefined && rpId === host);
+        count += passkeys.length - kept.length;
+        if (kept.length > 0) user['passkeys'] = kept;
+        else Reflect.deleteProperty(user, 'passkeys');
+      }
+    },
+    lines: () =>
+      count === 0
+        ? []
+        : [
+            `${count} passkeys: are of another host than ${host ?? 'an issuer of the tenant itself, which it has not'}`,
+          ],
+  };
+}
+
 /**
  * Removes from a list what has such a name, and returns the names. `key` has the name of an entry that is none itself.
  */

@@ -35,6 +35,7 @@ const restricting = new Set([
   'roles of resource',
   'status',
   'thirdParty',
+  'totp',
 ]);
 /** Of these a part can be left out. */
 const divisible = new Set([
@@ -45,8 +46,10 @@ const divisible = new Set([
   'defaultScopes',
   'grantTypes',
   'idTokenClaims',
+  'identities',
   'lifetimes',
   'logoutRedirectUris',
+  'passkeys',
   'redirectUris',
   'roles',
   'scopes',

@@ -55,7 +55,9 @@ function addVerb(group: Command, noun: Noun, verb: Verb, context: CommandContext
       );
   }
   if (verb === 'create' && noun.name === 'user')
-    command.option('--new-person', 'somebody else than the deleted person of that user name', false);
+    command
+      .option('--user-id <id>', 'the sub that applications know them by from elsewhere, for good', nonEmpty)
+      .option('--new-person', 'somebody else than the deleted person of that user name', false);
   if (verb === 'update' || verb === 'delete') {
     command.option('--etag <etag>', 'only if the record is still this version', '').option(...takeOverOption);
   }

@@ -127,7 +127,9 @@ async function answerOf(question: Question, clientOf: ClientOf, callOptions: Cal
   if (verb === 'list') return { records: (await listed(noun, deed, question, call)).map(json) };
   const { tenant: tenantId, validateOnly, takeOver, owner, etag, newPerson, impact } = options;
   if (verb === 'create') {
-    const created = noun.name === 'user' ? record : { ...record, [noun.key]: keyIn(noun, options) };
+    const { userId } = options;
+    const named = noun.name === 'user' ? userId && { userId } : { [noun.key]: keyIn(noun, options) };
+    const created = { ...record, ...named };
     const made = { tenantId, validateOnly, requestId, owner, newPerson, ...withRecord(noun, verb, created) };
     return { record: json(await call(made)) };
   }

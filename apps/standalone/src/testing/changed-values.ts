@@ -32,6 +32,9 @@ export const changedValues: {
     roles: [{ roles: ['clerk'] }, { roles: ['manager'] }],
     status: [{ status: 'active' }, { status: 'locked' }],
     passwordHash: [{ passwordHash: hashOf('aa') }, { passwordHash: hashOf('bb') }],
+    declaredIdentities: [{}, { identities: [{ provider: 'corp', subject: 'ada' }] }],
+    declaredPasskeys: [{}, { passkeys: [passkeyOf('one')] }],
+    declaredTotp: [{ totp: { secret: 'JBSWY3DPEHPK3PXP' } }, { totp: { secret: 'KRSXG5DPEHPK3PXP' } }],
   },
   application: {
     name: [{ name: 'Web' }, { name: 'Site' }],
@@ -108,6 +111,14 @@ const changingRecords = {
   resource: { audience: 'https://ID.api.example', name: 'Orders', scopes: ['orders.read', 'orders.write'] },
   role: 'spare',
 } as const satisfies Readonly<Record<Kind, Keys | string>>;
+
+/** A passkey, of which no authenticator has the other key. */
+function passkeyOf(credentialId: string): Keys {
+  const zeros = Buffer.alloc(32);
+  const parts = [Buffer.from('a5010203262001215820', 'hex'), zeros, Buffer.from('225820', 'hex'), zeros];
+  const publicKey = Buffer.concat(parts).toString('base64url');
+  return { credentialId, publicKey, userHandle: 'YWRh', rpId: 'own.example' };
+}
 
 /** PHC string of a password; the salt makes it another one. */
 export function hashOf(salt: string): string {

@@ -1,5 +1,12 @@
 import { isActive, mayUse } from '@tessera/directory-client';
-import { adminAudience, adminRoles, adminScopes, commandLineClientId, OAuthError } from '@tessera/oauth';
+import {
+  adminAudience,
+  adminRoles,
+  adminScopes,
+  commandLineClientId,
+  isGivenUserId,
+  OAuthError,
+} from '@tessera/oauth';
 import type { Application, DirectoryService, Tenant } from '@tessera/proto-gen/directory';
 import { TokenKind, type IntrospectionService, type IntrospectResponse } from '@tessera/proto-gen/token';
 import {
@@ -49,7 +56,7 @@ export function administratorAuthentication({
     const reach =
       tenantId === config.TESSERA_OPERATOR_TENANT ? { tenantId, everyTenant: true } : { tenantId };
     const identity = { id: token.sub, expiresAt: Number(token.exp), ...reach };
-    if (token.sub === application.clientId && !token.sub.startsWith(idsOfPeople)) {
+    if (token.sub === application.clientId && token.authTime === 0n && isGivenUserId(token.sub)) {
       const owners = ownersOf(application, { ...reach, scopes: granted });
       const principal = { kind: 'client', ...identity, scopes: granted, owners } as const;
       return { caller: 'admin', principal, scopes: granted, remedy: () => `${remedyOf(application)}.` };
@@ -94,9 +101,6 @@ function remedyOfPerson(lacking: readonly string[], application: Application, { 
   const isCommandLine = [commandLineClientId(), commandLineClientId(tenantId)].includes(application.clientId);
   return isCommandLine ? `A person ${need}` : `${remedyOf(application)}; a person also ${need}`;
 }
-
-/** What no client ID begins with, whatever the directory says. */
-const idsOfPeople = 'usr_';
 
 /** The application of a token and its tenant, if tokens of that time still count. */
 async function presentApplication(

@@ -1,4 +1,4 @@
-import { adminRoles, adminScopes, defaultSigningAlgorithm } from '@tessera/oauth';
+import { adminRoles, adminScopes, defaultSigningAlgorithm, isGivenUserId } from '@tessera/oauth';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
 import { AuditService } from '@tessera/proto-gen/admin-audit';
@@ -153,7 +153,11 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Guesses of codes may go on.
         unlock: 'changes',
       } satisfies EffectsOf<typeof UsersService>,
-      gifts: ({ roles, attributes = {} }: User) => [
+      gifts: ({ userId = '', roles, attributes = {} }: User) => [
+        // As an attribute: applications keep what they let somebody do by the subject of tokens.
+        ...(userId === '' || !isGivenUserId(userId)
+          ? []
+          : [{ field: 'userId', what: userId, scopes: ['admin.applications.write'] }]),
         ...roles.map((what) => {
           const scopes = adminRoles.get(what);
           if (scopes === undefined)

@@ -242,6 +242,7 @@ it('gives a client no scope that is no built-in one, whatever its application de
 
 it.each([
   ['neither the client nor a person', { sub: 'somebody' }],
+  ['a person who has the identifier of the client', { sub: 'console', authTime: 900n }],
   ['another client', { sub: 'console2' }],
   ['nobody', { sub: '' }],
   ['a person of whom nothing is known', { sub: 'usr_gone' }],

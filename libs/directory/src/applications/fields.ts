@@ -2,6 +2,7 @@ import {
   authenticationPolicies,
   builtInPrefix,
   grantTypes,
+  isGivenUserId,
   logoutRedirectUriProblem,
   redirectUriProblem,
   scopesWithClaims,
@@ -28,7 +29,7 @@ export const applicationFields = {
       .string()
       .max(128)
       .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/~+-]*$/, 'must consist of letters, digits and . _ : @ / ~ + -')
-      .refine((id) => !id.startsWith('usr_'), 'must not begin with usr_, which is for users')
+      .refine((id) => isGivenUserId(id), 'must not begin with usr_, which is for users')
       .refine(
         (id) => !id.startsWith(builtInPrefix),
         `must not begin with ${builtInPrefix}, which is for built-in applications`,

@@ -6,10 +6,11 @@ import {
   type Problem,
   type ToldApart,
 } from '../declared/declared-state-error.ts';
-import { kindsIn, namesInPart, whole, type Part } from '../declared/part.ts';
+import { kindsIn, namesInPart, subjectsIn, whole, type Part } from '../declared/part.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { declaredIn, othersIn } from '../declared/surroundings.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
+import type { DeclaredTotps } from '../factors/declared-totps.ts';
 import { fileOwner } from '../fields/owner.ts';
 import type { Passwords } from '../ground/passwords.ts';
 import { planTenant, type TenantPlan } from '../plans/plan.ts';
@@ -32,6 +33,7 @@ export interface ApplyDeps {
   readonly secrets: ClientSecrets;
   readonly passwords: Passwords;
   readonly providerSecrets: ProviderSecrets;
+  readonly declaredTotps: DeclaredTotps;
   /** Of declared passwords, in characters. */
   readonly passwordMinLength: number;
   /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
@@ -102,19 +104,20 @@ export async function readApplicable(
   // Mistakes and conflicts name records: who may not see these must not learn of them.
   requireKinds(kindsIn(parsed.tenants, part), may);
   const owner = given ?? parsed.owner ?? fileOwner;
-  const current = await deps.store.tenantState(tenantId, namesInPart(parsed.tenants, part));
+  const current = await deps.store.tenantState(tenantId, namesInPart(parsed.tenants, part), subjectsIn(parsed.tenants));
   const read = parsed.checked((one) => othersIn(current, one, { owner, part }), deps.passwordMinLength);
   const [tenant] = read.state.tenants;
   if (tenant === undefined)
     throw new DeclaredStateError([read.problem(['tenants'], 'must have the tenant of the request')]);
   const by = { owner, takeOver, part };
   const passwordHashes = firstPasswords(tenant, current);
-  const withoutHashes = { ...deps, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
+  const { declaredTotps: _, ...others } = deps;
+  const withoutHashes = { ...others, ...by, passwordHashes, clientSecrets: new Map<string, string>() };
   const plan = planTenant(current, desiredState(tenant, current, withoutHashes));
   const ofTenant = await problemsOfTenant(deps, read, tenant, current);
   const taken = await deps.store.takenValues(plan, otherTenants);
   const ofRecords = tellApart(problemsOfPlans(read, [plan], [taken]), () =>
-    problemsOfPlans(read, [{ ...plan, desired: declaredIn(plan.desired, tenant) }]),
+    problemsOfPlans(read, [withoutOthers(plan, declaredIn(plan.desired, tenant))]),
   );
   refuseProblems({
     mistakes: [...ofTenant.mistakes, ...ofRecords.mistakes],
@@ -146,6 +149,11 @@ async function problemsOfTenant(
   // Others may have deleted what is missing, unless there are no others.
   const isEmpty = missing.length > 0 && (await store.tenantIds()).length === 0;
   return isEmpty ? { mistakes: [...mistakes, ...missing], conflicts: [] } : { mistakes, conflicts: missing };
+}
+
+function withoutOthers({ current, ...plan }: TenantPlan, desired: TenantPlan['desired']): TenantPlan {
+  const { subjects: _, ...known } = current ?? {};
+  return { ...plan, desired, current: current && (known as typeof current) };
 }
 
 /** An entry without a name refers to a tenant that exists. */

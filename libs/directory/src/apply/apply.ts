@@ -3,7 +3,7 @@ import type { CallContext } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { DeclaredConflictError } from '../declared/declared-state-error.ts';
 import { readProviders } from '../providers/read.postgres.ts';
-import { namesInPart } from '../declared/part.ts';
+import { namesInPart, subjectsIn } from '../declared/part.ts';
 import { refuseAdministration } from './administration-guard.ts';
 import {
   readApplicable,
@@ -19,11 +19,12 @@ import {
   administratorHashes,
   hashesOf,
   isPreparedFor,
-  namesOfPasswords,
+  storedPasswords,
   withPasswords,
 } from './declared-passwords.ts';
 import { refuseConflicts } from './owner-conflicts.ts';
 import { newProblems, takenProblems } from './taken-in-file.ts';
+import { prepareTotps, withIdentities, withPasskeys, withTotps } from './factors-of-people.ts';
 import type { DeclaredPlan } from './touched-records.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
@@ -112,7 +113,8 @@ export async function planDeclaredState(
   if (withoutPasswords) return { declared, plan: applicable.plan, owner };
   const plan = await untilCurrent(async () => {
     const planned = await prepare(deps, applicable, signal);
-    return planned(await deps.store.tenantState(declared.id, namesInPart([declared], by.part)));
+    const names = namesInPart([declared], by.part);
+    return planned(await deps.store.tenantState(declared.id, names, subjectsIn([declared])));
   });
   return { declared, plan, owner };
 }
@@ -132,27 +134,31 @@ async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T
 }
 
 /**
- * Hashes the passwords of a tenant before the transaction, which must be short. The returned function plans inside the
- * transaction; it returns undefined if the hashes were replaced meanwhile. The document has been checked, so what is
- * wrong then others have done since: it throws DeclaredConflictError and OwnerConflictError.
+ * Hashes the passwords of a tenant, and encrypts its apps, before the transaction, which must be short. The returned
+ * function plans inside the transaction; it returns undefined if the hashes, or who is who, changed meanwhile. The
+ * document has been checked, so what is wrong then others have done since: it throws DeclaredConflictError and
+ * OwnerConflictError.
  */
 async function prepare(
   deps: ApplyDeps,
   { read, tenant, by }: Applicable,
   signal: AbortSignal,
 ): Promise<(current: PresentState | undefined) => TenantPlan | undefined> {
-  const stored = await deps.store.passwordHashes(tenant.id, namesOfPasswords(tenant));
+  const stored = await storedPasswords(deps.store, tenant);
   const passwordHashes = await hashesOf(deps.passwords, tenant, stored, signal);
+  const totps = await prepareTotps(deps, tenant);
+  const declaredTotps = new Map([...totps.apps].map(([name, { declared }]) => [name, declared]));
+  const newUserId = (name: string) => totps.userIds.get(name) ?? deps.newUserId();
   const present = await readProviders(deps.database, tenant.id);
   const clientSecrets = await deps.providerSecrets.sealed(tenant.id, tenant.providers, present);
   return (current) => {
     if (!isPreparedFor(tenant, stored, current)) return undefined;
     if (tenant.name === undefined && current === undefined)
       throw new DeclaredConflictError([unknownTenant(read)]);
-    const plan = planTenant(
-      current,
-      desiredState(tenant, current, { ...deps, ...by, passwordHashes, clientSecrets }),
-    );
+    const hashed = { passwordHashes, declaredTotps, clientSecrets, newUserId };
+    const desired = desiredState(tenant, current, { ...deps, ...by, ...hashed });
+    const plan = withTotps(withPasskeys(withIdentities(planTenant(current, desired)), tenant), totps);
+    if (plan === undefined) return undefined;
     refuseConflicts(plan, by);
     const problems = newProblems(read, tenant, plan);
     if (problems.length > 0) throw new DeclaredConflictError(problems);

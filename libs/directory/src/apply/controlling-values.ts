@@ -16,11 +16,17 @@ export interface ControllingValue {
  */
 export function valuesControllingPerson({
   passwordHash = '',
+  declaredTotp = '',
+  declaredPasskeys = [],
+  declaredIdentities = [],
   email,
   standardClaims,
 }: UserRecord): ControllingValue[] {
   return valuesOf({
     password: [passwordHash],
+    totp: [declaredTotp],
+    passkeys: declaredPasskeys,
+    identities: declaredIdentities,
     email: [email],
     emailVerified: [email !== '' && standardClaims.emailVerified === true ? 'true' : ''],
   });

@@ -5,6 +5,7 @@ import type { TenantState } from '../plans/tenant-state.ts';
 import type { TenantPlan } from '../plans/plan.ts';
 import type { AdminStore, StoredPassword } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
+import { matchedPeople } from '../users/matched-people.ts';
 import { withheldPassword } from '../users/withheld-password.ts';
 import { administers } from './administration-guard.ts';
 
@@ -18,6 +19,28 @@ export function namesOfPasswords({ users }: Pick<DeclaredTenant, 'users'>): stri
     .map(({ username }) => normalizeIdentifier(username));
 }
 
+/** The stored passwords of the people with a declared one. */
+export async function storedPasswords(
+  store: Pick<AdminStore, 'passwordHashes'>,
+  { id, users }: Pick<DeclaredTenant, 'id' | 'users'>,
+): Promise<ReadonlyMap<string, StoredPassword>> {
+  const userIds = users
+    .filter(({ password, passwordHash }) => (password ?? passwordHash) !== undefined)
+    .flatMap(({ userId }) => userId ?? []);
+  return store.passwordHashes(id, namesOfPasswords({ users }), userIds);
+}
+
+/** Those of each declared person. */
+function storedOf(
+  users: DeclaredTenant['users'],
+  stored: ReadonlyMap<string, StoredPassword>,
+): ReadonlyMap<DeclaredTenant['users'][number], StoredPassword> {
+  return matchedPeople(
+    users,
+    [...stored].map(([username, password]) => ({ username, ...password })),
+  );
+}
+
 /** PHC strings by normalized user name: declared ones, and those of declared passwords. */
 export async function hashesOf(
   passwords: Pick<Passwords, 'hashUnlessKnown'>,
@@ -26,12 +49,14 @@ export async function hashesOf(
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
-  const hash = async ({ username, password, passwordHash }: DeclaredTenant['users'][number]) => {
+  const present = storedOf(users, stored);
+  const hash = async (user: DeclaredTenant['users'][number]) => {
+    const { username, password, passwordHash } = user;
     const key = normalizeIdentifier(username);
-    const kept = passwordHash === undefined ? undefined : presentHash(passwordHash, stored.get(key));
+    const kept = passwordHash === undefined ? undefined : presentHash(passwordHash, present.get(user));
     if (kept !== undefined) hashes.set(key, kept);
     if (password === undefined) return;
-    hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, id, signal));
+    hashes.set(key, await passwords.hashUnlessKnown(password, present.get(user)?.hash, id, signal));
   };
   for (let next = 0; next < users.length; next += mostAtOnce)
     await Promise.all(users.slice(next, next + mostAtOnce).map(hash));
@@ -46,13 +71,12 @@ export function firstPasswords(
   declared: Pick<DeclaredTenant, 'users'>,
   current: TenantState | undefined,
 ): Map<string, string> {
-  const present = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
-  const users = declared.users.filter(({ passwordHash }) => passwordHash !== withheldPassword);
-  return new Map(
-    namesOfPasswords({ users })
-      .filter((key) => present.has(key) && present.get(key)?.passwordHash === undefined)
-      .map((key) => [key, 'declared']),
-  );
+  const present = matchedPeople(declared.users, current?.users);
+  const users = declared.users.filter((user) => {
+    const found = present.get(user);
+    return user.passwordHash !== withheldPassword && found !== undefined && found.passwordHash === undefined;
+  });
+  return new Map(namesOfPasswords({ users }).map((key) => [key, 'declared']));
 }
 
 /**
@@ -65,15 +89,15 @@ export async function administratorHashes(
   { current }: Pick<TenantPlan, 'current'>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const names = new Set(
-    current?.users.filter(administers).map(({ username }) => normalizeIdentifier(username)),
-  );
-  const users = tenant.users.filter(
-    ({ username, password, passwordHash }) =>
-      (password ?? passwordHash) !== undefined && names.has(normalizeIdentifier(username)),
-  );
+  const matched = matchedPeople(tenant.users, current?.users);
+  const users = tenant.users.filter((user) => {
+    const present = matched.get(user);
+    return (
+      (user.password ?? user.passwordHash) !== undefined && present !== undefined && administers(present)
+    );
+  });
   if (users.length === 0) return new Map();
-  const stored = await store.passwordHashes(tenant.id, namesOfPasswords({ users }));
+  const stored = await storedPasswords(store, { id: tenant.id, users });
   return isPreparedFor({ users }, stored, current)
     ? hashesOf(passwords, { id: tenant.id, users }, stored, signal)
     : new Map();
@@ -89,10 +113,15 @@ export function withPasswords(plan: TenantPlan, hashes: ReadonlyMap<string, stri
   return { ...plan, desired: { ...plan.desired, users } };
 }
 
-/** The stored hash, or none, if that replaced the declared one: by other parameters, or because it was taken away. */
+/**
+ * The stored hash, or none, if that replaced the declared one: by other parameters, or because it was taken away. What
+ * people set in place of one that did not come stays, although it comes now.
+ */
 function presentHash(declared: string, stored: StoredPassword | undefined): string | undefined {
   if (stored?.imported === undefined) return declared;
-  return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
+  const isOf = (text: string) => stored.imported?.equals(createHash('sha256').update(text).digest()) === true;
+  const isTheirs = stored.hash !== undefined && isOf(withheldPassword);
+  return isTheirs || isOf(declared) ? stored.hash : declared;
 }
 
 /** Whether the stored hashes are still those that the declared passwords were compared with. */
@@ -101,10 +130,10 @@ export function isPreparedFor(
   stored: ReadonlyMap<string, StoredPassword>,
   current: TenantState | undefined,
 ): boolean {
-  const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
-  return declared.users.every(({ username, password, passwordHash }) => {
-    const key = normalizeIdentifier(username);
-    const isUndeclared = password === undefined && passwordHash === undefined;
-    return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
+  const users = matchedPeople(declared.users, current?.users);
+  const before = storedOf(declared.users, stored);
+  return declared.users.every((user) => {
+    const isUndeclared = user.password === undefined && user.passwordHash === undefined;
+    return isUndeclared || users.get(user)?.passwordHash === before.get(user)?.hash;
   });
 }

@@ -11,6 +11,7 @@ import { startRecords } from '../testing/start-records.ts';
 import { ClientSecrets } from '../secrets/client-secrets.ts';
 import { HashQueue } from '../ground/hashing/hash-queue.ts';
 import { Passwords } from '../ground/passwords.ts';
+import { createDeclaredTotps } from '../factors/declared-totps.ts';
 import { createProviderSecrets } from '../providers/provider-secrets.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import type { ApplyDeps } from './applicable.ts';
@@ -110,6 +111,7 @@ describe('a file that leaves out people or applications', () => {
       },
       secrets: new ClientSecrets(createSecretKey(Buffer.alloc(32))),
       providerSecrets: createProviderSecrets(createSecretKey(Buffer.alloc(32))),
+      declaredTotps: createDeclaredTotps(createSecretKey(Buffer.alloc(32))),
       passwords: new Passwords({
         hashQueue: new HashQueue({ concurrency: 1, queue: 1, perAccount: 1 }),
         random: runtime().random,

@@ -2,13 +2,16 @@ import { desiredApplication } from '../applications/desired.ts';
 import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import { staysLeftOut, type Part } from '../declared/part.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
+import { identityText, type DeclaredIdentity } from '../factors/declared-identity.ts';
 import { desiredOf } from '../fields/field.ts';
 import type { ListedKind } from '../fields/record-kinds.ts';
 import { desiredProvider } from '../providers/desired.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields, type TenantRecord } from '../tenants/fields.ts';
 import { desiredUser } from '../users/desired.ts';
+import type { DeclaredUser } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
+import { matchedPeople } from '../users/matched-people.ts';
 
 export interface DesiredOptions {
   readonly secrets: ClientSecrets;
@@ -16,7 +19,10 @@ export interface DesiredOptions {
   readonly passwordHashes: ReadonlyMap<string, string>;
   /** Sealed, by the names of providers with a declared secret. */
   readonly clientSecrets: ReadonlyMap<string, string>;
-  readonly newUserId: () => string;
+  /** By normalized user name, by which declared authenticator apps are known. */
+  readonly declaredTotps?: ReadonlyMap<string, string>;
+  /** @param name normalized user name of the new person */
+  readonly newUserId: (name: string) => string;
   /** Who declares it. */
   readonly owner: string;
   /** Whether it takes over what others own. */
@@ -32,8 +38,21 @@ export interface DesiredOptions {
 export function desiredState(
   declared: DeclaredTenant,
   current: TenantState | undefined,
-  { secrets, passwordHashes, clientSecrets, newUserId, ...by }: DesiredOptions,
+  { secrets, passwordHashes, declaredTotps, clientSecrets, newUserId, ...by }: DesiredOptions,
 ): TenantState {
+  const matched = matchedPeople(declared.users, current?.users);
+  const providers = besidesOthers(
+    'provider',
+    declared.providers,
+    current?.providers,
+    ({ name }: { readonly name: string }) => name,
+    (provider, present, owner) => {
+      const sealedSecret = clientSecrets.get(provider.name);
+      return desiredProvider(provider, present, { owner, sealedSecret });
+    },
+    by,
+  );
+  const issuers = new Map(providers.map(({ name, issuer }) => [name, issuer]));
   return {
     tenant: desiredTenant(declared, current?.tenant, by),
     resources: besidesOthers(
@@ -52,27 +71,24 @@ export function desiredState(
       ({ name }, _, owner) => ({ name, owner }),
       by,
     ),
-    providers: besidesOthers(
-      'provider',
-      declared.providers,
-      current?.providers,
-      ({ name }: { readonly name: string }) => name,
-      (provider, present, owner) => {
-        const sealedSecret = clientSecrets.get(provider.name);
-        return desiredProvider(provider, present, { owner, sealedSecret });
-      },
-      by,
-    ),
+    providers,
     users: besidesOthers(
       'user',
       declared.users,
       current?.users,
       ({ username }: { readonly username: string }) => normalizeIdentifier(username),
       (user, present, owner) => {
-        const passwordHash = passwordHashes.get(normalizeIdentifier(user.username));
-        return desiredUser(user, present, { owner, passwordHash, newUserId });
+        const name = normalizeIdentifier(user.username);
+        return desiredUser(user, present, {
+          owner,
+          passwordHash: passwordHashes.get(name),
+          declaredTotp: declaredTotps?.get(name),
+          declaredIdentities: identitiesAt(issuers, user.identities),
+          newUserId: () => newUserId(name),
+        });
       },
       by,
+      (user: DeclaredUser) => matched.get(user),
     ),
     applications: besidesOthers(
       'application',
@@ -85,6 +101,17 @@ export function desiredState(
     ),
     ...(current?.identities && { identities: current.identities }),
   };
+}
+
+/** As they are remembered, at the providers that the tenant has. */
+function identitiesAt(
+  issuers: ReadonlyMap<string, string>,
+  identities: readonly DeclaredIdentity[] = [],
+): string[] {
+  return identities.flatMap((identity) => {
+    const issuer = issuers.get(identity.provider);
+    return issuer === undefined ? [] : [identityText(identity, issuer)];
+  });
 }
 
 type By = Pick<DesiredOptions, 'owner' | 'takeOver' | 'part'>;
@@ -112,13 +139,20 @@ function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>
   keyOf: (record: K) => string,
   desired: (declared: D, present: R | undefined, owner: string) => R,
   by: By,
+  presentOf = byKey(current, keyOf),
 ): R[] {
-  const present = new Map(current.map((record) => [keyOf(record), record]));
+  const left = new Set(current);
   const records = declared.map((entry) => {
-    const record = present.get(keyOf(entry));
-    present.delete(keyOf(entry));
+    const found = presentOf(entry);
+    // What is declared twice is refused.
+    const record = found !== undefined && left.delete(found) ? found : undefined;
     return desired(entry, record, ownerOf(record, by));
   });
   const isLeft = (record: R) => record.owner !== by.owner || staysLeftOut(by.part, kind, keyOf(record));
-  return [...records, ...[...present.values()].filter(isLeft)];
+  return [...records, ...[...left].filter(isLeft)];
+}
+
+function byKey<K, D extends K, R extends K>(current: readonly R[], keyOf: (record: K) => string) {
+  const present = new Map(current.map((record) => [keyOf(record), record]));
+  return (entry: D): R | undefined => present.get(keyOf(entry));
 }

@@ -14,6 +14,7 @@ import {
 import type { TakenValue } from '../store/store.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { namesOf, sharedNames } from '../users/preferred-names.ts';
+import { problemsOfSubjects } from './taken-subjects.ts';
 
 /**
  * The problems that the plans of a file have with one another, and with the records of their tenants.
@@ -116,14 +117,11 @@ export function takenProblems(
 }
 
 /**
- * The audiences that a plan creates and the tenant has in the other spelling, and the people who get names of others,
- * for all owners.
+ * The audiences that a plan creates and the tenant has in the other spelling, the people who get names of others, and
+ * subjects of tokens that are somebody else's, for all owners.
  */
-export function newProblems(
-  read: ReadState,
-  tenant: DeclaredTenant,
-  { resources, users, desired }: Pick<TenantPlan, 'resources' | 'users' | 'desired'>,
-): Problem[] {
+export function newProblems(read: ReadState, tenant: DeclaredTenant, plan: TenantPlan): Problem[] {
+  const { resources, users, desired } = plan;
   const audiences = (records: readonly { readonly audience: string }[]) =>
     records.map(({ audience }) => audience);
   const names = namesOf(desired.users);
@@ -142,5 +140,5 @@ export function newProblems(
       return read.problem(path, otherSpelling);
     },
   );
-  return [...ofAudiences, ...ofPeople];
+  return [...ofAudiences, ...ofPeople, ...problemsOfSubjects(read, tenant, plan)];
 }

@@ -4,6 +4,7 @@ import type { Difference, TenantPlan } from '../plans/plan.ts';
 import type { RecordOf } from '../record-of.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { namesOfPasswords } from './declared-passwords.ts';
+import { namesOfFactors } from './factors-of-people.ts';
 
 /** A plan, with the entry of the document that it is for. */
 export interface DeclaredPlan {
@@ -23,8 +24,8 @@ export interface TouchedRecord<K extends Kind = Kind> {
 }
 
 /**
- * The records that a plan changes, and those with a declared password or secret, in whatever order: who must not change
- * such a record must not learn either whether it would stay as it is.
+ * The records that a plan changes, and those with a declared password, app or secret, in whatever order: who must not
+ * change such a record must not learn either whether it would stay as it is.
  */
 export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
   const { current, desired } = plan;
@@ -35,7 +36,7 @@ export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
     after: desired.tenant,
   };
   const guessed = {
-    people: new Set(namesOfPasswords(declared)),
+    people: new Set([...namesOfPasswords(declared), ...namesOfFactors(declared)]),
     applications: new Set(
       declared.applications.filter(({ secrets }) => secrets.length > 0).map(({ clientId }) => clientId),
     ),

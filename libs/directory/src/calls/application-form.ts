@@ -6,12 +6,17 @@ import { jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
+import { isUserId } from '../users/given-user-id.ts';
+import { lockSubject } from '../users/subjects.postgres.ts';
 import { checkApplication } from '../applications/checks.ts';
 import {
   applicationFields,
   applicationWithoutSecrets,
   type ApplicationRecord,
 } from '../applications/fields.ts';
+
+/** An application that is there has a client ID that nobody was given. */
+const nobody = { ofPeople: new Set<string>() };
 
 /** How applications stand in messages. */
 export const applicationForm = recordForm(ApplicationSchema, 'application', Object.keys(applicationFields));
@@ -24,6 +29,7 @@ export async function applicationOf(
   around: RecordTransaction,
 ): Promise<ApplicationRecord> {
   const declared = applicationForm.parse(applicationWithoutSecrets, entry);
+  const { ofPeople } = present ? nobody : await lockSubject(around.tx, around.tenantId, declared.clientId);
   const resources = await readResources(around.tx, around.tenantId);
   const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
   const secrets = present?.secrets ?? [];
@@ -32,6 +38,7 @@ export async function applicationOf(
     checkApplication(declared, { endpoints, resources, roles }, report);
     if (jwtAudiencesOf({ resources }).includes(declared.clientId))
       report(['clientId'], jwtAudienceAsClientId);
+    if (ofPeople.has(declared.clientId)) report(['clientId'], isUserId);
     if (declared.type === 'public' && secrets.length > 0)
       report(['type'], 'a public application has no secret');
   });

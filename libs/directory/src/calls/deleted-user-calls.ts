@@ -1,10 +1,11 @@
-import { adminRoles } from '@tessera/oauth';
+import { adminRoles, isGivenUserId } from '@tessera/oauth';
 import { pageRequest, type Handlers } from '@tessera/rpc';
 import type { UsersService } from '@tessera/proto-gen/admin-users';
 import { listedDeleted, type RecordCallsDeps } from '../records/record-calls.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
+import { needsOwnIssuer } from '../users/given-user-id.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { checkAmongOthers, entryOfUser, messageOfUser, userForm } from './user-form.ts';
 
@@ -30,10 +31,12 @@ export function deletedUserCalls({
             const present = new Set((await readRoles(around.tx, around.tenantId)).map(({ name }) => name));
             const roles = record.roles.filter((role) => present.has(role) || adminRoles.has(role));
             // Parsed again: an earlier version kept fewer fields.
+            if (isGivenUserId(id) && around.tenant?.issuer === '')
+              userForm.check((report) => report(['userId'], needsOwnIssuer));
             const declared = userForm.parse(user, entryOfUser({ ...record, roles }));
             await checkAmongOthers(declared, id, around);
-            const { owner, passwordHash } = record;
-            return desiredUser(declared, undefined, { owner, passwordHash, newUserId: () => id });
+            const { roles: _, ...kept } = record;
+            return desiredUser(declared, undefined, { ...kept, newUserId: () => id });
           },
         },
         context,

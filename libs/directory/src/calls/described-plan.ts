@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { isGivenUserId } from '@tessera/oauth';
 import { create, invalidFields } from '@tessera/rpc';
 import { PlannedRecordSchema, type PlannedRecord } from '@tessera/proto-gen/plan';
 import { administrationOf } from '../apply/administration-guard.ts';
@@ -13,6 +14,10 @@ import { messageOfResource } from './resource-calls.ts';
 import { messageOfRole } from './role-calls.ts';
 import { messageOfTenant } from './tenant-calls.ts';
 import { messageOfUser } from './user-form.ts';
+
+function isMade(record: object): boolean {
+  return !('userId' in record) || !isGivenUserId(String(record.userId));
+}
 
 /** How the administration API gets the records of each kind, without what only the server sets. */
 const messages = {
@@ -89,7 +94,7 @@ export function etagOf(planned: DeclaredPlan, pepper: KeyObject): string {
   return requestDigest(pepper, { changes, powers: powersOfOthers(planned, touched) }).toString('base64url');
 }
 
-/** A person who is created gets another identifier each time. */
+/** A person who is created gets another identifier each time, unless they are given one. */
 function contentsOf({ kind, before, after }: TouchedRecord) {
   const contentOf = (record: RecordOf[Kind]): object =>
     kind === 'provider'
@@ -97,6 +102,6 @@ function contentsOf({ kind, before, after }: TouchedRecord) {
       : messageOf(kind, record);
   return {
     before: before && contentOf(before),
-    after: after && { ...contentOf(after), ...(before === undefined && { userId: '' }) },
+    after: after && { ...contentOf(after), ...(before === undefined && isMade(after) && { userId: '' }) },
   };
 }

@@ -8,6 +8,8 @@ import { recordForm } from '../records/record-form.ts';
 import { tenantFields, tenantId, type TenantRecord } from '../tenants/fields.ts';
 import { isEmpty } from '../tenants/read.postgres.ts';
 import { writerOf } from '../records/writers.ts';
+import { keepsOwnIssuer } from '../users/given-user-id.ts';
+import { hasGivenUserIds } from '../users/subjects.postgres.ts';
 
 const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });
 const form = recordForm(TenantSchema, 'tenant', Object.keys(declaredTenant.shape));
@@ -28,10 +30,13 @@ export function tenantCalls(deps: TenantCallsDeps): Handlers<typeof TenantsServi
       status: tenantFields.status.schema,
       entryOf: (record) => ({ tenantId: record.tenantId, ...entryOf(tenantFields, record) }),
       messageOf: messageOfTenant,
-      async desired(entry, owner, present) {
+      async desired(entry, owner, present, { tx }) {
         const { tenantId: id, ...declared } = form.parse(declaredTenant, entry);
         if (declared.issuer !== '' && declared.issuer === deps.sharedIssuer)
           form.check((report) => report(['issuer'], 'is the shared issuer'));
+        const isGivenUp = declared.issuer === '' && present !== undefined && present.issuer !== '';
+        if (isGivenUp && (await hasGivenUserIds(tx, id)))
+          form.check((report) => report(['issuer'], keepsOwnIssuer));
         return { tenantId: id, owner, ...desiredOf(tenantFields, declared, present) };
       },
     },

@@ -16,7 +16,14 @@ import { desiredUser } from '../users/desired.ts';
 import { user } from '../users/fields.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { lastSignIns } from '../users/last-sign-ins.postgres.ts';
-import { checkAmongOthers, messageOfUser, updatedUser, userForm } from './user-form.ts';
+import {
+  checkAmongOthers,
+  checkGivenUserId,
+  entryOfNewUser,
+  messageOfUser,
+  updatedUser,
+  userForm,
+} from './user-form.ts';
 
 export interface UserCallsDeps extends RecordCallsDeps {
   readonly passwords: Passwords;
@@ -72,13 +79,13 @@ export function userCalls({
     list: (request) => listPeople(database, request),
 
     async create({ user: given, newPerson, mailable, owner: named, ...request }, context) {
-      const entry = userForm.entryOf(given);
+      const entry = entryOfNewUser(given);
       const owner = writerOf(named);
       refuseOtherOwner('user', userForm.ownerIn(given), [owner]);
       const declared = userForm.parse(user, entry);
       if (mailable) requireMail(declared.email ?? '');
       const hashed = await hashOf(entry, request, context.signal);
-      const id = newUserId();
+      const id = declared.userId ?? newUserId();
       const created = await records.create(
         'user',
         {
@@ -86,6 +93,7 @@ export function userCalls({
           id,
           content: { ...request, ...digested(owner), newPerson, record: entry },
           async draft(around) {
+            if (declared.userId !== undefined) await checkGivenUserId(id, around);
             await checkAmongOthers(declared, id, around);
             if (!newPerson) await refuseNamesake(declared.username, around);
             const passwordHash = hashed ?? declared.passwordHash;

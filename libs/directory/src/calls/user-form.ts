@@ -1,18 +1,50 @@
+import { isGivenUserId } from '@tessera/oauth';
 import { Code, invalidFields, timestampFromMs } from '@tessera/rpc';
-import { UserSchema } from '@tessera/proto-gen/admin-users';
+import { UserSchema, type User } from '@tessera/proto-gen/admin-users';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { checkUser } from '../users/checks.ts';
-import { user, userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
+import { ofFilesAlone, user, userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
+import { isClientId, needsOwnIssuer, wasGiven } from '../users/given-user-id.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
 import { namesSharedBy } from '../users/preferred-names.postgres.ts';
 import { takenIdentifiers } from '../users/read.postgres.ts';
+import { lockSubject } from '../users/subjects.postgres.ts';
 
 /** How people stand in messages. */
-export const userForm = recordForm(UserSchema, 'user', Object.keys(user.shape));
+export const userForm = recordForm(
+  UserSchema,
+  'user',
+  Object.keys(user.shape).filter((key) => key !== 'userId' && !ofFilesAlone.has(key)),
+);
+
+/**
+ * What a request says of a new person, with the identifier that they are given; one that looks as if it was made here
+ * is that of a record that was read. Throws InvalidArgument.
+ */
+export function entryOfNewUser(given: User | undefined): Entry {
+  const entry = userForm.entryOf(given);
+  const { userId = '' } = given ?? {};
+  return userId !== '' && isGivenUserId(userId) ? { ...entry, userId } : entry;
+}
+
+/**
+ * Throws InvalidArgument if nobody of the tenant may be given an identifier, and AlreadyExists if tokens have it as the
+ * subject of somebody else.
+ */
+export async function checkGivenUserId(
+  userId: string,
+  { tx, tenantId, tenant }: RecordTransaction,
+): Promise<void> {
+  if (tenant?.issuer === '') userForm.check((report) => report(['userId'], needsOwnIssuer));
+  const { ofPeople, ofApplications } = await lockSubject(tx, tenantId, userId);
+  const problem = ofApplications.has(userId) ? isClientId : ofPeople.has(userId) ? wasGiven : undefined;
+  if (problem !== undefined)
+    throw invalidFields([{ field: 'user.userId', description: problem }], Code.AlreadyExists);
+}
 
 /**
  * Throws InvalidArgument for broken rules, and AlreadyExists for identifiers and names of other people.

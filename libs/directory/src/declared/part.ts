@@ -21,6 +21,15 @@ export function staysLeftOut({ keptKinds, deletedUsers }: Part, kind: ListedKind
   return keptKinds.has(kind) && !(kind === 'user' && deletedUsers.has(name));
 }
 
+/** What tokens may get as their subject by a document: identifiers that people are given, and client IDs. */
+export function subjectsIn(tenants: readonly DeclaredTenant[]): string[] {
+  const subjects = tenants.flatMap(({ users, applications }) => [
+    ...users.flatMap(({ userId }) => userId ?? []),
+    ...applications.map(({ clientId }) => clientId),
+  ]);
+  return [...new Set(subjects)];
+}
+
 /** The kinds of records that a document is about, whatever the directory has. */
 export function kindsIn(tenants: readonly DeclaredTenant[], { deletedUsers }: Part): Set<string> {
   return new Set([...kindsOf(tenants), ...(deletedUsers.size > 0 ? ['user'] : [])]);

@@ -40,6 +40,7 @@ export function othersIn(
   };
   const audiences = declared.resources.map(({ audience }) => audience);
   const usernames = declared.users.map(({ username }) => normalizeIdentifier(username));
+  const userIds = new Set(declared.users.flatMap(({ userId }) => userId ?? []));
   return {
     endpoints: state.tenant.endpoints,
     resources: kept('resource', state.resources, ({ audience }) => audience, audiences),
@@ -52,7 +53,7 @@ export function othersIn(
     ),
     identifiers: kept(
       'user',
-      state.users,
+      state.users.filter(({ userId }) => !userIds.has(userId)),
       ({ username }) => normalizeIdentifier(username),
       usernames,
     ).flatMap(identifiersOf),

@@ -1,3 +1,4 @@
+import { isGivenUserId } from '@tessera/oauth';
 import { stringify } from 'yaml';
 import { applicationFields } from '../applications/fields.ts';
 import { entryOf } from '../fields/field.ts';
@@ -6,7 +7,7 @@ import { providerFields } from '../providers/fields.ts';
 import { resourceFields } from '../resources/fields.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields } from '../tenants/fields.ts';
-import { userFields } from '../users/fields.ts';
+import { userFields, type UserRecord } from '../users/fields.ts';
 
 /** Which records are written. */
 interface Written {
@@ -35,8 +36,7 @@ export function writeDocument(
       entryOf(providerFields, one),
     ),
     users: sortedBy(users.filter(isWritten), ({ username }) => username).map((one) => ({
-      ...entryOf(userFields, one),
-      ...one.standardClaims,
+      ...entryOfUser(one),
     })),
     applications: sortedBy(applications.filter(isWritten), ({ clientId }) => clientId).map((one) =>
       entryOf(applicationFields, one),
@@ -51,6 +51,13 @@ export function writeDocument(
   const entry = { id: tenant.tenantId, ...own, ...Object.fromEntries(given) };
   const written = stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
   return `${owner === undefined ? '' : stringify({ owner })}tenants:\n${written}`;
+}
+
+/** Identifiers that were made here are those of new people elsewhere. */
+function entryOfUser(user: UserRecord): Readonly<Record<string, unknown>> {
+  const { username, ...fields } = entryOf(userFields, user);
+  const { userId, standardClaims } = user;
+  return { username, ...(isGivenUserId(userId) && { userId }), ...fields, ...standardClaims };
 }
 
 function sortedBy<T>(list: readonly T[], keyOf: (item: T) => string): T[] {

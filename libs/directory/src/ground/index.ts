@@ -12,6 +12,7 @@ export { Passwords } from './passwords.ts';
 export type { PersonId } from './person-id.ts';
 export { notFound, refuseOtherVersion } from './refusals.ts';
 export { createSealing, derivedKey } from './sealing.ts';
+export { createTotpSealing, type TotpSealing } from './totp-sealing.ts';
 export { secondFactorsOfUser } from './second-factors-of-user.ts';
 export { personValidFrom } from './valid-from.ts';
 export {

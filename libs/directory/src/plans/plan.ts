@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { deletionEnds, endsBy } from '../endings/endings.ts';
+import type { NewTotp } from '../factors/declared-totps.ts';
+import type { PutIdentity } from '../factors/put-identities.postgres.ts';
+import type { PutPasskey } from '../factors/put-passkeys.postgres.ts';
 import { listedKinds, recordKinds, type ListedKind } from '../fields/record-kinds.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
@@ -32,6 +35,12 @@ export interface TenantPlan extends Differences {
   readonly judged: readonly JudgedPerson[];
   /** What it creates was deleted before, and is restored. */
   readonly restores?: true;
+  /** The authenticator apps that people get by it. */
+  readonly totps?: readonly NewTotp[];
+  /** The passkeys that people get by it. */
+  readonly passkeys?: readonly PutPasskey[];
+  /** What people sign in with at providers by it. */
+  readonly bound?: readonly PutIdentity[];
 }
 
 export interface PlanCounts {
@@ -191,6 +200,9 @@ function touched<T>(difference: Difference<T>): T[] {
 /** What records have in the place of keys of the declared state. */
 const declaredKeys: Readonly<Record<string, string>> = {
   passwordHash: 'password',
+  declaredTotp: 'totp',
+  declaredPasskeys: 'passkeys',
+  declaredIdentities: 'identities',
   sealedSecret: 'clientSecret',
 };
 

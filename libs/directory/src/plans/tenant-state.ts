@@ -1,6 +1,7 @@
 import type { ListedKind, recordKinds } from '../fields/record-kinds.ts';
 import type { RecordOf } from '../record-of.ts';
 import type { ProvenEmail } from '../users/email-proof.postgres.ts';
+import type { Subjects } from '../users/subjects.postgres.ts';
 
 type Lists = {
   readonly [K in ListedKind as (typeof recordKinds)[K]['list']]: readonly RecordOf[K][];
@@ -34,6 +35,11 @@ export interface PresentState extends TenantState {
   readonly known: readonly KnownIdentity[];
   /** What providers proved. */
   readonly proven: readonly ProvenEmail[];
+  /** Of what a plan may give to somebody, what others have or had; undefined where nobody has asked. */
+  readonly subjects?: Subjects & {
+    /** Whether people have an identifier that they were given. */
+    readonly areGiven: boolean;
+  };
 }
 
 /** A record with what its store knows about it. */

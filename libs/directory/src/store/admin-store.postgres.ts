@@ -14,20 +14,24 @@ import { takenValues } from './taken-values.postgres.ts';
 /** Writes of the durable records in Postgres or PGlite. */
 export function createAdminStore(database: Database, runtime: PlanRuntime): AdminStore {
   return {
-    async passwordHashes(tenantId, usernames) {
-      if (usernames.length === 0) return new Map();
+    async passwordHashes(tenantId, usernames, userIds = []) {
+      if (usernames.length === 0 && userIds.length === 0) return new Map();
       const { rows } = await database.query<PasswordRow>({
         name: 'directory.password_hashes',
-        text: `SELECT username, password_hash, imported_hash FROM directory.user_account
+        text: `SELECT user_id, username, password_hash, imported_hash FROM directory.user_account
                 WHERE tenant_id = $1 AND (password_hash IS NOT NULL OR imported_hash IS NOT NULL)
                   AND user_id IN (SELECT user_id FROM directory.user_identifier
-                                   WHERE tenant_id = $1 AND identifier = ANY($2::text[]))`,
-        values: [tenantId, usernames.flatMap(storedForms)],
+                                   WHERE tenant_id = $1 AND identifier = ANY($2::text[]))
+                UNION
+               SELECT user_id, username, password_hash, imported_hash FROM directory.user_account
+                WHERE tenant_id = $1 AND user_id = ANY($3::text[])`,
+        values: [tenantId, usernames.flatMap(storedForms), userIds],
       });
       return new Map(
         rows.map((row) => [
           normalizeIdentifier(row.username),
           {
+            userId: row.user_id,
             hash: row.password_hash ?? undefined,
             imported: row.imported_hash ? Buffer.from(row.imported_hash) : undefined,
           },
@@ -48,17 +52,18 @@ export function createAdminStore(database: Database, runtime: PlanRuntime): Admi
       return rows.map((row) => row.tenant_id);
     },
 
-    tenantState: (tenantId, names) =>
+    tenantState: (tenantId, names, subjects) =>
       database.transaction(async (tx) => {
         await lockTenant(tx, tenantId, 'alone');
-        return readTenantState(tx, tenantId, names);
+        return readTenantState(tx, tenantId, names, subjects);
       }),
 
-    changeTenant: (tenantId, decide, names) =>
+    changeTenant: (tenantId, decide, names, subjects) =>
       againIfTakenMeanwhile(() =>
         database.transaction(async (tx) => {
           await lockTenant(tx, tenantId, 'alone');
-          return changeTenant(tx, runtime, await readTenantState(tx, tenantId, names), { tenantId, decide });
+          const current = await readTenantState(tx, tenantId, names, subjects);
+          return changeTenant(tx, runtime, current, { tenantId, decide });
         }),
       ),
 
@@ -134,6 +139,7 @@ async function replacePasswordHash(
 }
 
 interface PasswordRow {
+  readonly user_id: string;
   readonly username: string;
   readonly password_hash: string | null;
   readonly imported_hash: Uint8Array | null;

@@ -7,6 +7,9 @@ import {
   putApplications,
   restoreApplications,
 } from '../applications/commands.postgres.ts';
+import { putIdentities } from '../factors/put-identities.postgres.ts';
+import { putPasskeys } from '../factors/put-passkeys.postgres.ts';
+import { putTotps } from '../factors/put-totps.postgres.ts';
 import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
 import { putJudgements } from '../providers/judge-emails.postgres.ts';
 import { judgedPeople, type JudgedPerson } from '../providers/judge-emails.ts';
@@ -97,6 +100,7 @@ async function judgedBy(
  */
 function commandsOf(plan: TenantPlan): Command[] {
   const { desired, tenant, resources, roles, providers, users, applications, restores } = plan;
+  const { totps = [], passkeys = [], bound = [] } = plan;
   const ends = endsOf(plan);
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
@@ -123,6 +127,9 @@ function commandsOf(plan: TenantPlan): Command[] {
     ...ifAny(restoreApplications, restores ? applications.created : []),
     ...ifAny(deleteUsers, users.deleted),
     ...ifAny(putUsers, putOf(users)),
+    ...ifAny(putTotps, totps),
+    ...ifAny(putPasskeys, passkeys),
+    ...ifAny(putIdentities, bound),
     ...ifAny(
       endPeople,
       ends.people.map(({ userId }) => userId),

@@ -23,6 +23,9 @@ export interface Stores {
 
 export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRecord {
   return {
+    declaredTotp: undefined,
+    declaredPasskeys: undefined,
+    declaredIdentities: undefined,
     userId: `usr_${name}`,
     owner: 'file',
     username: name,
@@ -410,7 +413,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(found?.application.pkce).toBe('required');
       expect(found?.application.claims).toEqual({});
       expect([...(await stores.admin.passwordHashes(tenantId, ['ada']))]).toEqual([
-        ['ada', { hash: 'hash', imported: undefined }],
+        ['ada', { userId: 'usr_bob', hash: 'hash', imported: undefined }],
       ]);
       const again = await make(after);
       expect(again.kind === 'done' ? changesOf(again.plan) : 'taken').toEqual([]);
@@ -693,7 +696,11 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const users = ['b', 'd', 'f'].map((name) => testUser(name, { passwordHash: `hash of ${name}` }));
       await make(testTenant(tenantId, { users: [testUser('a'), ...users] }));
       const find = (identifier: string, position: string, of = tenantId) =>
-        stores.store.findForPassword(of, identifier, `usr_${position}`);
+        stores.store.findForPassword(of, identifier, {
+          made: `usr_${position}`,
+          given: position,
+          prefersGiven: false,
+        });
       const at = async (position: string) => (await find('nobody', position)).standIn;
       expect([await at('a'), await at('b'), await at('c'), await at('z')]).toEqual([
         'hash of b',
@@ -709,6 +716,29 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await find('nobody', 'e')).toEqual({ found: undefined, standIn: 'hash of f' });
       for (const identifier of ['b', 'nobody'])
         expect(await find(identifier, 'a', fresh())).toEqual({ found: undefined, standIn: undefined });
+    });
+
+    it('finds the stand-in among people who were given their identifier, too', async () => {
+      const tenantId = fresh();
+      const person = (userId: string) =>
+        testUser(`n${userId}`, { userId, passwordHash: `hash of ${userId}`, email: '', phoneNumber: '' });
+      const given = ['1', '5', '9'].map(person);
+      const at = async (of: string, position: string, prefersGiven: boolean) => {
+        const places = { made: `usr_${position}`, given: position, prefersGiven };
+        return (await stores.store.findForPassword(of, 'nobody', places)).standIn?.slice('hash of '.length);
+      };
+      await make(testTenant(tenantId, { users: given }));
+      for (const prefersGiven of [true, false])
+        for (const [position, found] of [
+          ['0', '1'],
+          ['3', '5'],
+          ['7', '9'],
+          ['a', '1'],
+        ] as const)
+          expect(await at(tenantId, position, prefersGiven)).toBe(found);
+      await make(testTenant(tenantId, { users: [...given, person('usr_4'), person('usr_8')] }));
+      expect(await at(tenantId, '3', true)).toBe('5');
+      expect(await at(tenantId, '3', false)).toBe('usr_4');
     });
 
     it('revokes the earlier grants of an application that was disabled, enabled, or deleted and recreated (REF-7)', async () => {

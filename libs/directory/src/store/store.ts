@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Queryable } from '@tessera/stores';
-import type { FoundForPassword, FoundUser } from '../users/found-user.ts';
+import type { FoundForPassword, FoundUser, StandInPosition } from '../users/found-user.ts';
 import type { FoundSecrets, SecretUse } from '../secrets/found-secrets.ts';
 import type { FoundApplication } from '../applications/found-application.ts';
 import type { TenantPlan } from '../plans/plan.ts';
@@ -62,11 +62,13 @@ export interface DirectoryStore {
    */
   confirmSignIn(tenantId: string, userId: string, passwordHash: string): Promise<number | undefined>;
   /** As `findUserByIdentifier`, with the stand-in at `position` in the order of user IDs. */
-  findForPassword(tenantId: string, identifier: string, position: string): Promise<FoundForPassword>;
+  findForPassword(tenantId: string, identifier: string, position: StandInPosition): Promise<FoundForPassword>;
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 
 export interface StoredPassword {
+  /** Whose it is. */
+  readonly userId: string;
   /** PHC string; undefined where the password was taken away. */
   readonly hash: string | undefined;
   /** SHA-256 of the declared hash that this one, or none, replaced; undefined when nothing was replaced. */
@@ -124,10 +126,14 @@ export interface KeptClaim extends ClaimedRecord {
 
 /** Writes: the change, its place in the feed and its audit rows in one commit. */
 export interface AdminStore {
-  /** Those of people who have these normalized user names, by them, and perhaps of others. */
+  /**
+   * Those of people who have these normalized user names or these identifiers, by their user names, and perhaps of
+   * others.
+   */
   passwordHashes(
     tenantId: string,
     usernames: readonly string[],
+    userIds?: readonly string[],
   ): Promise<ReadonlyMap<string, StoredPassword>>;
   /** Puts another hash of the same password in the place of `from`, if that is still there. It ends nothing. */
   replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
@@ -142,10 +148,20 @@ export interface AdminStore {
    * The whole of a tenant as it is at one moment; undefined when there is none.
    * @param names normalized: of people, those alone who have one of them as an identifier or a preferred name, without
    * what they have at providers; default: everybody
+   * @param subjects identifiers that people and applications are to have; people who have one of them are there, too
    */
-  tenantState(tenantId: string, names?: readonly string[]): Promise<PresentState | undefined>;
-  /** @param names as of `tenantState` */
-  changeTenant(tenantId: string, decide: Decide, names?: readonly string[]): Promise<TenantChangeResult>;
+  tenantState(
+    tenantId: string,
+    names?: readonly string[],
+    subjects?: readonly string[],
+  ): Promise<PresentState | undefined>;
+  /** @param names @param subjects as of `tenantState` */
+  changeTenant(
+    tenantId: string,
+    decide: Decide,
+    names?: readonly string[],
+    subjects?: readonly string[],
+  ): Promise<TenantChangeResult>;
   /**
    * Invalidates all earlier sign-ins of one tenant or all. Watchers receive one `ended` change per tenant, and `event`
    * is recorded for each. Empty for an unknown tenant.

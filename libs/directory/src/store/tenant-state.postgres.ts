@@ -9,16 +9,18 @@ import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
-import { readUsers, readUsersNamed } from '../users/read.postgres.ts';
+import { readUsers, readUsersAmong } from '../users/read.postgres.ts';
+import { findSubjects, hasGivenUserIds } from '../users/subjects.postgres.ts';
 
 /**
  * Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant.
- * @param names as of `AdminStore.tenantState`
+ * @param names @param subjects as of `AdminStore.tenantState`
  */
 export async function readTenantState(
   tx: Queryable,
   tenantId: string,
   names?: readonly string[],
+  subjects: readonly string[] = [],
 ): Promise<PresentState | undefined> {
   const tenant = await findTenant(tx, tenantId);
   if (tenant === undefined) return undefined;
@@ -28,11 +30,18 @@ export async function readTenantState(
     resources: await readResources(tx, tenantId),
     roles: await readRoles(tx, tenantId),
     providers: await readProviders(tx, tenantId),
-    users: names === undefined ? await readUsers(tx, tenantId) : await readUsersNamed(tx, tenantId, names),
+    users:
+      names === undefined
+        ? await readUsers(tx, tenantId)
+        : await readUsersAmong(tx, tenantId, { names, userIds: subjects }),
     applications: await readApplications(tx, tenantId),
     ...(identities.length > 0 && { identities }),
     known: names === undefined ? await readKnown(tx, tenantId) : [],
     proven: names === undefined ? await readProvenEmails(tx, tenantId) : [],
+    subjects: {
+      ...(await findSubjects(tx, tenantId, subjects)),
+      areGiven: tenant.issuer !== '' && (await hasGivenUserIds(tx, tenantId)),
+    },
   };
 }
 

@@ -47,6 +47,7 @@ export function deleteTenant(): Command {
     await write('forget_passkeys', 'DELETE FROM directory.passkey WHERE tenant_id = $1');
     await write('forget_second_factors', 'DELETE FROM directory.totp WHERE tenant_id = $1');
     await write('forget_recovery_codes', 'DELETE FROM directory.recovery_code WHERE tenant_id = $1');
+    await write('forget_given_user_ids', 'DELETE FROM directory.given_user_id WHERE tenant_id = $1');
     await write('forget_deleted_records', 'DELETE FROM directory.deleted_record WHERE tenant_id = $1');
     await write(
       'delete_built_in_roles',

@@ -56,6 +56,7 @@ export const completeTenant = {
   users: [
     {
       username: 'ada',
+      userId: '9f3c5a52-0c5e-4a8e-8f2e-2c1f6f0d8a11',
       email: 'ada@acme.example',
       name: 'Ada Lovelace',
       phoneNumber: '+46701234567',
@@ -85,6 +86,19 @@ export const completeTenant = {
         country: 'GB',
       },
       password: 'correct horse battery staple',
+      identities: [{ provider: 'work', subject: 'ada at work' }],
+      passkeys: [
+        {
+          credentialId: 'Y3JlZGVudGlhbA',
+          publicKey:
+            'pQECAyYgASFYIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIlggAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+          userHandle: 'YWRh',
+          rpId: 'login.acme.example',
+          signCount: 7,
+          transports: ['internal'],
+        },
+      ],
+      totp: { secret: 'KRSXG5DPEHPK3PXP', algorithm: 'SHA256', digits: 8, period: 60 },
     },
     {
       username: 'bob',

@@ -33,12 +33,16 @@ export function checkUsers(
 ): void {
   const roles = new Set(tenant.roles);
   const identifiers = new Set(taken);
+  const userIds = new Set<string>();
   tenant.users.forEach((user, userIndex) => {
     const here: Report = (path, message) => report(['users', userIndex, ...path], message);
     for (const identifier of identifiersOf(user)) {
       if (identifiers.has(identifier)) here([], isSharedIdentifier);
       identifiers.add(identifier);
     }
+    const { userId } = user;
+    if (userId !== undefined && userIds.has(userId)) here(['userId'], 'is declared twice');
+    if (userId !== undefined) userIds.add(userId);
     checkUser(user, roles, here);
   });
 }

@@ -9,6 +9,7 @@ import { keptIdentifiers } from './deleted-people.postgres.ts';
 import { userColumns, type UserRecord } from './fields.ts';
 import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 import { putPreferredNames } from './preferred-names.postgres.ts';
+import { keepGivenUserIds } from './subjects.postgres.ts';
 import { withheldPassword } from './withheld-password.ts';
 
 const { names, values, definitions, updates } = userColumns;
@@ -74,6 +75,7 @@ export function putUsers(put: readonly UserRecord[]): Command {
         put.flatMap((user) => identifiersOf(user).map((identifier) => ({ identifier, userId: user.userId }))),
       ),
     );
+    await keepGivenUserIds(put)(write);
     await putPreferredNames(put)(write);
     if (builtIn.size > 0) {
       await write(

@@ -9,19 +9,40 @@ export function desiredUser(
   {
     owner,
     passwordHash,
+    declaredTotp,
+    declaredPasskeys = declared.passkeys?.map(({ credentialId }) => credentialId),
+    declaredIdentities,
     newUserId,
   }: {
     readonly owner: string;
     /** Of the declared password; without it the present one stays. */
     readonly passwordHash: string | undefined;
     readonly newUserId: () => string;
+    /** By which the declared authenticator app is known; without one the present one stays. */
+    readonly declaredTotp?: string | undefined;
+    /** By default those that are declared; those that were before stay remembered. */
+    readonly declaredPasskeys?: readonly string[] | undefined;
+    /** As of the record; those that were declared before stay remembered. */
+    readonly declaredIdentities?: readonly string[] | undefined;
   },
 ): UserRecord {
   return {
-    userId: current?.userId ?? newUserId(),
+    userId: current?.userId ?? declared.userId ?? newUserId(),
     owner,
     ...desiredOf(userFields, declared, current),
     standardClaims: standardClaimsOf(declared),
     passwordHash: passwordHash ?? current?.passwordHash,
+    declaredTotp: declaredTotp ?? current?.declaredTotp,
+    declaredPasskeys: together(current?.declaredPasskeys, declaredPasskeys),
+    declaredIdentities: together(current?.declaredIdentities, declaredIdentities),
   };
+}
+
+/** Undefined for none. */
+function together(
+  before: readonly string[] = [],
+  added: readonly string[] = [],
+): readonly string[] | undefined {
+  const all = [...new Set([...before, ...added])];
+  return all.length === 0 ? undefined : all;
 }

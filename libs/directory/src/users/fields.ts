@@ -4,7 +4,11 @@ import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
 import { statusSent } from '../fields/status.ts';
 import { line } from '../fields/values.ts';
 import { longestPassword, passwordHashProblem } from '../ground/hashing/phc.ts';
+import { declaredIdentity, mostIdentities } from '../factors/declared-identity.ts';
+import { declaredPasskey, mostPasskeys } from '../factors/declared-passkey.ts';
+import { declaredTotp } from '../factors/declared-totp.ts';
 import { attributes, attributesSent } from './attributes.ts';
+import { givenUserId } from './given-user-id.ts';
 import { standardClaims, type StandardClaims } from './standard-claims.ts';
 
 /**
@@ -58,8 +62,16 @@ export const userFields = {
   }),
 };
 
+const { username, ...furtherFields } = userFields;
 const declaredKeys = {
-  ...userFields,
+  username,
+  userId: {
+    schema: givenUserId.optional(),
+    reference:
+      'the `sub` that applications know them by from elsewhere, for a tenant with an issuer of its own: at most 255 visible ASCII characters, ' +
+      'for good theirs; they are found by it before their user name',
+  },
+  ...furtherFields,
   ...standardClaims,
   password: {
     schema: z.string().min(1).max(longestPassword).optional(),
@@ -80,17 +92,36 @@ const declaredKeys = {
       '`pbkdf2-sha1`, `-sha256` or `-sha512` (1,000,000 iterations times blocks) or `scrypt` (N of 2^17, N × r × p of 2^20), or a bcrypt hash ' +
       '(cost 12); made anew, by argon2id, at the first sign-in',
   },
+  totp: {
+    schema: declaredTotp.optional(),
+    reference:
+      'an authenticator app that they have from elsewhere: `secret` in base32, and unless they are as here `algorithm` (`SHA256`, `SHA512`), `digits` (8) ' +
+      'and `period` (15 to 120 seconds); given once, and to nobody who has enrolled one here',
+  },
+  passkeys: {
+    schema: z.array(declaredPasskey).max(mostPasskeys).optional(),
+    reference:
+      'passkeys that they have from elsewhere: `credentialId`, `publicKey` (COSE) and `userHandle` in base64url, `rpId`, which is the host of the issuer, ' +
+      'and if known `signCount` and `transports`; each given once',
+  },
+  identities: {
+    schema: z.array(declaredIdentity).max(mostIdentities).optional(),
+    reference:
+      "what they sign in with at providers of the tenant: `provider`, its name, and `subject`, their `sub` there; each bound once, if it is nobody else's",
+  },
 };
 
 /** A user in the declared state. */
 export const user = z.strictObject(shapeOf(declaredKeys));
 export type DeclaredUser = z.infer<typeof user>;
 export const userReference = referenceOf(declaredKeys);
+/** What people bring to sign in with, which a file alone declares. */
+export const ofFilesAlone: ReadonlySet<string> = new Set(['identities', 'passkeys', 'totp']);
 /** What a user in the declared state may have. */
 export const declaredUserKeys: readonly string[] = Object.keys(declaredKeys);
 
 export interface UserRecord extends RecordOf<typeof userFields> {
-  /** `usr_` and 22 characters of base64url. */
+  /** `usr_` and 22 characters of base64url, or what they were given. */
   readonly userId: string;
   /** Who changes the record. */
   readonly owner: string;
@@ -98,6 +129,12 @@ export interface UserRecord extends RecordOf<typeof userFields> {
   readonly standardClaims: StandardClaims;
   /** PHC string; undefined for a person without a password. */
   readonly passwordHash: string | undefined;
+  /** By which the authenticator app is known that was declared last; undefined without one. */
+  readonly declaredTotp?: string | undefined;
+  /** The credential IDs of all passkeys that were declared. */
+  readonly declaredPasskeys?: readonly string[] | undefined;
+  /** What was declared of them at providers, as `identityText` has it. */
+  readonly declaredIdentities?: readonly string[] | undefined;
 }
 
 export const userColumns = columnsOf<UserRecord>(
@@ -107,6 +144,9 @@ export const userColumns = columnsOf<UserRecord>(
     ...userFields,
     standardClaims: { stored: 'jsonb' },
     passwordHash: { stored: 'text' },
+    declaredTotp: { stored: 'text' },
+    declaredPasskeys: { stored: 'jsonb' },
+    declaredIdentities: { stored: 'jsonb' },
   },
   'userId',
   'u',

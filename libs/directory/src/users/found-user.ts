@@ -16,6 +16,17 @@ export interface FoundUser {
   readonly lockedDownAt: number;
 }
 
+/**
+ * Where in the order of user IDs a stand-in is looked for: those that are made here, and those that people were given,
+ * which mostly are hexadecimal, stand apart.
+ */
+export interface StandInPosition {
+  readonly made: string;
+  readonly given: string;
+  /** Whether it is first looked for among those that were given. */
+  readonly prefersGiven: boolean;
+}
+
 /** What a sign-in by password is checked against. */
 export interface FoundForPassword {
   /** Undefined if nobody has the identifier. */

@@ -1,9 +1,10 @@
+import { userIdPrefix } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
-import type { FoundForPassword, FoundUser } from './found-user.ts';
+import type { FoundForPassword, FoundUser, StandInPosition } from './found-user.ts';
 import { secondFactorsOfUser } from '../ground/second-factors-of-user.ts';
 import { areActive } from '../ground/ways-in.postgres.ts';
 import { tenantColumns } from '../tenants/fields.ts';
-import { userColumns, type UserRecord } from './fields.ts';
+import { userColumns, type DeclaredUser, type UserRecord } from './fields.ts';
 import { normalizeIdentifier, storedForms } from './identifiers.ts';
 import { peopleHaving } from './preferred-names.postgres.ts';
 
@@ -96,7 +97,7 @@ export async function findForPassword(
   database: Queryable,
   tenantId: string,
   identifier: string,
-  position: string,
+  { made, given, prefersGiven }: StandInPosition,
 ): Promise<FoundForPassword> {
   const from = (condition: string) => `(
     SELECT password_hash FROM directory.user_account
@@ -105,13 +106,15 @@ export async function findForPassword(
     name: 'directory.find_for_password',
     text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userFacts},
                   i.user_id IS NOT NULL AS is_found, other.stand_in
-             FROM (SELECT (${from('user_id > $3')} UNION ALL ${from('user_id <= $3')} LIMIT 1) AS stand_in) AS other
+             FROM (SELECT (${from(`$5 AND user_id > $4 AND user_id < '${userIdPrefix}'`)} UNION ALL
+                           ${from('user_id > $3')} UNION ALL
+                           ${from('user_id > $4')} UNION ALL ${from('user_id <= $4')} LIMIT 1) AS stand_in) AS other
              LEFT JOIN (directory.user_identifier i
                         JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
                         JOIN directory.tenant t ON t.tenant_id = i.tenant_id)
                     ON i.tenant_id = $1 AND i.identifier = ANY($2::text[])
             ORDER BY array_position($2::text[], i.identifier) LIMIT 1`,
-    values: [tenantId, storedForms(identifier), position],
+    values: [tenantId, storedForms(identifier), made, given, prefersGiven],
   });
   const [row] = rows;
   return {
@@ -130,8 +133,54 @@ export async function readUsers(tx: Queryable, tenantId: string): Promise<UserRe
   return rows.map(userColumns.read);
 }
 
-/** The users of a tenant who have one of these normalized names as an identifier or a preferred name. */
-export async function readUsersNamed(
+/** The users of a tenant who sign in with, or are called by, one of these normalized names, or have these ids. */
+export async function readUsersAmong(
+  tx: Queryable,
+  tenantId: string,
+  { names, userIds }: { readonly names: readonly string[]; readonly userIds: readonly string[] },
+): Promise<UserRecord[]> {
+  const named = await readUsersNamed(tx, tenantId, names);
+  if (userIds.length === 0) return named;
+  const { rows } = await tx.query({
+    name: 'directory.read_users_of_ids',
+    text: `SELECT ${userColumns.selected} FROM directory.user_account u
+            WHERE u.tenant_id = $1 AND u.user_id = ANY($2::text[])`,
+    values: [tenantId, userIds],
+  });
+  const known = new Set(named.map(({ userId }) => userId));
+  return [...named, ...rows.map(userColumns.read).filter(({ userId }) => !known.has(userId))];
+}
+
+/** The people who have the identifiers or the user names of declared ones, and perhaps others. */
+export async function readDeclaredTotps(
+  queryable: Queryable,
+  tenantId: string,
+  declared: readonly Pick<DeclaredUser, 'username' | 'userId'>[],
+): Promise<Pick<UserRecord, 'userId' | 'username' | 'declaredTotp'>[]> {
+  const { rows } = await queryable.query<{ user_id: string; username: string; declared_totp: string | null }>(
+    {
+      name: 'directory.read_declared_totps',
+      text: `SELECT user_id, username, declared_totp FROM directory.user_account
+            WHERE tenant_id = $1 AND user_id IN (SELECT user_id FROM directory.user_identifier
+                                                  WHERE tenant_id = $1 AND identifier = ANY($2::text[]))
+            UNION
+           SELECT user_id, username, declared_totp FROM directory.user_account
+            WHERE tenant_id = $1 AND user_id = ANY($3::text[])`,
+      values: [
+        tenantId,
+        declared.flatMap(({ username }) => storedForms(normalizeIdentifier(username))),
+        declared.flatMap(({ userId }) => userId ?? []),
+      ],
+    },
+  );
+  return rows.map((row) => ({
+    userId: row.user_id,
+    username: row.username,
+    declaredTotp: row.declared_totp ?? undefined,
+  }));
+}
+
+async function readUsersNamed(
   tx: Queryable,
   tenantId: string,
   names: readonly string[],

@@ -9,7 +9,9 @@ import { useChallenge } from '../one-time/used-challenges.postgres.ts';
 import type { NewPasskey } from './webauthn.ts';
 
 /** A passkey on record. */
-export interface StoredPasskey extends Pick<NewPasskey, 'credentialId' | 'publicKey' | 'synced'>, PersonId {
+export interface StoredPasskey extends Pick<NewPasskey, 'credentialId' | 'publicKey'>, PersonId {
+  /** Undefined until the first use of one that came from elsewhere. */
+  readonly synced: boolean | undefined;
   readonly userHandle: string;
   readonly rpId: string;
 }
@@ -27,7 +29,8 @@ export async function findPasskey(
 ): Promise<StoredPasskey | undefined> {
   const { rows } = await database.query<PasskeyRow>({
     name: 'directory.find_passkey',
-    text: `SELECT tenant_id, credential_id, user_id, user_handle, rp_id, public_key, synced
+    text: `SELECT tenant_id, credential_id, user_id, user_handle, rp_id, public_key,
+                  CASE WHEN synced_known THEN synced END AS synced
              FROM directory.passkey WHERE tenant_id = $1 AND credential_id = $2`,
     values: [tenantId, credentialId],
   });
@@ -40,7 +43,7 @@ export async function findPasskey(
       userHandle: row.user_handle,
       rpId: row.rp_id,
       publicKey: Buffer.from(row.public_key),
-      synced: row.synced,
+      synced: row.synced ?? undefined,
     }
   );
 }
@@ -52,7 +55,7 @@ interface PasskeyRow {
   readonly user_handle: string;
   readonly rp_id: string;
   readonly public_key: Uint8Array;
-  readonly synced: boolean;
+  readonly synced: boolean | null;
 }
 
 /** The passkeys of a person, as browsers are told of them; the oldest first. */
@@ -154,17 +157,18 @@ export async function usePasskey(
   database: Database,
   runtime: AuditRuntime,
   { tenantId, userId, credentialId }: StoredPasskey,
-  used: Origin & Pick<NewPasskey, 'signCount' | 'backedUp'> & { readonly challenge: string },
+  used: Origin & Pick<NewPasskey, 'signCount' | 'backedUp' | 'synced'> & { readonly challenge: string },
 ): Promise<number | undefined> {
-  const { challenge, signCount, backedUp, ...origin } = used;
+  const { challenge, signCount, backedUp, synced, ...origin } = used;
   return database.transaction(async (tx) => {
     const signedInAt = await signInTime(tx, { tenantId, userId });
     if (signedInAt === undefined || !(await useChallenge(tx, tenantId, challenge))) return undefined;
     const { rowCount } = await tx.query({
       name: 'directory.use_passkey',
-      text: `UPDATE directory.passkey SET sign_count = $3, backed_up = $4, last_used_at = clock_timestamp()
+      text: `UPDATE directory.passkey
+                SET sign_count = $3, backed_up = $4, synced = $5, synced_known = true, last_used_at = clock_timestamp()
               WHERE tenant_id = $1 AND credential_id = $2 AND (sign_count < $3 OR (sign_count = 0 AND $3 = 0))`,
-      values: [tenantId, credentialId, signCount, backedUp],
+      values: [tenantId, credentialId, signCount, backedUp, synced],
     });
     if (rowCount === 1) return signedInAt;
     if ((await findPasskey(tx, tenantId, credentialId)) === undefined) return undefined;

@@ -108,7 +108,7 @@ export function createPasskeys({ database, store, pepper, onChange, ...runtime }
       if (found === undefined) return undefined;
       const used = { ...signed, challenge: ceremony.challenge, ipAddress, requestId };
       const signedInAt = await usePasskey(database, runtime, passkey, used);
-      return signedInAt === undefined ? undefined : { found, signedInAt, synced: passkey.synced };
+      return signedInAt === undefined ? undefined : { found, signedInAt, synced: signed.synced };
     },
   };
 }

@@ -153,8 +153,11 @@ export function readAssertion(text: string): Assertion | undefined {
 export async function verifyAssertion(
   ceremony: Ceremony,
   { response: assertion }: Assertion,
-  stored: Pick<NewPasskey, 'credentialId' | 'publicKey' | 'synced'>,
-): Promise<{ readonly signCount: number; readonly backedUp: boolean } | undefined> {
+  stored: Pick<NewPasskey, 'credentialId' | 'publicKey'> & {
+    /** Undefined if it is not known yet. */
+    readonly synced: boolean | undefined;
+  },
+): Promise<Pick<NewPasskey, 'signCount' | 'backedUp' | 'synced'> | undefined> {
   const { response } = assertion;
   const { verifyAuthenticationResponse } = await library();
   return orUndefined(async () => {
@@ -166,8 +169,9 @@ export async function verifyAssertion(
       credential: { id: stored.credentialId, publicKey: new Uint8Array(stored.publicKey), counter: 0 },
     });
     const { newCounter, credentialBackedUp, credentialDeviceType } = authenticationInfo;
-    if (!verified || (credentialDeviceType === 'multiDevice') !== stored.synced) return undefined;
-    return { signCount: newCounter, backedUp: credentialBackedUp };
+    const synced = credentialDeviceType === 'multiDevice';
+    if (!verified || synced !== (stored.synced ?? synced)) return undefined;
+    return { signCount: newCounter, backedUp: credentialBackedUp, synced };
   });
 }
 

@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto';
+import { userIdPrefix } from '@tessera/oauth';
 import { limitRepeats, type Logger } from '@tessera/telemetry';
 import { type Passwords, signInSource } from '@tessera/directory/ground';
 import {
@@ -6,6 +7,7 @@ import {
   normalizeIdentifier,
   type AdminStore,
   type DirectoryStore,
+  type StandInPosition,
 } from '@tessera/directory/records';
 import { maySignIn, type SignedIn } from '../change/may-sign-in.ts';
 
@@ -66,11 +68,13 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
   }
 
   /** Where in the order of user IDs to look for a stand-in: always the same for one identifier. */
-  function standInOf(tenantId: string, identifier: string): string {
-    const digest = createHmac('sha256', pepper)
-      .update(`stand-in\0${tenantId}\0${identifier}`)
-      .digest('base64url');
-    return `usr_${digest.slice(0, 22)}`;
+  function standInOf(tenantId: string, identifier: string): StandInPosition {
+    const digest = createHmac('sha256', pepper).update(`stand-in\0${tenantId}\0${identifier}`).digest();
+    return {
+      made: `${userIdPrefix}${digest.toString('base64url').slice(0, 22)}`,
+      given: digest.toString('hex').slice(0, 32),
+      prefersGiven: (digest.at(-1) ?? 0) % 2 === 0,
+    };
   }
 
   return {

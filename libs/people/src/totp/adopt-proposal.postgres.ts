@@ -57,8 +57,8 @@ export async function adoptProposal(
 }
 
 async function hasApp(tx: Queryable, person: PersonId, isSealed: Proposal['isSealed']): Promise<boolean> {
-  const sealed = await findTotp(tx, person);
-  return sealed !== undefined && isSealed(sealed);
+  const app = await findTotp(tx, person);
+  return app !== undefined && isSealed(app.sealed);
 }
 
 /** Whether one of these recovery codes is left. */

@@ -47,9 +47,10 @@ export function createSecondFactors({
   const active = async (person: PersonId) => findActive(store, person);
 
   async function useTotp(person: PersonId, code: string): Promise<boolean> {
-    const sealed = await findTotp(database, person);
-    if (sealed === undefined) return false;
-    const step = stepOfCode(await keys.open(person, sealed), code, runtime.clock.now());
+    const app = await findTotp(database, person);
+    if (app === undefined) return false;
+    const { sealed } = app;
+    const step = stepOfCode(await keys.open(person, sealed), code, runtime.clock.now(), app);
     return step !== undefined && useStep(database, person, { sealed, step });
   }
 

@@ -1,19 +1,25 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Queryable } from '@tessera/stores';
 import type { PersonId } from '@tessera/directory/ground';
+import type { TotpSettings } from '@tessera/directory/records';
 import { eventOf, type Origin } from '../change/own-change.postgres.ts';
+
+/** An authenticator app, with its secret as it is stored. */
+export interface StoredTotp extends TotpSettings {
+  readonly sealed: string;
+}
 
 /** Undefined for a person without an authenticator app. */
 export async function findTotp(
   database: Queryable,
   { tenantId, userId }: PersonId,
-): Promise<string | undefined> {
-  const { rows } = await database.query<{ sealed: string }>({
+): Promise<StoredTotp | undefined> {
+  const { rows } = await database.query<StoredTotp>({
     name: 'directory.find_totp',
-    text: 'SELECT sealed FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
+    text: 'SELECT sealed, algorithm, digits, period FROM directory.totp WHERE tenant_id = $1 AND user_id = $2',
     values: [tenantId, userId],
   });
-  return rows[0]?.sealed;
+  return rows[0];
 }
 
 /** Uses up a time step and those before it; false if it was used up, or the app was replaced. */

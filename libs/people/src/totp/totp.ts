@@ -1,7 +1,8 @@
+import type { TotpSettings } from '@tessera/directory/records';
 import { Secret, TOTP } from 'otpauth';
 
-/** What authenticator apps support: SHA-1, six digits, thirty seconds (RFC 6238 §4). */
-const settings = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
+/** Of the apps that people enrol here, as all apps support it: SHA-1, six digits, thirty seconds (RFC 6238 §4). */
+export const ownSettings: TotpSettings = { algorithm: 'SHA1', digits: 6, period: 30 };
 
 /** A clock may be one time step off, either way (RFC 6238 §5.2). */
 const window = 1;
@@ -15,16 +16,16 @@ export function totpUri(
   { tenant, account }: { readonly tenant: string; readonly account: string },
 ): string {
   return new TOTP({
-    ...settings,
+    ...ownSettings,
     issuer: short(tenant),
     label: short(account),
     secret: secretOf(secret),
   }).toString();
 }
 
-/** Whether text can be a code, and is no recovery code. */
+/** Whether text can be a code of some app, and is no recovery code. */
 export function isTotpCode(text: string): boolean {
-  return /^[0-9]{6}$/.test(text);
+  return /^(?:[0-9]{6}|[0-9]{8})$/.test(text);
 }
 
 /**
@@ -32,10 +33,16 @@ export function isTotpCode(text: string): boolean {
  * it.
  * @param now milliseconds since the Unix epoch
  */
-export function stepOfCode(secret: Buffer, code: string, now: number): number | undefined {
-  if (!isTotpCode(code)) return undefined;
-  const delta = TOTP.validate({ ...settings, token: code, secret: secretOf(secret), timestamp: now, window });
-  return delta === null ? undefined : TOTP.counter({ period: settings.period, timestamp: now }) + delta;
+export function stepOfCode(
+  secret: Buffer,
+  code: string,
+  now: number,
+  { algorithm, digits, period }: TotpSettings = ownSettings,
+): number | undefined {
+  if (!isTotpCode(code) || code.length !== digits) return undefined;
+  const made = { algorithm, digits, period, secret: secretOf(secret) };
+  const delta = TOTP.validate({ ...made, token: code, timestamp: now, window });
+  return delta === null ? undefined : TOTP.counter({ period, timestamp: now }) + delta;
 }
 
 function secretOf(bytes: Buffer): Secret {

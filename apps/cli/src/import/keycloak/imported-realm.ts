@@ -2,6 +2,7 @@ import { slug, type Imported, type ImportedRecords } from '../files/imported.ts'
 import { applicationsOf } from './applications.ts';
 import { scopesOf } from './audience-scopes.ts';
 import { isOwnClaim, readMappers } from './claims.ts';
+import { linkedProvidersOf } from './identity-providers.ts';
 import { knownKeys } from './known-keys.ts';
 import { peopleOf } from './people.ts';
 import { ReadKeys } from './read-keys.ts';
@@ -47,8 +48,8 @@ export function importedRealm(
   const realm = keys.watched(read);
   const lines = new Set<string>();
   const report = (line: string) => void lines.add(line);
-  const { realm: name, displayName, identityProviders, components } = realm;
-  for (const { alias } of identityProviders) report(`identity provider ${alias}: has no counterpart`);
+  const { realm: name, displayName, components } = realm;
+  const linkedProviders = linkedProvidersOf(realm, report);
   for (const { name: alias } of components[federation] ?? [])
     report(`user federation ${alias}: has no counterpart; its people are not in the file`);
   for (const [key, usual] of usualSessions)
@@ -59,7 +60,7 @@ export function importedRealm(
   const roles = rolesOf(realm, report);
   const { resources, names: scopes } = scopesOf(realm, report);
   const applications = applicationsOf({ realm, roles, flows, scopes, acceptsWider }, report);
-  const users = peopleOf(realm, { roles, acceptsWider }, report);
+  const users = peopleOf(realm, { roles, flows, linkedProviders, acceptsWider }, report);
   for (const { clientId } of applications) brought.applications.add(String(clientId));
   for (const scope of scopes) brought.scopes.add(scope);
   for (const line of keys.unread(values)) report(line);

@@ -37,7 +37,7 @@ const meaningless: readonly (readonly [reason: string, keys: string])[] = [
     components.org.keycloak.services.clientregistration.ClientRegistrationProvider`,
   ],
   [
-    'second factors do not come, so their rules do not',
+    'new second factors have the rules here, and those that come have their own',
     `otpPolicyType otpPolicyAlgorithm otpPolicyInitialCounter otpPolicyDigits otpPolicyLookAheadWindow otpPolicyPeriod
     otpPolicyCodeReusable otpSupportedApplications attributes.realmReusableOtpCode webAuthnPolicy*
     attributes.webAuthnPolicy* users[].totp users[].credentials[].counter users[].credentials[].digits

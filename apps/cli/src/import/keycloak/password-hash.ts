@@ -24,7 +24,7 @@ export function passwordHashOf({
   salt: saltBefore,
   hashIterations: iterations,
   algorithm: algorithmBefore,
-}: Credential): { readonly hash: string } | { readonly problem: string } {
+}: Omit<Credential, 'digits' | 'period'>): { readonly hash: string } | { readonly problem: string } {
   // Keycloak before 8 has the parts of a hash beside each other.
   const isFormer = value !== '';
   const former = { algorithm: algorithmBefore, hashIterations: iterations, additionalParameters: {} };

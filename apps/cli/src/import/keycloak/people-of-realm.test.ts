@@ -31,6 +31,7 @@ describe('people', () => {
     expect(records.users).toEqual([
       {
         username: 'ada',
+        userId: '9e1b',
         email: 'ada@acme.example',
         emailVerified: true,
         name: 'Ada Lovelace',
@@ -72,7 +73,7 @@ describe('people', () => {
       'sign-in by github of user bob: has no counterpart',
       'VERIFY_EMAIL of user bob: their address comes as not verified',
       'CONFIGURE_TOTP of user bob: has no counterpart',
-      'passkey of user bob: has no counterpart',
+      'passkey of user bob: nobody signs in with one there',
       'password of user bob: they must verify their address; they need a link, which proves it',
       'password of user dora: is not in the file',
       'password of user eve: there is none in the file; they need a link to set one',
@@ -88,13 +89,13 @@ describe('people', () => {
     const { records, leftOut } = moved({ users });
     expect(records.users.map(passwordOf)).toEqual(users.map(() => withheldPassword));
     expect(leftOut[0]).toBe(
-      'one-time password of user otp: has no counterpart, so the password is left out too; they need a link to set one',
+      'one-time password of user otp: is not in the file, so the password is left out too; they need a link to set one',
     );
     expect(leftOut).toHaveLength(users.length);
     const accepted = moved({ users }, { acceptsWider: true });
     expect(accepted.records.users.map(passwordOf)).toEqual(users.map(() => 'correct horse'));
     expect(accepted.leftOut[0]).toBe(
-      'one-time password of user otp: has no counterpart; the password alone signs in',
+      'one-time password of user otp: is not in the file; the password alone signs in',
     );
   });
 
@@ -130,6 +131,38 @@ describe('people', () => {
       expect(leftOut).toEqual(['password of user ada: is a placeholder']);
     },
   );
+
+  it('keep what they sign in with at providers by OpenID Connect, which are to be declared here', () => {
+    const provider = (alias: string, more: Part = {}) => ({ alias, providerId: 'oidc', ...more });
+    const federatedIdentities = ['corp', 'off', 'linked', 'github', 'Ünder'].map((identityProvider) => ({
+      identityProvider,
+      userId: `ada at ${identityProvider}`,
+      userName: 'ada',
+    }));
+    const { records, leftOut } = moved({
+      identityProviders: [
+        provider('corp'),
+        provider('off', { enabled: false }),
+        provider('linked', { linkOnly: true }),
+        provider('github', { providerId: 'github' }),
+        provider('Ünder'),
+      ],
+      users: [{ username: 'ada', federatedIdentities }],
+    });
+    expect(records.users[0]?.['identities']).toEqual([{ provider: 'corp', subject: 'ada at corp' }]);
+    expect(leftOut).toEqual(
+      expect.arrayContaining([
+        'identity provider corp: declare a provider of this name, and import again: its links come then',
+        'identity provider off: nobody signs in with it there',
+        'identity provider linked: nobody signs in with it there',
+        'identity provider github: has no counterpart',
+        'identity provider Ünder: no provider may have this name',
+        ...['off', 'linked', 'github', 'Ünder'].map(
+          (alias) => `sign-in by ${alias} of user ada: has no counterpart`,
+        ),
+      ]),
+    );
+  });
 
   it('for whom something restricts have none, also where the file has none', () => {
     const { records } = moved({

@@ -2,12 +2,15 @@ import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
 import { withheldPassword } from '@tessera/directory';
 import { placeholder } from './imported-secrets.ts';
+import { oneTimePasswords, totpOf } from './one-time-password.ts';
+import { passkeyOf, passkeyType } from './passkeys.ts';
 import { passwordHashOf } from './password-hash.ts';
 import type { Credential, Realm, Report, User } from './realm.ts';
 import type { Choices } from './restrictions.ts';
 import type { Roles } from './roles.ts';
+import type { SignInFlows } from './sign-in-flows.ts';
 
-/** The attribute with the identifier that clients know from Keycloak as `sub`. */
+/** The attribute with the identifier that clients know from Keycloak as `sub`, where people get another one. */
 export const idAttribute = 'keycloakId';
 
 /** Attributes that Keycloak's own client scopes map to standard claims. */
@@ -65,6 +68,9 @@ const openActions = new Set([
 /** How people are read. */
 interface Reading extends Choices {
   readonly roles: Roles;
+  readonly flows: Pick<SignInFlows, 'takesPasskeys'>;
+  /** The aliases of the identity providers whose links come. */
+  readonly linkedProviders: ReadonlySet<string>;
 }
 
 /** How a person is read. */
@@ -73,11 +79,17 @@ interface ReadingPerson extends Choices {
   readonly roles: readonly string[];
   /** Whether the realm lets in only those who have verified their address. */
   readonly verifiesEmail: boolean;
+  /** Of the realm's passkeys, empty if it is the host of the realm; undefined where nobody signs in with one alone. */
+  readonly rpId: string | undefined;
+  readonly linkedProviders: ReadonlySet<string>;
 }
 
 /** The people of a realm as users of the declared state. Reports what of them is left out. */
-export function peopleOf(realm: Realm, { roles, acceptsWider }: Reading, report: Report): Entry[] {
+export function peopleOf(realm: Realm, { roles, flows, ...common }: Reading, report: Report): Entry[] {
   if (!realm.enabled) report('realm: is disabled, so its people and applications come disabled');
+  const { verifyEmail: verifiesEmail, browserFlow } = realm;
+  const hasPasskeys = realm.webAuthnPolicyPasswordlessPasskeysEnabled || flows.takesPasskeys(browserFlow);
+  const rpId = hasPasskeys ? realm.webAuthnPolicyPasswordlessRpId : undefined;
   return realm.users.flatMap((user, index) => {
     const { serviceAccountClientId, username, email } = user;
     const held = roles.of(user);
@@ -93,18 +105,20 @@ export function peopleOf(realm: Realm, { roles, acceptsWider }: Reading, report:
       report(`user number ${index + 1}: has no user name`);
       return [];
     }
-    const reading = { name, roles: held, verifiesEmail: realm.verifyEmail, acceptsWider };
+    const reading = { ...common, name, roles: held, verifiesEmail, rpId };
     const person = personOf(user, reading, report);
     return [realm.enabled ? person : { ...person, status: 'disabled' }];
   });
 }
 
 function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
-  const { name, roles, acceptsWider } = reading;
+  const { name, roles, acceptsWider, linkedProviders } = reading;
   const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
   const person = `user ${name}`;
-  for (const { identityProvider } of user.federatedIdentities)
-    report(`sign-in by ${identityProvider} of ${person}: has no counterpart`);
+  const identities: Entry[] = [];
+  for (const { identityProvider: provider, userId: subject } of user.federatedIdentities)
+    if (linkedProviders.has(provider) && subject !== '') identities.push({ provider, subject });
+    else report(`sign-in by ${provider} of ${person}: has no counterpart`);
   let isKeptOut = false;
   for (const action of requiredActions) {
     if (action === newPassword) continue;
@@ -120,6 +134,7 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
   return Object.fromEntries(
     Object.entries({
       username: name,
+      userId: user.id,
       email,
       emailVerified: email === '' ? '' : emailVerified && !requiredActions.includes(verification),
       name: [firstName, lastName].filter(Boolean).join(' '),
@@ -128,6 +143,7 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
       // Without a status, people who were disabled here stay disabled.
       status: enabled && !isKeptOut ? '' : 'disabled',
       roles,
+      identities: identities.length > 0 ? identities : '',
       ...passwordOf(user, person, reading, report),
       ...attributesOf(user, person, report),
     }).filter(([, value]) => value !== ''),
@@ -135,26 +151,43 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
 }
 
 /**
- * The password of a person, or its hash. It is withheld where it alone would not have let them in, so that they need a
- * link to set one.
+ * The password of a person, or its hash, their authenticator app and their passkeys. The password is withheld where it
+ * alone would not have let them in, and no app comes, so that they need a link to set one.
  */
 function passwordOf(
   user: User,
   person: string,
-  { acceptsWider, verifiesEmail }: ReadingPerson,
+  { acceptsWider, verifiesEmail, rpId }: ReadingPerson,
   report: Report,
 ): Entry {
-  const { credentials, federationLink, requiredActions } = user;
+  const { federationLink, requiredActions } = user;
+  // Once, as what is read is another object each time.
+  const credentials = [...user.credentials];
   let found: Entry = {};
+  const passkeys: Entry[] = [];
+  const app = appOf(credentials);
   let isWithheld = federationLink !== '';
   if (isWithheld)
     report(`user federation of ${person}: has no counterpart; they sign in with a password of their own`);
   for (const credential of credentials) {
     const { type, temporary } = credential;
     if (type !== 'password') {
-      const isFactor = !noSecondFactors.has(type);
+      if (credential === app.credential) continue;
+      const isPasskey = type === passkeyType && rpId !== undefined;
+      const passkey = isPasskey ? passkeyOf(credential, user.id, rpId) : undefined;
+      if (passkey !== undefined) {
+        passkeys.push(passkey);
+        continue;
+      }
+      // Who has an app is asked for that here, which they could take there in place of these, too.
+      const isReplaced = app.totp !== undefined && credentialNames.has(type);
+      const isFactor = !noSecondFactors.has(type) && !isReplaced;
       isWithheld ||= isFactor && !acceptsWider;
-      report(`${credentialNames.get(type) ?? type} of ${person}: ${withoutFactor(isFactor, acceptsWider)}`);
+      const withoutReason = type === passkeyType ? 'nobody signs in with one there' : 'has no counterpart';
+      const reason = isPasskey ? 'is not in the file' : (app.problems.get(credential) ?? withoutReason);
+      report(
+        `${credentialNames.get(type) ?? type} of ${person}: ${reason}${withoutFactor(isFactor, acceptsWider)}`,
+      );
       continue;
     }
     const read = readPassword(credential);
@@ -175,7 +208,26 @@ function passwordOf(
     report(`password of ${person}: they must verify their address; they need a link, which proves it`);
   }
   // Without any, the one that an earlier import brought would stay.
-  return isWithheld ? { passwordHash: withheldPassword } : found;
+  const password = isWithheld ? { passwordHash: withheldPassword } : found;
+  return {
+    ...password,
+    ...(app.totp !== undefined && { totp: app.totp }),
+    ...(passkeys.length > 0 && { passkeys }),
+  };
+}
+
+/** The authenticator app that comes, of those that a person has, and why others do not. */
+function appOf(credentials: readonly Credential[]) {
+  const problems = new Map<Credential, string>();
+  let found: { readonly credential: Credential; readonly totp: Entry } | undefined;
+  for (const credential of credentials) {
+    if (!oneTimePasswords.has(credential.type)) continue;
+    const read = totpOf(credential);
+    if ('problem' in read) problems.set(credential, read.problem);
+    else if (found === undefined) found = { credential, totp: read.totp };
+    else problems.set(credential, 'is another one, and people have one here');
+  }
+  return { problems, credential: found?.credential, totp: found?.totp };
 }
 
 /** As Keycloak asks: whoever has no address is let in. */
@@ -190,10 +242,10 @@ function readPassword(credential: Credential) {
 }
 
 function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
-  if (!isFactor) return 'has no counterpart';
+  if (!isFactor) return '';
   return acceptsWider
-    ? 'has no counterpart; the password alone signs in'
-    : 'has no counterpart, so the password is left out too; they need a link to set one';
+    ? '; the password alone signs in'
+    : ', so the password is left out too; they need a link to set one';
 }
 
 function attributesOf({ id, attributes: given }: User, person: string, report: Report): Entry {

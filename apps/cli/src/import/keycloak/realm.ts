@@ -60,6 +60,8 @@ const credential = z.object({
   salt: text.default(''),
   hashIterations: number.default(0),
   algorithm: text.default('pbkdf2'),
+  digits: number.default(0),
+  period: number.default(0),
 });
 
 const user = z.object({
@@ -73,7 +75,7 @@ const user = z.object({
   enabled: flag.default(false),
   attributes: lists,
   credentials: z.array(credential).default([]),
-  federatedIdentities: z.array(z.object({ identityProvider: text })).default([]),
+  federatedIdentities: z.array(z.object({ identityProvider: text, userId: text.default('') })).default([]),
   // Present if a federation has the person, such as the identifier of an LDAP server.
   federationLink: text.default(''),
   requiredActions: names,
@@ -132,6 +134,13 @@ const flow = z.object({
   authenticationExecutions: z.array(execution).default([]),
 });
 
+const identityProvider = z.object({
+  alias: text,
+  providerId: text.default(''),
+  enabled: flag.default(true),
+  linkOnly: flag.default(false),
+});
+
 /** What is read of a realm representation of Keycloak 26. What becomes of other keys says `known-keys.ts`. */
 const realm = z.object({
   realm: text,
@@ -149,6 +158,8 @@ const realm = z.object({
   offlineSessionMaxLifespan: number.default(0),
   clientOfflineSessionIdleTimeout: number.default(0),
   clientOfflineSessionMaxLifespan: number.default(0),
+  webAuthnPolicyPasswordlessRpId: text.default(''),
+  webAuthnPolicyPasswordlessPasskeysEnabled: flag.default(false),
   browserFlow: text.default(''),
   authenticationFlows: z.array(flow).default([]),
   defaultRole: z.object({ name: text }).optional(),
@@ -163,7 +174,7 @@ const realm = z.object({
   defaultOptionalClientScopes: z.array(text).optional(),
   scopeMappings: z.array(scopeMapping).default([]),
   clientScopeMappings: z.record(z.string(), z.array(scopeMapping)).default({}),
-  identityProviders: z.array(z.object({ alias: text })).default([]),
+  identityProviders: z.array(identityProvider).default([]),
   components: z.record(z.string(), z.array(z.object({ name: text.default('') }))).default({}),
 });
 
@@ -175,6 +186,7 @@ export type Client = z.infer<typeof client>;
 export type Credential = z.infer<typeof credential>;
 export type ClientScope = z.infer<typeof clientScope>;
 export type Mapper = z.infer<typeof mapper>;
+export type IdentityProvider = z.infer<typeof identityProvider>;
 export type Flow = z.infer<typeof flow>;
 
 /** Called with a line for each thing that is left out. */

@@ -27,6 +27,8 @@ interface OfFlow {
 export interface SignInFlows {
   /** What a flow asks people for, by its alias or its identifier. A step that some people skip counts for all. */
   of(name: string): OfFlow;
+  /** Whether people may sign in with a passkey alone in a flow, or in one of it. */
+  takesPasskeys(name: string): boolean;
 }
 
 /** Keycloak's own, which no file needs to have. */
@@ -36,6 +38,7 @@ const ownFlow = 'browser';
 const whoHasOne = 'conditional-user-configured';
 
 const denial = 'deny-access-authenticator';
+const passkeyAlone = 'webauthn-authenticator-passwordless';
 
 /** By the name of the authenticator. */
 const steps: ReadonlyMap<string, Asked> = new Map([
@@ -46,7 +49,7 @@ const steps: ReadonlyMap<string, Asked> = new Map([
   ['auth-otp-form', secondFactor],
   ['auth-recovery-authn-code-form', secondFactor],
   ['webauthn-authenticator', secondFactor],
-  ['webauthn-authenticator-passwordless', phishingResistant],
+  [passkeyAlone, phishingResistant],
 ]);
 
 /** Of a flow that the file does not have. */
@@ -70,7 +73,22 @@ export function signInFlowsOf({ authenticationFlows }: Realm): SignInFlows {
     return reading;
   }
 
+  function takesPasskeys(first: Flow | undefined): boolean {
+    const reached = new Set(first === undefined ? [] : [first]);
+    // What is added while it is walked is walked, too.
+    for (const flow of reached)
+      for (const { authenticator, requirement, flowAlias } of flow.authenticationExecutions) {
+        if (requirement === 'DISABLED') continue;
+        if (authenticator === passkeyAlone) return true;
+        const below = flowAlias === '' ? undefined : byAlias.get(flowAlias);
+        if (below !== undefined) reached.add(below);
+      }
+    return false;
+  }
+
   return {
+    takesPasskeys: (name) => takesPasskeys(byAlias.get(name) ?? byId.get(name)),
+
     of(name) {
       const flow = byAlias.get(name) ?? byId.get(name);
       if (flow === undefined)

@@ -34,6 +34,7 @@ export function rowsOfPeople({ rows, tenant, user, earlier, later, hash }: Sprea
       identifier: `'user' || i`,
       user_id: user,
     }),
+    filling('directory.given_user_id', rows, { tenant_id: tenant, user_id: `'given' || i` }),
     filling('directory.preferred_name', rows, { tenant_id: tenant, user_id: user, name: `'name' || i` }),
     filling('directory.user_role', rows, {
       tenant_id: tenant,

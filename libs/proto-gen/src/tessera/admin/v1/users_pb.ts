@@ -25,7 +25,9 @@ export const file_tessera_admin_v1_users: GenFile = /*@__PURE__*/
  */
 export type User = Message<"tessera.admin.v1.User"> & {
   /**
-   * `usr_` and 22 characters; set by the server.
+   * The subject of their tokens: `usr_` and 22 characters. A create may give another one to a person of a tenant with an issuer of its own, as
+   * another product knows them by: at most 255 visible ASCII characters, no client ID of the tenant, and of nobody else before. It needs
+   * "admin.applications.write" too, and never changes. One that begins with `usr_` is ignored.
    *
    * @generated from field: string user_id = 1;
    */

@@ -1,0 +1,31 @@
+import type { Command } from '../ground/command.ts';
+import type { DeclaredPasskey } from './declared-passkey.ts';
+
+/** A declared passkey, with whose it is. */
+export interface PutPasskey extends DeclaredPasskey {
+  readonly userId: string;
+}
+
+/** Gives people the passkeys that are declared for them, but those that the tenant has. */
+export function putPasskeys(put: readonly PutPasskey[]): Command {
+  return async (write) => {
+    await write(
+      'put_declared_passkeys',
+      `INSERT INTO directory.passkey
+         (tenant_id, credential_id, user_id, user_handle, rp_id, public_key, sign_count, transports, synced, backed_up, name, synced_known)
+       SELECT $1, k."credentialId", k."userId", k."userHandle", k."rpId", decode(k."publicKeyHex", 'hex'), k."signCount",
+              k.transports, false, false,
+              'Passkey ' || to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), false
+         FROM jsonb_to_recordset($2::jsonb)
+           AS k("credentialId" text, "userId" text, "userHandle" text, "rpId" text, "publicKeyHex" text,
+                "signCount" bigint, transports text[])
+       ON CONFLICT (tenant_id, credential_id) DO NOTHING`,
+      JSON.stringify(
+        put.map(({ publicKey, ...passkey }) => ({
+          ...passkey,
+          publicKeyHex: Buffer.from(publicKey, 'base64url').toString('hex'),
+        })),
+      ),
+    );
+  };
+}
