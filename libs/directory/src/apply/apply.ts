@@ -79,7 +79,8 @@ export async function applyDeclaredState(
       }
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     };
-    const result = await deps.store.changeTenant(tenant.id, decide, namesInPart([tenant], by.part));
+    const names = namesInPart([tenant], by.part);
+    const result = await deps.store.changeTenant(tenant.id, decide, names, subjectsIn([tenant]));
     if (result.kind === 'taken') throw new DeclaredConflictError(takenProblems(read, tenant, result.values));
     if (result.kind === 'stale') return undefined;
     deps.onChange();

@@ -34,7 +34,7 @@ function madeElsewhere(isSynced = false) {
 
 /** A tenant at that host. */
 async function world() {
-  const { admin, api, as } = startDirectory(database);
+  const { files, api, as } = startDirectory(database);
   const authorize = as('authorize');
   const tenantId = `k${(count += 1)}`;
   const issuer = `https://${rpId}/realms/${tenantId}`;
@@ -43,7 +43,7 @@ async function world() {
     const document = JSON.stringify({
       tenants: [{ id: tenantId, name: 'Harbour', issuer, users: everybody }],
     });
-    const { tenants } = await admin.apply({ document, fileName: 'state.yaml' }, call());
+    const { tenants } = await files.apply({ document, fileName: 'state.yaml' }, call());
     return `${tenants[0]?.created} ${tenants[0]?.updated}`;
   };
   const person = async () => {

@@ -25,13 +25,13 @@ const unusual = { algorithm: 'SHA256', digits: 8, period: 60 } as const;
 
 /** A person of a file who has an app from elsewhere. */
 async function world() {
-  const { admin, api, as } = startDirectory(database);
+  const { files, api, as } = startDirectory(database);
   const authorize = as('authorize');
   const tenantId = `d${(count += 1)}`;
   const apply = async (user: object) => {
     const users = [{ username: 'ada', password: 'a long password', ...user }];
     const document = JSON.stringify({ tenants: [{ id: tenantId, name: 'Harbour', users }] });
-    const { tenants } = await admin.apply({ document, fileName: 'state.yaml' }, call());
+    const { tenants } = await files.apply({ document, fileName: 'state.yaml' }, call());
     return `${tenants[0]?.created} ${tenants[0]?.updated}`;
   };
   const person = async () => {
@@ -123,8 +123,13 @@ describe('a declared authenticator app', () => {
     expect(await factors()).toEqual([]);
     const { uri } = await authorize.proposeTotp({ ...(await person()), seed: 's' }, call());
     const own = appOf({ secret: new URL(uri).searchParams.get('secret') ?? '' });
-    const enrolled = { ...(await person()), seed: 's', code: own.generate() };
-    expect((await authorize.enrolTotp(enrolled, call())).user?.username).toBe('ada');
+    const proposed = { ...(await person()), seed: 's' };
+    const { timeStep } = await authorize.verifyProposedTotp({ ...proposed, code: own.generate() }, call());
+    const adopted = await authorize.adoptProposal(
+      { ...proposed, ...(timeStep !== undefined && { timeStep }) },
+      call(),
+    );
+    expect(adopted.user?.username).toBe('ada');
     expect(await apply({ totp: { secret: 'JBSWY3DPEHPK3PXP' } })).toBe('0 1');
     expect(await verify(own.generate({ timestamp: Date.now() + 30_000 }))).toBe('ada');
   });
