@@ -3,8 +3,29 @@ import type { ReadState } from '../declared/read.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { keepsSecret } from '../providers/provider-secrets.ts';
 
-/** No secret is sent to an issuer for which it was not declared. */
+/** What a file declares without a secret, and has none here either. */
 export function missingSecrets(read: ReadState, index: number, state: TenantState | undefined): Problem[] {
+  return [...ofProviders(read, index, state), ...ofApplications(read, index, state)];
+}
+
+/** RFC 6749 §2.1: a confidential client has a secret. */
+function ofApplications(read: ReadState, index: number, state: TenantState | undefined): Problem[] {
+  const present = new Map(state?.applications.map((record) => [record.clientId, record]));
+  const declared = read.state.tenants[index]?.applications ?? [];
+  return declared.flatMap(({ clientId, type, secrets }, place) =>
+    type === 'public' || secrets.length > 0 || (present.get(clientId)?.secrets ?? []).length > 0
+      ? []
+      : [
+          read.problem(
+            ['tenants', index, 'applications', place, 'secrets'],
+            'a confidential application needs a secret',
+          ),
+        ],
+  );
+}
+
+/** No secret is sent to an issuer for which it was not declared. */
+function ofProviders(read: ReadState, index: number, state: TenantState | undefined): Problem[] {
   const present = new Map(state?.providers.map((record) => [record.name, record]));
   const declared = read.state.tenants[index]?.providers ?? [];
   return declared.flatMap((provider, place) =>
