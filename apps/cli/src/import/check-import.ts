@@ -26,6 +26,7 @@ import {
   type Importing,
 } from './importing.ts';
 import { leaveOut, type Mistake } from './leave-out.ts';
+import { countingPeople, type CountingPeople, type PeopleCounts } from './outcome/people-counts.ts';
 import type { Answer } from './part-calls.ts';
 import { append, inLists, inParts, type PeoplePart } from './parts.ts';
 import { readGonePeople, type GonePeople } from './present-tenant.ts';
@@ -42,6 +43,8 @@ export interface CheckedImport {
   readonly postponed: readonly Entry[];
   /** How many people are imported. */
   readonly total: number;
+  /** Who comes, by what they need. */
+  readonly people: PeopleCounts;
   /** User names of people of the owner who are gone. */
   readonly gone: readonly string[];
   /** Whether other records of the owner are gone. */
@@ -79,12 +82,14 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
   const steps: Step[][] = [];
   const postponed: Entry[] = [];
   const names = new Set<string>();
+  const people = countingPeople();
   let read = 0;
   for (const part of inParts(imported.records.users)) {
     read += part.users.length;
     cleaned.of(part.users);
     steps.push(await checkPart(importing, part, { ...found, base, postponed }));
     for (const { username } of part.users) names.add(normalizeIdentifier(String(username)));
+    people.add(part.users);
     progress.is(`Checking, ${read} people`);
   }
   for (const { username } of postponed) names.add(normalizeIdentifier(String(username)));
@@ -94,7 +99,8 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     : { usernames: [], hasPeople: false };
   // Where nobody is changed or deleted, nobody gives up what somebody else needs.
   if (dryRun || !gone.hasPeople)
-    await checkPostponed(importing, postponed, { ...found, base, gone: gone.usernames });
+    await checkPostponed(importing, postponed, { ...found, base, people, gone: gone.usernames });
+  else people.add(postponed);
   for (const usernames of inLists(gone.usernames, mostGone)) {
     const part = { entry: { id: tenantId }, keptKinds: everyKind, deletedUsers: usernames };
     append(differences, accepted(await calls.diff(part, true)).differences);
@@ -106,6 +112,7 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     steps,
     postponed,
     total: names.size,
+    people: people.counts(),
     gone: gone.usernames,
     hasGoneRecords: goneRecords.length > 0,
     lines: new Set([...imported.leftOut, ...cleaned.lines(), ...lines]),
@@ -190,7 +197,16 @@ function clashingIn(mistakes: readonly Mistake[]): Set<number> {
 async function checkPostponed(
   { tenantId: id }: Importing,
   postponed: readonly Entry[],
-  { base, gone, ...found }: Found & { readonly base: BaseRecords; readonly gone: readonly string[] },
+  {
+    base,
+    people,
+    gone,
+    ...found
+  }: Found & {
+    readonly base: BaseRecords;
+    readonly people: CountingPeople;
+    readonly gone: readonly string[];
+  },
 ): Promise<void> {
   for (const { users } of inParts(postponed)) {
     const records = recordsOf(users, base);
@@ -201,6 +217,7 @@ async function checkPostponed(
       else {
         const ofPeople = asked.answer.differences.filter(({ change }) => change !== 'deleted');
         found.note({ ...asked.answer, differences: ofPeople }, ({ kind }) => kind === 'user');
+        people.add(users);
         break;
       }
     }

@@ -2,7 +2,8 @@ import { slug, type Imported, type ImportedRecords } from '../files/imported.ts'
 import { applicationsOf } from './applications.ts';
 import { scopesOf } from './audience-scopes.ts';
 import { isOwnClaim, readMappers } from './claims.ts';
-import { knownKeys } from './known-keys.ts';
+import { readRedirectUris } from './exact-uris.ts';
+import { asksToDeclare, knownKeys } from './known-keys.ts';
 import { peopleOf } from './people.ts';
 import { ReadKeys } from './read-keys.ts';
 import { ownScopes, readRealm } from './realm.ts';
@@ -17,6 +18,10 @@ const federation = 'org.keycloak.storage.UserStorageProvider';
 interface Options extends Partial<Choices> {
   /** The name of the realm that is meant, where the files have several. */
   readonly realm?: string | undefined;
+  /** The file that says redirect URIs in place of wildcards. */
+  readonly redirectUris?: { readonly name: string; readonly text: string } | undefined;
+  /** The end of short secrets, in ISO 8601; undefined: they do not come. */
+  readonly keptUntil?: string | undefined;
 }
 
 /**
@@ -27,7 +32,7 @@ interface Options extends Partial<Choices> {
  */
 export function importedRealm(
   files: readonly { readonly name: string; readonly text: string }[],
-  { realm: wanted, acceptsWider = false }: Options = {},
+  { realm: wanted, acceptsWider = false, redirectUris: exact, keptUntil }: Options = {},
 ): Imported & {
   readonly records: ImportedRecords;
   /** Empty if the name of the realm has no letters that a tenant may have. */
@@ -49,19 +54,35 @@ export function importedRealm(
   reportFlow({ realm, flows, acceptsWider }, report);
   const roles = rolesOf(realm, report);
   const { resources, names: scopes } = scopesOf(realm, report);
-  const applications = applicationsOf({ realm, roles, flows, scopes, acceptsWider }, report);
+  const redirectUris = exact === undefined ? new Map<string, never>() : readRedirectUris(exact, realm);
+  const { applications, apis, ...ofApplications } = applicationsOf(
+    { realm, roles, flows, scopes, acceptsWider, redirectUris, keptUntil },
+    report,
+  );
+  const audiences = new Set(resources.map(({ audience }) => audience));
+  const ofApis = apis.filter((name) => !audiences.has(name)).map((name) => ({ audience: name, name }));
   const users = peopleOf(realm, { roles, acceptsWider }, report);
   for (const { clientId } of applications) brought.applications.add(String(clientId));
   for (const scope of scopes) brought.scopes.add(scope);
-  for (const line of keys.unread(values)) report(line);
+  const toDoOfTenant: string[] = [];
+  for (const line of keys.unread(values))
+    if (asksToDeclare(line)) toDoOfTenant.push(line);
+    else report(line);
   const needed = applications.some((each) => (each['roles'] as string[] | undefined)?.includes(noRoles));
   const tenant = slug(name);
   return {
     tenant,
     tenantName: displayName === '' ? name : displayName,
     owner: tenant === '' ? 'keycloak' : `keycloak:${tenant}`,
-    records: { resources, roles: [...roles.names, ...(needed ? [noRoles] : [])], users, applications },
+    records: {
+      resources: [...resources, ...ofApis],
+      roles: [...roles.names, ...(needed ? [noRoles] : [])],
+      users,
+      applications,
+    },
     leftOut: [...lines],
+    toDoOfTenant,
+    ...ofApplications,
   };
 }
 

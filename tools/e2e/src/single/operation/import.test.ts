@@ -72,8 +72,10 @@ it('people of a realm of Keycloak 26 sign in with their old passwords, whose has
     await eventually('the hash is ours', async () => current.test((await hashOf(username)) ?? ''));
     expect(await signIn(username, password)).toBe('https://harbour.example/callback');
   }
-  const again = await tessera(...words);
+  const again = await tessera(...words, '--verify', '--issuer', `http://localhost:${port}`);
   expect(again.stderr).toContain('harbour: 0 created, 0 updated, 0 deleted');
+  expect(again.stdout).toContain('working: application harbour-web: sign-in');
+  expect(again.stdout).toMatch(/^Verified at .*, 0 not working$/m);
   for (const { username } of people) expect(await hashOf(username)).toMatch(current);
   expect(await server.stop()).toBe(0);
 });
