@@ -160,7 +160,7 @@ it('a report has the lists and counts, nobody by name and no secret, and replace
   expect(existsSync(`${path}.tmp`)).toBe(false);
 });
 
-it('a report of an import that stopped says why, without names', async () => {
+it('a report of an import that stopped says so', async () => {
   const { run } = await deployment();
   const path = file('', 'x.html').replace('x.html', 'stopped.html');
   await run('import keycloak -', text);
@@ -171,5 +171,5 @@ it('a report of an import that stopped says why, without names', async () => {
   expect(code).toBe(3);
   expect(out).toContain('harbour: application brief would be deleted');
   expect(out).toContain('Would arrive:');
-  expect(readFileSync(path, 'utf8')).toContain('<strong>It stopped:</strong> Nothing was applied.');
+  expect(readFileSync(path, 'utf8')).toContain('It stopped: what the command printed says why.');
 });

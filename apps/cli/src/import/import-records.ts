@@ -59,7 +59,6 @@ export async function importRecords(
     const { base, people } = checked;
     const leftOut = new Set([...checked.lines, ...settled.keptLines]);
     let isApplied = false;
-    let stopped: string | undefined;
     try {
       requireAllowed(importing, checked, terminal);
       if (!dryRun) {
@@ -70,9 +69,6 @@ export async function importRecords(
         isApplied = true;
         sayCounts(tenantId, counts, terminal);
       }
-    } catch (error) {
-      if (error instanceof CommandError) stopped = error.message;
-      throw error;
     } finally {
       const { total } = people;
       const lists = listsOf({ ...settled, base, people: total, leftOut });
@@ -83,7 +79,8 @@ export async function importRecords(
         );
         const time = new Date(terminal.now()).toISOString();
         const { toDo } = imported;
-        const page = { tenantId, time, isDryRun: dryRun, stopped, lists, applications, toDo, people };
+        const state = { isDryRun: dryRun, hasStopped: !dryRun && !isApplied };
+        const page = { tenantId, time, ...state, lists, applications, toDo, people };
         await writeReport(report, reportPage(page));
       }
     }

@@ -9,8 +9,8 @@ export interface Report {
   /** In ISO 8601. */
   readonly time: string;
   readonly isDryRun: boolean;
-  /** Why the import stopped; undefined if it did not. */
-  readonly stopped: string | undefined;
+  /** Whether the import stopped before its end. */
+  readonly hasStopped: boolean;
   readonly lists: ImportLists;
   readonly applications: readonly Entry[];
   readonly toDo: Imported['toDo'];
@@ -22,8 +22,8 @@ export const firstLine = '<!doctype html><!-- report of tessera import -->';
 
 /** The report as one page without script, which loads nothing. */
 export function reportPage(report: Report): string {
-  const { tenantId, time, isDryRun, stopped, lists, people } = report;
-  const done = isDryRun ? 'would come' : 'came';
+  const { tenantId, time, isDryRun, hasStopped, lists, people } = report;
+  const done = isDryRun || hasStopped ? 'would come' : 'came';
   return `${firstLine}
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -31,8 +31,7 @@ export function reportPage(report: Report): string {
 <title>Import of ${escaped(tenantId)}</title>
 <style>${style}</style></head><body>
 <h1>Import of ${escaped(tenantId)}</h1>
-<p>${escaped(time)}. ${isDryRun ? 'A dry run: nothing was changed.' : 'Applied.'}</p>
-${stopped === undefined ? '' : `<p><strong>It stopped:</strong> ${escaped(withoutPeople(stopped))}</p>`}
+<p>${escaped(time)}. ${stateOf({ isDryRun, hasStopped })}</p>
 <h2>Summary</h2>
 <p>${escaped(lists.counts.length === 0 ? 'Nothing' : lists.counts.join(', '))} ${done}.
 ${lists.toDo.length} ${lists.toDo.length === 1 ? 'thing is' : 'things are'} to be done by you.
@@ -45,11 +44,17 @@ ${row('nothing: they sign in as before', people.ready)}
 ${row('a link to set a password', people.withoutPassword)}
 ${row('to be enabled, as they are disabled', people.disabled)}
 ${row('all together', people.total)}</table>
-${listOf(isDryRun ? 'Would arrive' : 'Arrived', lists.arrived)}
+${listOf(isDryRun || hasStopped ? 'Would arrive' : 'Arrived', lists.arrived)}
 ${listOf('To do by you', lists.toDo)}
 ${listOf('Left out, and why', lists.leftOut)}
 </body></html>
 `;
+}
+
+/** Messages name people, so that none is here. */
+function stateOf({ isDryRun, hasStopped }: Pick<Report, 'isDryRun' | 'hasStopped'>): string {
+  if (hasStopped) return 'It stopped: what the command printed says why.';
+  return isDryRun ? 'A dry run: nothing was changed.' : 'Applied.';
 }
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
