@@ -19,6 +19,7 @@ export { directoryConfig, directorySecret, pepperOf, type DirectoryConfig } from
 export { DeclaredStateError, type Problem } from './declared/declared-state-error.ts';
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
+export { longestSecret, mostDaysOfShortSecret, shortestSecret } from './secrets/declared-secrets.ts';
 export { mostAttributeBytes, mostAttributes } from './users/attributes.ts';
 export { isSharedIdentifier } from './users/checks.ts';
 export { declaredUserKeys } from './users/fields.ts';

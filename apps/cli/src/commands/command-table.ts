@@ -26,7 +26,11 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
     'people.csv --tenant demo --dry-run',
     'people.csv --tenant demo',
   ],
-  'import keycloak': ['realm.json --dry-run', 'realm.json --tenant demo --allow-delete'],
+  'import keycloak': [
+    'realm.json --dry-run --report report.html',
+    'realm.json --redirect-uris-template > clients.yaml',
+    'realm.json --tenant demo --redirect-uris clients.yaml --verify',
+  ],
 
   'tenant list': ['', '--search acme -o json'],
   'tenant get': ['demo'],

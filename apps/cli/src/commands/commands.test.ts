@@ -74,6 +74,7 @@ const differentValues: Readonly<Record<string, string>> = {
   '--email': 'of whom a link is for, and a field',
   '--issuer': 'an address, and the field of a tenant',
   '--name': 'names a role, and is the field of other records',
+  '--redirect-uris': 'a file of an import with those of several clients, and a field',
   '--role': 'narrows a list to one, and gives several',
   '--username': 'names a person by any identifier, and is the field of a new one',
 };
@@ -89,6 +90,7 @@ const differentMeanings: Readonly<Record<string, string>> = {
   '--name': 'a field, which is something else for each kind',
   '--owner': 'of one record, of a file, of an import: the default differs',
   '--provider': 'narrows a list, and says what to remove',
+  '--redirect-uris': 'a file of an import with those of several clients, and a field',
   '--resource': 'what a token is for, and what a configuration has',
   '--role': 'narrows a list, and what one person gets',
   '--roles': 'a person has them, and tokens are narrowed to them',

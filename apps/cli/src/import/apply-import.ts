@@ -28,15 +28,22 @@ export interface ImportedCounts {
   readonly newPeople: readonly string[];
 }
 
+/** What an import tells while it is applied. */
+interface Told {
+  /** Something is left out because of what others did since the check. */
+  leftOut(line: string): void;
+  /** Everything but people is there. */
+  baseApplied(): void;
+}
+
 /**
  * Applies a checked import part by part. Each may be applied again, so that an interrupted import goes on when it is
  * repeated; nothing is deleted before all parts are there. Throws CommandError, with what stays.
- * @param leftOut called for what is left out because of what others did since the check
  */
 export async function applyImport(
   importing: Importing,
   checked: CheckedImport,
-  leftOut: (line: string) => void,
+  told: Told,
 ): Promise<ImportedCounts> {
   const { calls, allowed, imported, tenantId: id, progress } = importing;
   const { base, steps, total } = checked;
@@ -60,14 +67,16 @@ export async function applyImport(
         count(answer);
         break;
       }
-      for (const line of withoutMistakes(records, mistakes)) if (!checked.lines.has(line)) leftOut(line);
+      for (const line of withoutMistakes(records, mistakes)) if (!checked.lines.has(line)) told.leftOut(line);
     }
     people += users.length;
     progress.is(`Importing, ${people} of ${total} people`);
   };
   try {
-    if (hasBase(importing))
+    if (hasBase(importing)) {
       count(accepted(await calls.apply({ entry: baseEntry(importing, base), keptKinds: everyKind }, adding)));
+      told.baseApplied();
+    }
     const cleaned = cleaning(importing, baseOf(importing));
     for (const { users } of inParts(imported.records.users)) {
       cleaned.of(users);

@@ -27,6 +27,7 @@ import {
   type Importing,
 } from './importing.ts';
 import { leaveOut, type Mistake } from './leave-out.ts';
+import { countingPeople, type CountingPeople, type PeopleCounts } from './outcome/people-counts.ts';
 import type { Answer } from './part-calls.ts';
 import { append, inLists, inParts, type PeoplePart } from './parts.ts';
 import { readGonePeople, type GonePeople } from './present-tenant.ts';
@@ -43,6 +44,8 @@ export interface CheckedImport {
   readonly postponed: readonly Entry[];
   /** How many people are imported. */
   readonly total: number;
+  /** Who comes, by what they need. */
+  readonly people: PeopleCounts;
   /** User names of people of the owner who are gone. */
   readonly gone: readonly string[];
   /** Whether other records of the owner are gone. */
@@ -84,12 +87,14 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     declared.names.add(normalizeIdentifier(String(username)));
     if (typeof userId === 'string') declared.userIds.add(userId);
   };
+  const people = countingPeople();
   let read = 0;
   for (const part of inParts(imported.records.users)) {
     read += part.users.length;
     cleaned.of(part.users);
     steps.push(await checkPart(importing, part, { ...found, base, postponed }));
     for (const user of part.users) note(user);
+    people.add(part.users);
     progress.is(`Checking, ${read} people`);
   }
   for (const user of postponed) note(user);
@@ -99,7 +104,8 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     : { usernames: [], hasPeople: false };
   // Where nobody is changed or deleted, nobody gives up what somebody else needs.
   if (dryRun || !gone.hasPeople)
-    await checkPostponed(importing, postponed, { ...found, base, gone: gone.usernames });
+    await checkPostponed(importing, postponed, { ...found, base, people, gone: gone.usernames });
+  else people.add(postponed);
   for (const usernames of inLists(gone.usernames, mostGone)) {
     const part = { entry: { id: tenantId }, keptKinds: everyKind, deletedUsers: usernames };
     append(differences, accepted(await calls.diff(part, true)).differences);
@@ -111,6 +117,7 @@ export async function checkImport(importing: Importing): Promise<CheckedImport> 
     steps,
     postponed,
     total: declared.names.size,
+    people: people.counts(),
     gone: gone.usernames,
     hasGoneRecords: goneRecords.length > 0,
     lines: new Set([...imported.leftOut, ...cleaned.lines(), ...lines]),
@@ -154,7 +161,9 @@ async function checkPart(
     if (users.length === 0) return steps;
     const own = await calls.mistakesIn(peopleEntry(head, base, users));
     const asked: Answer<Compared> =
-      own.length > 0 ? { mistakes: own } : await found.ask(peopleEntry(presentHead(importing), base, users));
+      own.length > 0
+        ? { mistakes: own }
+        : await found.ask(peopleEntry(presentHead(importing), base, users));
     if (asked.answer !== undefined) {
       found.note(asked.answer, ({ kind }) => kind === 'user');
       return steps;
@@ -193,20 +202,27 @@ function clashingIn(mistakes: readonly Mistake[]): Set<number> {
 async function checkPostponed(
   importing: Importing,
   postponed: readonly Entry[],
-  { base, gone, ...found }: Found & { readonly base: BaseRecords; readonly gone: readonly string[] },
+  {
+    base,
+    people,
+    gone,
+    ...found
+  }: Found & {
+    readonly base: BaseRecords;
+    readonly people: CountingPeople;
+    readonly gone: readonly string[];
+  },
 ): Promise<void> {
   for (const { users } of inParts(postponed)) {
     const records = recordsOf(users, base);
     for (let round = 0; users.length > 0; round += 1) {
       if (round === mostRounds) throw endless();
-      const asked = await found.ask(
-        peopleEntry(presentHead(importing), base, users),
-        gone.slice(0, mostGone),
-      );
+      const asked = await found.ask(peopleEntry(presentHead(importing), base, users), gone.slice(0, mostGone));
       if (asked.answer === undefined) found.leave(records, asked.mistakes);
       else {
         const ofPeople = asked.answer.differences.filter(({ change }) => change !== 'deleted');
         found.note({ ...asked.answer, differences: ofPeople }, ({ kind }) => kind === 'user');
+        people.add(users);
         break;
       }
     }

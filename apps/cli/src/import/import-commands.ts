@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { allowAdministrationOption, nonEmpty, takeOverOption } from '../options.ts';
+import { allowAdministrationOption, moment, nonEmpty, takeOverOption } from '../options.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import type { ReadPeople } from './files/imported.ts';
 import { contentOf } from './files/text-of-file.ts';
@@ -10,6 +10,7 @@ interface Common {
   readonly takeOver: boolean;
   readonly allowDelete: boolean;
   readonly allowAdministration: boolean;
+  readonly report?: string;
 }
 
 interface PeopleOptions extends Common {
@@ -26,6 +27,11 @@ interface KeycloakOptions extends Common {
   readonly issuer?: string;
   readonly realm?: string;
   readonly acceptWider: boolean;
+  readonly redirectUris?: string;
+  readonly redirectUrisTemplate: boolean;
+  readonly keepShortSecrets?: Date;
+  readonly verify: boolean;
+  readonly issuer?: string;
 }
 
 const formats = ['json', 'csv'] as const;
@@ -60,32 +66,60 @@ function addKeycloak(group: Command, context: CommandContext): void {
       'bring in full what is restricted in Keycloak in a way that has no counterpart',
       false,
     )
+    .option('--redirect-uris <file>', 'exact redirect URIs of clients, in place of wildcards', nonEmpty)
+    .option('--redirect-uris-template', 'print such a file to be filled in, and do nothing else', false)
+    .option(
+      '--keep-short-secrets <time>',
+      'keep secrets of fewer than 32 characters until then, in ISO 8601, at most 90 days from now',
+      moment,
+    )
+    .option('--verify', 'then try each application that is not disabled', false)
+    .option('--issuer <url>', 'with --verify: where people sign in; default: that of the tenant', nonEmpty)
     .addHelpText(
       'after',
       `
 What would be wider here comes disabled, until tessera application enable --take-over after the last import; people with a second
 factor but no authenticator app come without their password. With
 --accept-wider they come in full, and the lines say what is accepted. Every key of the files is read, without meaning here, or has a line.
+A client whose secret is short, or not in the files, gets a new one, which is printed once.
+--redirect-uris: a set of clients in YAML, each with redirectUris and logoutRedirectUris. Give it with every import.
 The owner is keycloak:<realm>. A role of a client is <client>:<role>; what a group or a composite role gives, people get one by one.
 The sub stays the same at the issuer of the realm, as a tenant has one of its own; elsewhere clients get it as keycloak_id.${repeated}`,
     )
-    .action(
-      async (
-        names: readonly string[],
-        { tenant, realm, acceptWider: acceptsWider, ...options }: KeycloakOptions,
-      ) => {
-        const [{ importedRealm }, { importRecords }] = await Promise.all([
-          import('./keycloak/imported-realm.ts'),
-          import('./import-records.ts'),
-        ]);
-        const texts = names.map(async (name) => ({ name, text: await contentOf(name, context) }));
-        const imported = importedRealm(await Promise.all(texts), { realm, acceptsWider });
-        const tenantId = tenant ?? imported.tenant;
-        if (tenantId === '')
-          throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);
-        await importRecords(imported, { tenant: tenantId, ...options }, context);
-      },
-    );
+    .action(async (names: readonly string[], options: KeycloakOptions) => {
+      await importKeycloak(names, options, context);
+    });
+}
+
+async function importKeycloak(
+  names: readonly string[],
+  { tenant, realm, acceptWider: acceptsWider, ...options }: KeycloakOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { redirectUris: name, redirectUrisTemplate, keepShortSecrets, verify, issuer, ...common } = options;
+  if (verify && common.dryRun) throw new CommandError('--verify needs an import that is no --dry-run.', 2);
+  if (issuer !== undefined && !verify) throw new CommandError('--issuer needs --verify.', 2);
+  const texts = names.map(async (each) => ({ name: each, text: await contentOf(each, context) }));
+  const files = await Promise.all(texts);
+  if (redirectUrisTemplate) {
+    const { redirectUrisTemplate: templateOf } = await import('./keycloak/exact-uris.ts');
+    context.out(templateOf(files, realm));
+    return;
+  }
+  const [{ importedRealm }, { endOfShortSecrets }, { importRecords }] = await Promise.all([
+    import('./keycloak/imported-realm.ts'),
+    import('./keycloak/imported-secrets.ts'),
+    import('./import-records.ts'),
+  ]);
+  const keptUntil = keepShortSecrets && endOfShortSecrets(keepShortSecrets, context.now());
+  const redirectUris = name === undefined ? undefined : { name, text: await contentOf(name, context) };
+  const imported = importedRealm(files, { realm, acceptsWider, redirectUris, keptUntil });
+  const tenantId = tenant ?? imported.tenant;
+  if (tenantId === '') throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);
+  const { applications } = await importRecords(imported, { tenant: tenantId, ...common }, context);
+  if (!verify) return;
+  const { verifyApplications } = await import('./outcome/verify-applications.ts');
+  if (!(await verifyApplications(applications, { tenantId, issuer }, context))) context.exitWith(1);
 }
 
 function addPeople(group: Command, context: CommandContext): void {
@@ -170,6 +204,11 @@ of the administration is left out; with --allow-administration it is the built-i
 function withOptions(command: Command): Command {
   return command
     .option('--dry-run', 'print what would change and what is left out, and change nothing', false)
+    .option(
+      '--report <file>',
+      'write what comes of it as an HTML page, without secrets or names of people',
+      nonEmpty,
+    )
     .option(...takeOverOption)
     .option('--allow-delete', 'delete people and applications that the file no longer has', false)
     .option(...allowAdministrationOption);

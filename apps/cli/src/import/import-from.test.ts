@@ -47,9 +47,12 @@ it('people of another product come with what they may do there; again, nothing c
   expect([code, said.trimEnd().split('\n')]).toEqual([
     0,
     [
+      'acme: 2 created, 0 updated, 0 deleted',
+      'Arrived: 2 people',
+      'To do by you: 0',
+      'Left out: 2',
       expect.stringMatching(/^left out: multifactor of 1 people: cannot be moved, so their passwords/),
       expect.stringMatching(/^left out: attributes.app_metadata_bio of user ada@example.com: must /),
-      'acme: 2 created, 0 updated, 0 deleted',
     ],
   ]);
   const owner = 'import:users.ndjson';
@@ -116,7 +119,7 @@ it('a line shows no control or format characters of the file', async () => {
     return run(words, JSON.stringify(users));
   };
   const { said } = await importing('ada', 'b\u202Eob', 'c\u001B]0;x\u0007arol\nleft out: nobody');
-  expect(said).toMatch(/^left out: user c\?\]0;x\?arol\?left out: nobody: username must /);
+  expect(said).toMatch(/^left out: user c\?\]0;x\?arol\?left out: nobody: username must /m);
   await importing('ada');
   expect((await importing('ada', 'b\u202Eob')).said).toContain('acme: user b?ob is a new person');
 });

@@ -31,6 +31,8 @@ async function deployment() {
 }
 
 const report = [
+  'To do by you: 0',
+  'Left out: 6',
   'left out: shoe size of 1 people: is not a known key',
   'left out: user ADA: the user name is taken by another person',
   'left out: role boss of 2 people: is not a role of the tenant',
@@ -46,8 +48,11 @@ it('nobody comes with a status that is not known, and the line says what to writ
   expect([code, said.trimEnd().split('\n')]).toEqual([
     0,
     [
-      expect.stringMatching(/^left out: user carol: status must be .*active.*disabled.*locked/),
       'acme: 3 created, 0 updated, 0 deleted',
+      'Arrived: 3 people',
+      'To do by you: 0',
+      'Left out: 1',
+      expect.stringMatching(/^left out: user carol: status must be .*active.*disabled.*locked/),
     ],
   ]);
   expect((await people()).map(({ username, status }) => [username, status])).toEqual([
@@ -63,16 +68,17 @@ it('people come with their hashes; each thing left out has a line; again, nothin
   const words = `import people - --format csv --tenant acme --owner import:ours`;
   const dryRun = await run(`${words} --dry-run`, csv);
   expect(dryRun.said.trimEnd().split('\n')).toEqual([
-    ...report,
     'acme: user ada would be created',
     'acme: user carol would be created',
+    'Would arrive: 2 people',
+    ...report,
   ]);
   expect(await people()).toHaveLength(1);
 
   const first = await run(words, csv);
   expect([first.code, first.said.trimEnd().split('\n')]).toEqual([
     0,
-    [...report, 'acme: 2 created, 0 updated, 0 deleted'],
+    ['acme: 2 created, 0 updated, 0 deleted', 'Arrived: 2 people', ...report],
   ]);
   expect(first.said).not.toContain('secret');
   const owner = 'import:ours';

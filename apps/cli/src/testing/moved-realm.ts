@@ -19,8 +19,15 @@ export function moved(part: Part, options?: Options) {
 
 /** What comes of a client that differs from the usual one in these. */
 export function movedClient(part: Part, options?: Options, ofRealm: Part = {}) {
-  const { records, leftOut } = moved({ ...ofRealm, clients: [{ ...client, ...part }] }, options);
-  return { application: records.applications[0], leftOut };
+  const {
+    records,
+    leftOut,
+    toDo = [],
+    newSecrets,
+  } = moved({ ...ofRealm, clients: [{ ...client, ...part }] }, options);
+  const [{ disabledFor = [], what = [] } = {}] = toDo;
+  const [lacksSecret] = newSecrets?.values() ?? [];
+  return { application: records.applications[0], leftOut, disabledFor, what, lacksSecret };
 }
 
 export const mapper = (protocolMapper: string, config: Part) => ({ name: 'm', protocolMapper, config });

@@ -48,13 +48,9 @@ function checkClientType(application: Checked, report: Report): void {
   }
 }
 
-/** RFC 6749 §2.1: a confidential client has a secret, a public one cannot keep any. */
+/** RFC 6749 §2.1: a public client cannot keep a secret. That a confidential one has any is seen when it is applied. */
 export function checkSecrets({ type, secrets }: DeclaredApplication, report: Report): void {
-  if (type === 'public') {
-    if (secrets.length > 0) report(['secrets'], 'a public application has no secret');
-    return;
-  }
-  if (secrets.length === 0) report(['secrets'], 'a confidential application needs a secret');
+  if (type === 'public' && secrets.length > 0) report(['secrets'], 'a public application has no secret');
   refuseRepeated(
     secrets.map((secret) => secret.value),
     (index) => report(['secrets', index], 'is listed twice'),

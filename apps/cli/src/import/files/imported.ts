@@ -26,6 +26,14 @@ interface ReadRecords extends Omit<ImportedRecords, 'users'> {
   readonly users: Iterable<Entry>;
 }
 
+/** What whoever imports has to do with an application. */
+export interface ToDo {
+  readonly clientId: string;
+  /** Why it comes disabled. */
+  readonly disabledFor: readonly string[];
+  readonly what: readonly string[];
+}
+
 /** What was read from the files of another product. */
 export interface Imported {
   readonly records: ReadRecords;
@@ -37,6 +45,11 @@ export interface Imported {
   readonly tenantKeys?: Entry;
   /** A line for each thing that is left out, such as `user ada: one-time passwords have no counterpart`. */
   readonly leftOut: readonly string[];
+  readonly toDo?: readonly ToDo[];
+  /** A line for each thing that is to be done and is of no application. */
+  readonly toDoOfTenant?: readonly string[];
+  /** Why an application needs a secret that the files do not have, by its identifier. */
+  readonly newSecrets?: ReadonlyMap<string, string>;
 }
 
 /** The name of what a file says, in the characters that a tenant or an owner may have. */

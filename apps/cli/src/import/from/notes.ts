@@ -1,3 +1,5 @@
+import { printable } from '../files/printable.ts';
+
 /** Longest name of a key in a line, in UTF-16 code units: people may have made it. */
 const longestName = 80;
 
@@ -24,11 +26,6 @@ export function createNotes(): Notes {
 
 /** Notes nothing, for people who were noted before. */
 export const noNotes: Notes = { add: () => undefined, lines: () => [] };
-
-/** A text of a file for a terminal, which could take control and format characters for more than text. */
-export function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '?');
-}
 
 function shown(name: string): string {
   const harmless = printable(name);

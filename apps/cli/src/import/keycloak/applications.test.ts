@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { client, movedClient, type Part } from '../../testing/moved-realm.ts';
+import { endOfShortSecrets } from './imported-secrets.ts';
+import { client, moved, movedClient, type Part } from '../../testing/moved-realm.ts';
 
 /** Keycloak's own, of half an hour and ten hours. */
 const session = { sessionRefreshTokenIdle: 1800, sessionRefreshTokenAbsolute: 36_000 };
@@ -116,7 +117,6 @@ describe('clients', () => {
       directAccessGrantsEnabled: true,
       authorizationServicesEnabled: true,
       attributes: {
-        'oidc.ciba.grant.enabled': 'true',
         'standard.token.exchange.enabled': 'true',
         'frontchannel.logout.url': 'https://web.example/out',
       },
@@ -128,7 +128,6 @@ describe('clients', () => {
       ...[
         'implicit flow',
         'password grant',
-        'CIBA, which needs a way to approve,',
         'token exchange',
         'authorization services',
         'front-channel logout',
@@ -136,29 +135,67 @@ describe('clients', () => {
     ]);
   });
 
+  it.each([[{ bearerOnly: true }], [{ standardFlowEnabled: false }]])(
+    'that ask for no tokens are APIs: %j',
+    (part) => {
+      const { records } = moved({ clients: [{ ...client, ...part }] });
+      expect(records).toMatchObject({ applications: [], resources: [{ audience: 'web', name: 'web' }] });
+    },
+  );
+
   it.each([
     [{ protocol: 'saml' }, 'SAML has no counterpart'],
-    [{ bearerOnly: true }, 'an API is no application, but a resource with the scopes that name its audience'],
-    [{ clientAuthenticatorType: 'client-jwt' }, 'client-jwt instead of a secret has no counterpart'],
-    [{ standardFlowEnabled: false }, 'no grant is left'],
+    [{ bearerOnly: true }, 'an API is no application; it comes as the resource of its name'],
   ])('with %j are left out: %s', (part, reason) => {
-    expect(movedClient(part)).toEqual({ application: undefined, leftOut: [`application web: ${reason}`] });
+    expect(movedClient(part)).toMatchObject({
+      application: undefined,
+      leftOut: [`application web: ${reason}`],
+    });
+  });
+
+  it('that authenticate otherwise than by a secret come disabled, and need one', () => {
+    const { application, disabledFor, lacksSecret } = movedClient({ clientAuthenticatorType: 'client-jwt' });
+    expect(application).toMatchObject({ type: 'confidential', status: 'disabled' });
+    expect(application).not.toHaveProperty('secrets');
+    expect(disabledFor).toEqual(['there is no counterpart of client-jwt in place of a secret']);
+    expect(lacksSecret).toBe('it authenticated by client-jwt');
   });
 
   it.each([
-    ['**********', 'its secret is not in the file; export with kc.sh'],
-    [undefined, 'its secret is not in the file; export with kc.sh'],
-    ['$(env:SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR)', 'its secret is not in the file; export with kc.sh'],
-    ['${SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR}', 'its secret is not in the file; export with kc.sh'],
-    ['short', expect.stringMatching(/^its secret has fewer than 32 characters; make a longer one/) as string],
-  ])('with the secret %j come disabled, with one that has expired', (secret, reason) => {
-    const { application, leftOut } = movedClient({ secret });
-    expect(application).toMatchObject({
-      status: 'disabled',
-      secrets: [{ value: 'no secret of web ---------------', expiresAt: '1970-01-01T00:00:00Z' }],
+    ['**********', 'its own is not in the file'],
+    [undefined, 'its own is not in the file'],
+    ['$(env:SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR)', 'its own is not in the file'],
+    ['${SECRET_OF_THE_WEB_APPLICATION_OF_HARBOUR}', 'its own is not in the file'],
+    ['short', 'its own has fewer than 32 characters'],
+    ['ü'.repeat(32), 'its own is not printable ASCII of at most 256 characters'],
+    ['x'.repeat(257), 'its own is not printable ASCII of at most 256 characters'],
+  ])('with the secret %j need a new one', (secret, why) => {
+    const { application, leftOut, disabledFor, lacksSecret } = movedClient({ secret });
+    expect(application).not.toHaveProperty('status');
+    expect(application).not.toHaveProperty('secrets');
+    expect([lacksSecret, leftOut, disabledFor]).toEqual([why, [], []]);
+  });
+
+  it('keep a short secret until a day, if they are told so', () => {
+    const keptUntil = '2027-01-31T00:00:00.000Z';
+    const { application, what, lacksSecret } = movedClient({ secret: 'short' }, { keptUntil });
+    expect(application).toMatchObject({ secrets: [{ value: 'short', expiresAt: keptUntil }] });
+    expect(what).toEqual([`replace its short secret, which ends at ${keptUntil}`]);
+    expect(lacksSecret).toBeUndefined();
+    const earlier = { secret: 'short', attributes: { 'client.secret.expiration.time': '1800000000' } };
+    expect(movedClient(earlier, { keptUntil }).application).toMatchObject({
+      secrets: [{ expiresAt: '2027-01-15T08:00:00.000Z' }],
     });
-    expect(leftOut.map((line) => line.replace('application web: comes disabled: ', ''))).toEqual([reason]);
-    expect(JSON.stringify([application, leftOut])).not.toContain('"short"');
+    const long = movedClient({}, { keptUntil });
+    expect(long.application).toMatchObject({ secrets: [{ value: client.secret }] });
+    expect(long.what).toEqual([]);
+  });
+
+  it('keep short secrets for 90 days at most', () => {
+    const now = Date.UTC(2026, 0, 1);
+    expect(endOfShortSecrets(new Date('2026-04-01T00:00:00Z'), now)).toBe('2026-04-01T00:00:00.000Z');
+    for (const time of ['2026-04-01T00:00:01Z', '2026-01-01T00:00:00Z', '2025-12-31T00:00:00Z'])
+      expect(() => endOfShortSecrets(new Date(time), now)).toThrow('within the next 90 days');
   });
 
   it('keep the end of their secret', () => {
@@ -171,39 +208,70 @@ describe('clients', () => {
   it.each(['100000000000000', '253402300800', '1e300', 'soon', '1.5'])(
     'whose secret ends at %s, which is no time, come disabled',
     (time) => {
-      const { application, leftOut } = movedClient({ attributes: { 'client.secret.expiration.time': time } });
-      expect(application).toMatchObject({
-        status: 'disabled',
-        secrets: [{ expiresAt: '1970-01-01T00:00:00Z' }],
+      const { application, lacksSecret } = movedClient({
+        attributes: { 'client.secret.expiration.time': time },
       });
-      expect(leftOut).toEqual(['application web: comes disabled: the end of its secret is no time']);
+      expect(application).not.toHaveProperty('secrets');
+      expect(lacksSecret).toBe('the end of its own is no time');
     },
   );
 
   it('without an exact redirect URI come disabled, to be given some, unless they have another grant', () => {
-    const part = { redirectUris: ['', '*', 'https://web.example/*'] };
-    const { application, leftOut } = movedClient(part);
+    const redirectUris = ['', '*', 'https://web.example/*', 'http://web.example/cb'];
+    const { application, leftOut, disabledFor } = movedClient({ redirectUris });
     expect(application).toMatchObject({ status: 'disabled', grantTypes: ['refresh_token'] });
     expect(application).not.toHaveProperty('redirectUris');
     expect(leftOut).toEqual([
       'redirect URI * of application web: wildcards are refused',
       'redirect URI https://web.example/* of application web: wildcards are refused',
-      expect.stringMatching(/^application web: comes disabled: no exact redirect URI is left/),
+      expect.stringMatching(/^redirect URI http:\/\/web.example\/cb of application web: .*https/),
     ]);
-    const service = movedClient({ ...part, serviceAccountsEnabled: true });
+    expect(disabledFor).toEqual([
+      expect.stringMatching(/^no exact redirect URI is left; say them with --red/),
+    ]);
+    const service = movedClient({ redirectUris, serviceAccountsEnabled: true });
     expect(service.application).toMatchObject({ grantTypes: ['client_credentials'] });
     expect(service.application).not.toHaveProperty('status');
+    expect(service.what).toEqual([expect.stringMatching(/^signs nobody in by redirect: no exact/)]);
   });
 
-  it('that are public must send a code challenge from now on, and say so unless they do already', () => {
+  it.each([
+    [
+      { implicitFlowEnabled: true },
+      ['authorization_code', 'refresh_token'],
+      /implicit flow.*let it use codes$/,
+    ],
+    [{ directAccessGrantsEnabled: true }, ['refresh_token'], /password grant.*give it redirect URIs/],
+  ])('with nothing but %j come disabled, to be changed', (flow, grantTypes, reason) => {
+    const { application, disabledFor, leftOut } = movedClient({ standardFlowEnabled: false, ...flow });
+    expect(application).toMatchObject({ status: 'disabled', grantTypes });
+    expect([disabledFor, leftOut]).toEqual([[expect.stringMatching(reason)], []]);
+  });
+
+  it('with CIBA have their requests approved at the page (CIBA Core §5)', () => {
+    const ciba = { 'oidc.ciba.grant.enabled': 'true' };
+    const { application, what, leftOut } = movedClient({
+      standardFlowEnabled: false,
+      attributes: { ...ciba, 'ciba.backchannel.token.delivery.mode': 'ping' },
+    });
+    expect(application).toMatchObject({ grantTypes: ['refresh_token', 'ciba'], ciba: { approval: 'page' } });
+    expect(what).toEqual(['its backchannel requests (CIBA) are approved at /approvals']);
+    expect(leftOut).toEqual(['notification by CIBA ping of application web: has no counterpart']);
+    const open = movedClient({ publicClient: true, attributes: ciba });
+    expect(open.application).not.toHaveProperty('ciba');
+    expect(open.leftOut).toEqual([expect.stringMatching(/^CIBA of a public client/)]);
+  });
+
+  it('that are public must send a code challenge from now on, which is to do unless they do already', () => {
     const open = { publicClient: true, secret: undefined };
-    expect(movedClient(open).leftOut).toEqual([
-      'sign-ins without PKCE of application web: public applications must send a code challenge',
-    ]);
+    expect(movedClient(open)).toMatchObject({
+      leftOut: [],
+      what: ['must send a code challenge (PKCE, S256), as it is public'],
+    });
     const asking = (method: string) => ({ attributes: { 'pkce.code.challenge.method': method } });
-    expect(movedClient({ ...open, ...asking('S256') }).leftOut).toEqual([]);
-    const { application, leftOut } = movedClient(asking('plain'));
+    expect(movedClient({ ...open, ...asking('S256') })).toMatchObject({ leftOut: [], what: [] });
+    const { application, what } = movedClient(asking('plain'));
     expect(application).not.toHaveProperty('pkce');
-    expect(leftOut).toEqual(['plain code challenges of application web: it must send them as S256']);
+    expect(what).toEqual(['must send its code challenges as S256, no longer plain']);
   });
 });

@@ -3,7 +3,8 @@ import { applicationsOf } from './applications.ts';
 import { scopesOf } from './audience-scopes.ts';
 import { isOwnClaim, readMappers } from './claims.ts';
 import { linkedProvidersOf } from './identity-providers.ts';
-import { knownKeys } from './known-keys.ts';
+import { readRedirectUris } from './exact-uris.ts';
+import { asksToDeclare, knownKeys } from './known-keys.ts';
 import { peopleOf } from './people.ts';
 import { ReadKeys } from './read-keys.ts';
 import { ownScopes, readRealm } from './realm.ts';
@@ -14,16 +15,14 @@ import { signInFlowsOf } from './sign-in-flows.ts';
 
 const federation = 'org.keycloak.storage.UserStorageProvider';
 
-/** How long sessions last in a new realm, in seconds. */
-const usualSessions = [
-  ['ssoSessionIdleTimeout', 1800],
-  ['ssoSessionMaxLifespan', 36_000],
-] as const;
-
 /** How a realm is imported. */
 interface Options extends Partial<Choices> {
   /** The name of the realm that is meant, where the files have several. */
   readonly realm?: string | undefined;
+  /** The file that says redirect URIs in place of wildcards. */
+  readonly redirectUris?: { readonly name: string; readonly text: string } | undefined;
+  /** The end of short secrets, in ISO 8601; undefined: they do not come. */
+  readonly keptUntil?: string | undefined;
 }
 
 /**
@@ -34,7 +33,7 @@ interface Options extends Partial<Choices> {
  */
 export function importedRealm(
   files: readonly { readonly name: string; readonly text: string }[],
-  { realm: wanted, acceptsWider = false }: Options = {},
+  { realm: wanted, acceptsWider = false, keepsWildcards, redirectUris: exact, keptUntil }: Options = {},
 ): Imported & {
   readonly records: ImportedRecords;
   /** Empty if the name of the realm has no letters that a tenant may have. */
@@ -52,18 +51,24 @@ export function importedRealm(
   const linkedProviders = linkedProvidersOf(realm, report);
   for (const { name: alias } of components[federation] ?? [])
     report(`user federation ${alias}: has no counterpart; its people are not in the file`);
-  for (const [key, usual] of usualSessions)
-    if (realm[key] > 0 && realm[key] !== usual)
-      report(`${key}: sign-ins last as long as the installation says`);
   const flows = signInFlowsOf(realm);
   reportFlow({ realm, flows, acceptsWider }, report);
   const roles = rolesOf(realm, report);
   const { resources, names: scopes } = scopesOf(realm, report);
-  const applications = applicationsOf({ realm, roles, flows, scopes, acceptsWider }, report);
+  const redirectUris = exact === undefined ? new Map<string, never>() : readRedirectUris(exact, realm);
+  const { applications, apis, ...ofApplications } = applicationsOf(
+    { realm, roles, flows, scopes, acceptsWider, keepsWildcards, redirectUris, keptUntil },
+    report,
+  );
+  const audiences = new Set(resources.map(({ audience }) => audience));
+  const ofApis = apis.filter((name) => !audiences.has(name)).map((name) => ({ audience: name, name }));
   const users = peopleOf(realm, { roles, flows, linkedProviders, acceptsWider }, report);
   for (const { clientId } of applications) brought.applications.add(String(clientId));
   for (const scope of scopes) brought.scopes.add(scope);
-  for (const line of keys.unread(values)) report(line);
+  const toDoOfTenant: string[] = [];
+  for (const line of keys.unread(values))
+    if (asksToDeclare(line)) toDoOfTenant.push(line);
+    else report(line);
   const needed = applications.some((each) => (each['roles'] as string[] | undefined)?.includes(noRoles));
   const tenant = slug(name);
   return {
@@ -72,8 +77,15 @@ export function importedRealm(
     // Without an issuer it has no effect.
     tenantKeys: { endpoints: 'keycloak' },
     owner: tenant === '' ? 'keycloak' : `keycloak:${tenant}`,
-    records: { resources, roles: [...roles.names, ...(needed ? [noRoles] : [])], users, applications },
+    records: {
+      resources: [...resources, ...ofApis],
+      roles: [...roles.names, ...(needed ? [noRoles] : [])],
+      users,
+      applications,
+    },
     leftOut: [...lines],
+    toDoOfTenant,
+    ...ofApplications,
   };
 }
 

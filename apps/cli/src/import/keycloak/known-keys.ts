@@ -175,6 +175,11 @@ const told: readonly (readonly [line: string, keys: string, harmless?: readonly 
   ],
 ];
 
+/** Whether the line of a key says what whoever imports may declare in its place. */
+export function asksToDeclare(line: string): boolean {
+  return / declare `[a-z]+`$/.test(line);
+}
+
 /** Keys of a mapper, which clients and client scopes have. What it does is a claim, or has a line. */
 const ofMappers = {
   meaningless: `id name protocol protocolMapper consentRequired consentText config.multivalued

@@ -21,9 +21,9 @@ describe('what narrows a client and has no counterpart', () => {
     [{ attributes: { 'minimum.acr.value': 'gold' } }, 'a level of sign-in (minimum.acr.value)'],
     [{ authenticationFlowBindingOverrides: { browser: 'somewhere' } }, 'a sign-in flow of its own'],
   ])('with %j brings it disabled, unless it is accepted', (part: Part, what) => {
-    const { application, leftOut } = movedClient(part);
+    const { application, disabledFor } = movedClient(part);
     expect(application).toMatchObject({ status: 'disabled' });
-    expect(leftOut).toEqual([`application web: comes disabled: there is no counterpart of ${what}`]);
+    expect(disabledFor).toEqual([`there is no counterpart of ${what}`]);
     const wider = movedClient(part, accepted);
     expect(wider.application).not.toHaveProperty('status');
     expect(wider.leftOut).toEqual([`${what} of application web: has no counterpart; accepted`]);
@@ -166,11 +166,9 @@ describe('the sign-in flow', () => {
       ],
       ...of,
     });
-    const { application, leftOut } = movedClient(part, {}, realm('REQUIRED'));
+    const { application, disabledFor } = movedClient(part, {}, realm('REQUIRED'));
     expect(application).toMatchObject({ status: 'disabled' });
-    expect(leftOut).toContain(
-      'application web: comes disabled: there is no counterpart of a sign-in flow that denies people',
-    );
+    expect(disabledFor).toContain('there is no counterpart of a sign-in flow that denies people');
     const wider = movedClient(part, accepted, realm('REQUIRED'));
     expect(wider.application).not.toHaveProperty('status');
     expect(wider.leftOut).toContain(

@@ -122,8 +122,10 @@ it('people of a realm of Keycloak 26 sign in as before: the same sub, password a
     if (code !== undefined) expect(await signIn(username, password, code)).toBeUndefined();
     expect(await signIn(username, password, next)).toBe(sub);
   }
-  const again = await tessera(...words);
+  const again = await tessera(...words, '--verify', '--issuer', `http://localhost:${port}`);
   expect(again.stderr).toContain('harbour: 0 created, 0 updated, 0 deleted');
+  expect(again.stdout).toContain('working: application harbour-web: sign-in');
+  expect(again.stdout).toMatch(/^Verified at .*, 0 not working$/m);
   for (const { username } of people) expect(await hashOf(username)).toMatch(current);
   expect(await server.stop()).toBe(0);
 });
