@@ -26,7 +26,11 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
     'people.csv --tenant demo --dry-run',
     'people.csv --tenant demo',
   ],
-  'import keycloak': ['realm.json --dry-run', 'realm.json --tenant demo --allow-delete'],
+  'import keycloak': [
+    'realm.json --dry-run',
+    'realm.json --keep-wildcards',
+    'realm.json --tenant demo --allow-delete',
+  ],
 
   'tenant list': ['', '--search acme -o json'],
   'tenant get': ['demo'],

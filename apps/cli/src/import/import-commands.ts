@@ -25,6 +25,7 @@ interface KeycloakOptions extends Common {
   readonly tenant?: string;
   readonly realm?: string;
   readonly acceptWider: boolean;
+  readonly keepWildcards: boolean;
 }
 
 const formats = ['json', 'csv'] as const;
@@ -54,6 +55,11 @@ function addKeycloak(group: Command, context: CommandContext): void {
       'bring in full what is restricted in Keycloak in a way that has no counterpart',
       false,
     )
+    .option(
+      '--keep-wildcards',
+      'let redirect URIs match by their beginning where a client has a wildcard after a slash',
+      false,
+    )
     .addHelpText(
       'after',
       `
@@ -65,14 +71,18 @@ The claim keycloak_id is what clients know as sub.${repeated}`,
     .action(
       async (
         names: readonly string[],
-        { tenant, realm, acceptWider: acceptsWider, ...options }: KeycloakOptions,
+        { tenant, realm, acceptWider, keepWildcards, ...options }: KeycloakOptions,
       ) => {
         const [{ importedRealm }, { importRecords }] = await Promise.all([
           import('./keycloak/imported-realm.ts'),
           import('./import-records.ts'),
         ]);
         const texts = names.map(async (name) => ({ name, text: await contentOf(name, context) }));
-        const imported = importedRealm(await Promise.all(texts), { realm, acceptsWider });
+        const imported = importedRealm(await Promise.all(texts), {
+          realm,
+          acceptsWider: acceptWider,
+          keepsWildcards: keepWildcards,
+        });
         const tenantId = tenant ?? imported.tenant;
         if (tenantId === '')
           throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);

@@ -63,6 +63,8 @@ export const endings: Endings = {
     redirectUris: 'nothing',
     loopbackPorts: 'nothing',
     logoutRedirectUris: 'nothing',
+    redirectUriPrefixes: 'nothing',
+    logoutRedirectUriPrefixes: 'nothing',
     scopes: 'refused',
     introspectAudiences: 'nothing',
     lifetimes: 'renewed',

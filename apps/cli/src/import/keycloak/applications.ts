@@ -7,6 +7,7 @@ import { noRoles, roleScopeOf } from './role-scope.ts';
 import type { Roles } from './roles.ts';
 import { secretsOf } from './imported-secrets.ts';
 import type { SignInFlows } from './sign-in-flows.ts';
+import { prefixOf } from './wildcards.ts';
 
 interface Grants {
   readonly grantTypes: string[];
@@ -55,7 +56,7 @@ function reasonToLeaveOut(client: Client): string | undefined {
 function applicationOf(client: Client, surroundings: Surroundings, report: Report): Entry[] {
   const { realm, scopes: known } = surroundings;
   const { clientId, name, publicClient, enabled, consentRequired } = client;
-  const redirectUris = exact(client, client.redirectUris, report);
+  const { uris: redirectUris, prefixes } = urisOf(client, client.redirectUris, surroundings, report);
   const { grantTypes, hasPeople, needsRedirects } = grantsOf(client, redirectUris, report);
   if (grantTypes.length === 0) {
     report(`application ${clientId}: no grant is left`);
@@ -67,7 +68,12 @@ function applicationOf(client: Client, surroundings: Surroundings, report: Repor
   const narrowed = narrowedBy(client, { ...surroundings, hasPeople }, report);
   const secrets = secretsOf(client);
   // Also read where it does not count, so that its keys are known.
-  const redirects = redirectsOf(client, redirectUris, hasCodes || needsRedirects ? report : () => undefined);
+  const redirects = redirectsOf(
+    client,
+    { uris: redirectUris, prefixes },
+    surroundings,
+    hasCodes || needsRedirects ? report : () => undefined,
+  );
   const toDo = [...(needsRedirects ? [withoutRedirects] : []), ...secrets.reasons, ...narrowed.reasons];
   for (const reason of toDo) report(`application ${clientId}: comes disabled: ${reason}`);
   if (roles?.includes(noRoles) === true)
@@ -152,12 +158,19 @@ function lifetimesOf({ attributes }: Client, realm: Realm): Entry {
   );
 }
 
-function redirectsOf(client: Client, redirectUris: readonly string[], report: Report): Entry {
+function redirectsOf(
+  client: Client,
+  { uris: redirectUris, prefixes }: Uris,
+  choices: Choices,
+  report: Report,
+): Entry {
   const { clientId, attributes, publicClient } = client;
   const declared = (attributes['post.logout.redirect.uris'] ?? '').split(separator);
   const logout = declared.filter((uri) => uri !== '-' && uri !== '+');
-  const own = exact(client, logout, report);
-  const logoutRedirectUris = [...new Set([...own, ...(declared.includes('+') ? redirectUris : [])])];
+  const own = urisOf(client, logout, choices, report);
+  const isSame = declared.includes('+');
+  const logoutRedirectUris = [...new Set([...own.uris, ...(isSame ? redirectUris : [])])];
+  const logoutPrefixes = [...new Set([...own.prefixes, ...(isSame ? prefixes : [])])];
   if (attributes['frontchannel.logout.url'])
     report(`front-channel logout of application ${clientId}: has no counterpart`);
   const backchannelLogoutUri = attributes['backchannel.logout.url'];
@@ -172,7 +185,9 @@ function redirectsOf(client: Client, redirectUris: readonly string[], report: Re
   return {
     redirectUris,
     ...(matchesAnyPort(client, redirectUris, report) && { loopbackPorts: 'any' }),
+    ...(prefixes.length > 0 && { redirectUriPrefixes: prefixes }),
     ...(logoutRedirectUris.length > 0 && { logoutRedirectUris }),
+    ...(logoutPrefixes.length > 0 && { logoutRedirectUriPrefixes: logoutPrefixes }),
     ...(challenge === '' && !publicClient && { pkce: 'optional' }),
     ...(backchannelLogoutUri && {
       backchannelLogoutUri,
@@ -196,12 +211,31 @@ function matchesAnyPort({ clientId }: Client, redirectUris: readonly string[], r
   return false;
 }
 
-/** The URIs that stand for themselves, as absolute ones. Reports the others. */
-function exact({ clientId, rootUrl }: Client, uris: readonly string[], report: Report): string[] {
+interface Uris {
+  readonly uris: readonly string[];
+  readonly prefixes: readonly string[];
+}
+
+/**
+ * The URIs that stand for themselves, as absolute ones, and the beginnings of those with a wildcard if they are kept.
+ * Reports both others and beginnings.
+ */
+function urisOf(client: Client, uris: readonly string[], { keepsWildcards }: Choices, report: Report): Uris {
+  const { clientId, rootUrl } = client;
+  const prefixes = new Set<string>();
   const found = uris.flatMap((uri) => {
     // Keycloak writes such ones.
     if (uri === '') return [];
     const absolute = uri.startsWith('/') ? `${rootUrl.replace(/\/$/, '')}${uri}` : uri;
+    const prefix = keepsWildcards === true ? prefixOf(client, absolute) : undefined;
+    if (prefix !== undefined) {
+      prefixes.add(prefix);
+      report(
+        `redirect URI ${uri} of application ${clientId}: what begins so matches, with endpoints: keycloak`,
+      );
+      // Without the slash it matches in Keycloak, too.
+      return [prefix.slice(0, -1)];
+    }
     const problem = absolute.includes('*')
       ? 'wildcards are refused'
       : absolute.startsWith('/') || absolute.includes('${')
@@ -210,7 +244,7 @@ function exact({ clientId, rootUrl }: Client, uris: readonly string[], report: R
     if (problem !== undefined) report(`redirect URI ${uri} of application ${clientId}: ${problem}`);
     return problem === undefined ? [absolute] : [];
   });
-  return [...new Set(found)];
+  return { uris: [...new Set(found)], prefixes: [...prefixes] };
 }
 
 function scopesOf(client: Client, { realm, scopes }: Surroundings, hasPeople: boolean): string[] {

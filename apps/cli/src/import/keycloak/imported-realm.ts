@@ -27,7 +27,7 @@ interface Options extends Partial<Choices> {
  */
 export function importedRealm(
   files: readonly { readonly name: string; readonly text: string }[],
-  { realm: wanted, acceptsWider = false }: Options = {},
+  { realm: wanted, acceptsWider = false, keepsWildcards = false }: Options = {},
 ): Imported & {
   readonly records: ImportedRecords;
   /** Empty if the name of the realm has no letters that a tenant may have. */
@@ -49,7 +49,8 @@ export function importedRealm(
   reportFlow({ realm, flows, acceptsWider }, report);
   const roles = rolesOf(realm, report);
   const { resources, names: scopes } = scopesOf(realm, report);
-  const applications = applicationsOf({ realm, roles, flows, scopes, acceptsWider }, report);
+  const choices = { acceptsWider, keepsWildcards };
+  const applications = applicationsOf({ realm, roles, flows, scopes, ...choices }, report);
   const users = peopleOf(realm, { roles, acceptsWider }, report);
   for (const { clientId } of applications) brought.applications.add(String(clientId));
   for (const scope of scopes) brought.scopes.add(scope);

@@ -143,9 +143,9 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute authenticatedStart authenticationPolicy
   backchannelLogoutUri birthdate country delivery description endpoints event familyName fileName formatted gender
-  givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUris loopbackPorts middleName
-  name nickname notificationEndpoint outcome owner owners passkeyDomain password passwordHash picture pkce policyUri
-  postalCode preferredUsername profile purpose reason redirectUris region registration registrationDomains
+  givenName grantTypes idTokenClaims issuer kinds locale locality logo logoutRedirectUriPrefixes logoutRedirectUris loopbackPorts
+  middleName name nickname notificationEndpoint outcome owner owners passkeyDomain password passwordHash picture pkce policyUri
+  postalCode preferredUsername profile purpose reason redirectUriPrefixes redirectUris region registration registrationDomains
   scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType tosUri type url value
   website zoneinfo`.split(/\s+/),
 );
