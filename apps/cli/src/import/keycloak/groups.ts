@@ -23,12 +23,15 @@ export function groupAttributes({ clients, clientScopes = [] }: Realm): (user: U
       .filter(({ protocolMapper }) => protocolMapper === groupMapper)
       .map(({ config }) => groupAttributeOf(config)),
   );
-  return ({ groups }) =>
-    groups.length === 0
+  return ({ groups: paths }) => {
+    // Records hold nothing of what is watched while it is read.
+    const groups = [...paths];
+    return groups.length === 0
       ? {}
       : Object.fromEntries(
           [...named].map((name) => [name, name === attributes.true ? groups : groups.map(nameOfGroup)]),
         );
+  };
 }
 
 /** The last part of a path, where slashes of names are escaped. */
