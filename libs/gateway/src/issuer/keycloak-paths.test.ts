@@ -81,6 +81,15 @@ describe('below an issuer with the endpoints of Keycloak', () => {
   });
 });
 
+it('a sign-out there adds nothing of the contract to the address of the page, which keycloak-js sends next', async () => {
+  const { gateway, ask } = await open('keycloak', {
+    endSession: () => ({ location: 'https://shop.example/' }),
+  });
+  for (const path of [`${below}/logout`, '/logout'])
+    await ask('GET', `/realms/harbour${path}?client_id=shop`, { 'sec-fetch-site': 'none' });
+  expect(gateway.requests('endSession').map(({ refuseFallback }) => refuseFallback)).toEqual([true, false]);
+});
+
 describe('keycloak-js in a browser', () => {
   const origin = 'https://shop.example';
 
