@@ -47,8 +47,8 @@ export function addKeycloakAnswers(
 }
 
 /**
- * `GET` of the issuer itself: a realm as Keycloak publishes it, with the newest RSA key as its readers take it, base64 of
- * DER. Throws `temporarily_unavailable` without keys.
+ * `GET` of the issuer itself: a realm as Keycloak publishes it, with the newest RSA key as its readers take it, base64
+ * of DER. Throws `temporarily_unavailable` without keys.
  */
 async function realm({ incoming }: FastifyRequest, reply: FastifyReply, gateway: Gateway): Promise<object> {
   const issuer = incoming.issuer();
