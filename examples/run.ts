@@ -2,8 +2,9 @@
  * `npm run test:examples [-- <example> ...]`: what `tessera client-config` prints for each stack, for confidential and
  * public applications, without an API resource, for each of two and with the choice left to the command. Each
  * configuration is run as it is, against a Tessera of their own and with a real browser, or must be refused with the
- * reason that the stack has. Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own;
- * `upstream-*` have providers of other makes sign people in to Tessera; `pipeline` applies a team's file as CI does.
+ * reason that the stack has. Downloads what the examples need. `keycloak` moves a realm of a Keycloak of its own,
+ * `keycloak-move` under four applications that stay as they are; `upstream-*` have providers of other makes sign people
+ * in to Tessera; `pipeline` applies a team's file as CI does.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +20,8 @@ import { startTessera } from './harness/tessera.ts';
 import { apis, clientIdOf, printed, reasonToRefuse, types, type Variant } from './harness/variants.ts';
 import { hasTools } from './keycloak/keycloak.ts';
 import { importKeycloak } from './keycloak/run.ts';
+import { hasTools as hasToolsToMove } from './keycloak-move/applications.ts';
+import { moveApplications } from './keycloak-move/run.ts';
 import { walkPipelines } from './pipeline/run.ts';
 import { keycloakUpstream } from './upstream/realm.ts';
 import { hasPython, toolkitUpstream } from './upstream/toolkit.ts';
@@ -62,6 +65,11 @@ const others: Readonly<Record<string, Other>> = {
     run: async () => walkPipelines(issuer, server.directory),
   },
   keycloak: { ...forKeycloak, run: async () => importKeycloak(issuer, server.directory) },
+  'keycloak-move': {
+    isPossible: hasToolsToMove,
+    needs: 'put java, mvn, go, npm and python3, with its module venv, on the PATH',
+    run: async () => moveApplications(browser),
+  },
   'upstream-keycloak': upstream('staff', keycloakUpstream, forKeycloak),
   'upstream-django-oauth-toolkit': upstream('crew', toolkitUpstream, {
     isPossible: hasPython,

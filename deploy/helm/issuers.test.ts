@@ -76,7 +76,7 @@ describe('The public reaches every path of the gateway but introspection, revoca
 
   test('at the paths of Keycloak, below the issuers of tenants that have them and of such a path, and no other', () => {
     const harbour = 'https://id.example.com/realms/harbour';
-    const likeKeycloak = (issuer: string) => publicKeycloakPaths().map((path) => issuer + path);
+    const likeKeycloak = (issuer: string) => ['', ...publicKeycloakPaths()].map((path) => issuer + path);
     const declared = [
       ...tenants,
       { id: 'harbour', name: 'Harbour', issuer: harbour, endpoints: 'keycloak' },

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const version = '26.4.0';
 const folder = join(import.meta.dirname, '../../test-output/examples/keycloak');
 const home = join(folder, `keycloak-${version}`);
-/** Where it listens. */
+/** Where it listens, unless it is told otherwise. */
 export const address = 'http://127.0.0.1:19490';
 const administrator = { username: 'admin', password: 'admin-of-the-example-not-for-production' };
 const patience = 900_000;
@@ -26,13 +26,18 @@ export function hasTools(): boolean {
   return ['java', 'mvn'].every((tool) => spawnSync('/bin/sh', ['-c', `command -v ${tool}`]).status === 0);
 }
 
-/** Starts an empty Keycloak. Resolves when it answers at `address`. */
-export async function startKeycloak(): Promise<Administration & { stop(): Promise<void> }> {
+/**
+ * Starts a Keycloak, by default an empty one. Resolves when it answers at the address, whose host is a name of this
+ * machine.
+ */
+export async function startKeycloak({ address: at = address, keepsData = false } = {}): Promise<
+  Administration & { stop(): Promise<void> }
+> {
   install();
-  rmSync(join(home, 'data'), { recursive: true, force: true });
+  if (!keepsData) rmSync(join(home, 'data'), { recursive: true, force: true });
   const server = spawn(
     '/bin/sh',
-    ['bin/kc.sh', 'start-dev', '--http-host=127.0.0.1', `--http-port=${new URL(address).port}`],
+    ['bin/kc.sh', 'start-dev', '--http-host=127.0.0.1', `--http-port=${new URL(at).port}`],
     {
       cwd: home,
       env: {
@@ -58,7 +63,7 @@ export async function startKeycloak(): Promise<Administration & { stop(): Promis
     }
     await sleep(500);
   }
-  return { send, stop };
+  return { send: senderAt(at), stop };
 }
 
 /** Starts an empty Keycloak, has `make` make a realm, stops it and returns what `kc.sh export` writes of the realm. */
@@ -72,6 +77,11 @@ export async function exportOf(
   } finally {
     await keycloak.stop();
   }
+  return exportRealm(realm);
+}
+
+/** What `kc.sh export` writes of a realm of the Keycloak that ran last. */
+export function exportRealm(realm: string): Record<string, unknown> {
   // Its database has one user at a time, so the server is gone by now.
   const file = join(folder, 'realm.json');
   const words = ['bin/kc.sh', 'export', '--realm', realm, '--users', 'same_file', '--file', file];
@@ -88,19 +98,21 @@ function install(): void {
   execFileSync('mvn', words, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-const send: Administration['send'] = async (method, path, body) => {
-  const response = await fetch(`${address}/admin/realms${path}`, {
-    method,
-    headers: { authorization: `Bearer ${await accessToken()}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return text === '' ? undefined : (JSON.parse(text) as unknown);
-};
+const senderAt =
+  (at: string): Administration['send'] =>
+  async (method, path, body) => {
+    const response = await fetch(`${at}/admin/realms${path}`, {
+      method,
+      headers: { authorization: `Bearer ${await accessToken(at)}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  };
 
-async function accessToken(): Promise<string> {
-  const response = await fetch(`${address}/realms/master/protocol/openid-connect/token`, {
+async function accessToken(at: string): Promise<string> {
+  const response = await fetch(`${at}/realms/master/protocol/openid-connect/token`, {
     method: 'POST',
     body: new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...administrator }),
   });

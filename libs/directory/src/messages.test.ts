@@ -7,6 +7,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
+import { applicationMessage } from './messages.ts';
 import { tokenFields } from './resources/fields.ts';
 import { testTenant } from './store/store.contract.ts';
 import { tenantFields } from './tenants/fields.ts';
@@ -29,4 +30,22 @@ describe('the fields of a table', () => {
     expect(sent).not.toEqual([]);
     expect(sent.filter((name) => !known.includes(name))).toEqual([]);
   });
+});
+
+describe('beginnings of redirect URIs', () => {
+  it.each(['standard', 'keycloak'] as const)(
+    'are sent to others where a tenant has the paths of Keycloak: %s',
+    (endpoints) => {
+      if (application === undefined) throw new Error('the tenant of the tests has an application');
+      const tenant = { ...state.tenant, endpoints };
+      const prefixes = {
+        redirectUriPrefixes: ['https://a.example/'],
+        logoutRedirectUriPrefixes: ['https://b.example/'],
+      };
+      const found = { application: { ...application, ...prefixes }, scopes: [], tenant, validFrom: 0 };
+      const sent = applicationMessage(found, false).application;
+      const none = { redirectUriPrefixes: [], logoutRedirectUriPrefixes: [] };
+      expect(sent).toMatchObject(endpoints === 'keycloak' ? prefixes : none);
+    },
+  );
 });

@@ -40,6 +40,7 @@ export function applicationMessage(found: FoundApplication, sendsMail: boolean) 
   return {
     application: {
       ...messageOf(applicationFields, application),
+      ...(tenant.endpoints !== 'keycloak' && exactRedirects),
       tenantId: tenant.tenantId,
       scopes: scopes.map(scopeMessage),
       validFrom: BigInt(validFrom),
@@ -47,6 +48,9 @@ export function applicationMessage(found: FoundApplication, sendsMail: boolean) 
     tenant: tenantMessage(tenant, sendsMail),
   };
 }
+
+/** Without the paths of Keycloak, a tenant has what the contract asks for alone. */
+const exactRedirects = { redirectUriPrefixes: [], logoutRedirectUriPrefixes: [] };
 
 /** A scope that no resource of the tenant declares may be one of the administration. */
 function scopeMessage(scope: FoundScope) {

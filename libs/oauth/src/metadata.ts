@@ -38,6 +38,12 @@ export const keycloakPaths = {
 /** What `keycloak-js` asks in a frame before it begins: whether a frame of the server gets its cookies. */
 export const keycloakCookieCheck = '/protocol/openid-connect/3p-cookies/step1.html';
 
+/** Where the gateway answers what is asked at the address of an issuer itself, as realms of Keycloak do. */
+export const keycloakRealm = '/protocol/openid-connect/realm';
+
+/** Where the gateway answers scripts that ask for `/account` with an access token, as `keycloak-js` does. */
+export const keycloakProfile = '/protocol/openid-connect/profile';
+
 /** By what paths the endpoints of a tenant's own issuer are found: by ours alone, or also by those of Keycloak. */
 export const endpointStyles = ['standard', 'keycloak'] as const;
 export type EndpointStyle = (typeof endpointStyles)[number];

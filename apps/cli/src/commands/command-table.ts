@@ -30,6 +30,7 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
     'realm.json --dry-run --report report.html',
     'realm.json --redirect-uris-template > clients.yaml',
     'realm.json --tenant demo --redirect-uris clients.yaml --verify',
+    'realm.json --keep-wildcards',
   ],
 
   'tenant list': ['', '--search acme -o json'],

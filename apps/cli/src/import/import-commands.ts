@@ -27,11 +27,11 @@ interface KeycloakOptions extends Common {
   readonly issuer?: string;
   readonly realm?: string;
   readonly acceptWider: boolean;
+  readonly keepWildcards: boolean;
   readonly redirectUris?: string;
   readonly redirectUrisTemplate: boolean;
   readonly keepShortSecrets?: Date;
   readonly verify: boolean;
-  readonly issuer?: string;
 }
 
 const formats = ['json', 'csv'] as const;
@@ -66,6 +66,11 @@ function addKeycloak(group: Command, context: CommandContext): void {
       'bring in full what is restricted in Keycloak in a way that has no counterpart',
       false,
     )
+    .option(
+      '--keep-wildcards',
+      'let redirect URIs match by their beginning where a client has a wildcard after a slash',
+      false,
+    )
     .option('--redirect-uris <file>', 'exact redirect URIs of clients, in place of wildcards', nonEmpty)
     .option('--redirect-uris-template', 'print such a file to be filled in, and do nothing else', false)
     .option(
@@ -74,7 +79,6 @@ function addKeycloak(group: Command, context: CommandContext): void {
       moment,
     )
     .option('--verify', 'then try each application that is not disabled', false)
-    .option('--issuer <url>', 'with --verify: where people sign in; default: that of the tenant', nonEmpty)
     .addHelpText(
       'after',
       `
@@ -93,12 +97,11 @@ The sub stays the same at the issuer of the realm, as a tenant has one of its ow
 
 async function importKeycloak(
   names: readonly string[],
-  { tenant, realm, acceptWider: acceptsWider, ...options }: KeycloakOptions,
+  { tenant, realm, acceptWider: acceptsWider, keepWildcards: keepsWildcards, ...options }: KeycloakOptions,
   context: CommandContext,
 ): Promise<void> {
   const { redirectUris: name, redirectUrisTemplate, keepShortSecrets, verify, issuer, ...common } = options;
   if (verify && common.dryRun) throw new CommandError('--verify needs an import that is no --dry-run.', 2);
-  if (issuer !== undefined && !verify) throw new CommandError('--issuer needs --verify.', 2);
   const texts = names.map(async (each) => ({ name: each, text: await contentOf(each, context) }));
   const files = await Promise.all(texts);
   if (redirectUrisTemplate) {
@@ -113,10 +116,10 @@ async function importKeycloak(
   ]);
   const keptUntil = keepShortSecrets && endOfShortSecrets(keepShortSecrets, context.now());
   const redirectUris = name === undefined ? undefined : { name, text: await contentOf(name, context) };
-  const imported = importedRealm(files, { realm, acceptsWider, redirectUris, keptUntil });
+  const imported = importedRealm(files, { realm, acceptsWider, keepsWildcards, redirectUris, keptUntil });
   const tenantId = tenant ?? imported.tenant;
   if (tenantId === '') throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);
-  const { applications } = await importRecords(imported, { tenant: tenantId, ...common }, context);
+  const { applications } = await importRecords(imported, { tenant: tenantId, issuer, ...common }, context);
   if (!verify) return;
   const { verifyApplications } = await import('./outcome/verify-applications.ts');
   if (!(await verifyApplications(applications, { tenantId, issuer }, context))) context.exitWith(1);

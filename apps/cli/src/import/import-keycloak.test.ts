@@ -10,7 +10,8 @@ type Entries = readonly Readonly<Record<string, unknown>>[];
 async function deployment() {
   const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
   const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
-  const run = async (words: string, input = '') => printed(`${words} --direct`, environment, undefined, input);
+  const run = async (words: string, input = '') =>
+    printed(`${words} --direct`, environment, undefined, input);
   return {
     run,
     passwordHashes: async () => rows(DATABASE_URL, 'SELECT password_hash FROM directory.user_account'),

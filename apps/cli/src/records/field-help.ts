@@ -44,6 +44,8 @@ const byField: Readonly<Record<string, string>> = {
   type: 'public or confidential',
   grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba',
   redirectUris: 'where people return after the sign-in',
+  redirectUriPrefixes: 'beginnings of redirect URIs, at a tenant with the paths of Keycloak',
+  logoutRedirectUriPrefixes: 'beginnings of redirect URIs after a logout, at such a tenant',
   loopbackPorts: 'ports of redirect URIs on this machine: exact or any',
   logoutRedirectUris: 'where people return after the sign-out; the first one is the fallback',
   scopes: 'what it may ask for',

@@ -44,6 +44,8 @@ export const changedValues: {
     redirectUris: [{}, { redirectUris: ['http://127.0.0.1:1/other'] }],
     loopbackPorts: [{}, { loopbackPorts: 'any' }],
     logoutRedirectUris: [{}, { logoutRedirectUris: ['https://acme.example/'] }],
+    redirectUriPrefixes: [{}, { redirectUriPrefixes: ['https://acme.example/app/'] }],
+    logoutRedirectUriPrefixes: [{}, { logoutRedirectUriPrefixes: ['https://acme.example/app/'] }],
     scopes: [{}, { scopes: ['openid', 'profile'] }],
     defaultScopes: [{ defaultScopes: ['openid'] }, {}],
     audiences: [{}, { audiences: ['account'] }],

@@ -146,6 +146,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- $exact = append $exact (print $path .) -}}
 {{- if and $path (has . (list "/.well-known/openid-configuration" "/.well-known/oauth-authorization-server")) }}{{ $exact = append $exact (print . $path) }}{{ end -}}
 {{- end -}}
+{{- if and .issuer.keycloak $path }}{{ $exact = append $exact $path }}{{ end -}}
 {{- if .issuer.keycloak }}{{ range .root.Values.publicPaths.keycloak }}{{ $exact = append $exact (print $path .) }}{{ end }}{{ end -}}
 {{- range .root.Values.publicPaths.prefix }}{{ $prefix = append $prefix (print $path .) }}{{ end -}}
 {{- toYaml (dict "exact" $exact "prefix" $prefix) -}}

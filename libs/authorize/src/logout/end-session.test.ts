@@ -98,6 +98,18 @@ describe('where a logout leads (contract, GET /logout)', () => {
     expect(await locationOf({ ...web, hintedClientId: 'acme-web' })).not.toBe('');
     expect(await locationOf({ ...web, hintedClientId: 'umbra-web' })).toBe('');
   });
+
+  it('goes below the beginning of a URI where the client has one registered', async () => {
+    const prefixes = ['https://spa.example/app/'];
+    await world.directory.changeApplication('acme-spa', { logoutRedirectUriPrefixes: prefixes });
+    const spa = { clientId: 'acme-spa', refuseFallback: true };
+    const below = { ...spa, postLogoutRedirectUri: 'https://spa.example/app/orders' };
+    expect(await locationOf(below)).toBe('https://spa.example/app/orders');
+    const beside = { ...spa, postLogoutRedirectUri: 'https://spa.example/app/../evil' };
+    expect(await locationOf(beside)).toBe('');
+    expect(await locationOf({ ...beside, refuseFallback: false })).toBe('');
+    await world.directory.changeApplication('acme-spa', { logoutRedirectUriPrefixes: [] });
+  });
 });
 
 describe('the end of a session', () => {

@@ -52,10 +52,12 @@ export function createLogout(deps: {
     const record = await directory.application(clientId, from.call.onward());
     if (record === undefined || !directory.isActive(record)) return '';
     if (!isServedAt(record.tenant, from.browser)) return '';
-    const { tenantId, logoutRedirectUris } = record.application;
+    const { tenantId, logoutRedirectUris, logoutRedirectUriPrefixes } = record.application;
+    const wider = { redirectUriPrefixes: logoutRedirectUriPrefixes };
     const { postLogoutRedirectUri: asked, state, refuseFallback } = request;
     const added = { state, loggedOut: !refuseFallback };
-    if (asked !== '' && matchesRegistered(logoutRedirectUris, asked)) return logoutLocation(asked, added);
+    if (asked !== '' && matchesRegistered(logoutRedirectUris, asked, wider))
+      return logoutLocation(asked, added);
     if (asked !== '') audit.logoutRedirectRejected(from, tenantId, clientId, asked);
     if (asked !== '' && request.refuseUnregistered) return undefined;
     const [fallback] = logoutRedirectUris;

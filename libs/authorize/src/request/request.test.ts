@@ -149,6 +149,23 @@ describe('client and redirect URI', () => {
     },
   );
 
+  it('matches the beginning of a redirect URI where the client has one registered', async () => {
+    const spa = 'https://spa.example/cb';
+    await world.directory.changeApplication('acme-spa', {
+      redirectUris: [],
+      redirectUriPrefixes: ['https://spa.example/app/'],
+    });
+    const asked = { client_id: 'acme-spa', scope: 'openid' };
+    await newPerson(world).start({ ...asked, redirect_uri: 'https://spa.example/app/orders/7' });
+    for (const uri of [spa, 'https://spa.example/app/../cb', 'https://spa.example/app/?state=x'])
+      await refused({ ...asked, redirect_uri: uri }, 'invalid_request');
+    await refused(
+      { ...asked, redirect_uri: 'https://spa.example/app/', code_challenge: undefined },
+      'invalid_request',
+    );
+    await world.directory.changeApplication('acme-spa', { redirectUris: [spa], redirectUriPrefixes: [] });
+  });
+
   it('rejects a client without registered redirect URIs', async () => {
     await world.directory.changeApplication('acme-spa', { redirectUris: [] });
     await refused({ client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' }, 'invalid_request');

@@ -58,16 +58,24 @@ export function checkSecrets({ type, secrets }: DeclaredApplication, report: Rep
 }
 
 function checkGrants(application: Checked, report: Report): void {
-  const { grantTypes, redirectUris, logoutRedirectUris, ciba, authenticationPolicy, owners } = application;
+  const { grantTypes, redirectUris, redirectUriPrefixes, logoutRedirectUris } = application;
+  const { ciba, authenticationPolicy, owners } = application;
   refuseRepeated(grantTypes, (index) => report(['grantTypes', index], 'is listed twice'));
   refuseRepeated(owners, (index) => report(['owners', index], 'is listed twice'));
   refuseRepeated(redirectUris, (index) => report(['redirectUris', index], 'is listed twice'));
   refuseRepeated(logoutRedirectUris, (index) => report(['logoutRedirectUris', index], 'is listed twice'));
-  if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {
+  refuseRepeated(redirectUriPrefixes, (index) => report(['redirectUriPrefixes', index], 'is listed twice'));
+  refuseRepeated(application.logoutRedirectUriPrefixes, (index) =>
+    report(['logoutRedirectUriPrefixes', index], 'is listed twice'),
+  );
+  if (grantTypes.includes('authorization_code') && redirectUris.length + redirectUriPrefixes.length === 0) {
     report(['redirectUris'], 'the authorization_code grant needs a redirect URI');
   }
   if (application.pkce === 'optional' && application.type === 'public') {
     report(['pkce'], 'optional is for confidential applications only');
+  }
+  if (application.pkce === 'optional' && redirectUriPrefixes.length > 0) {
+    report(['pkce'], 'must be required with redirectUriPrefixes');
   }
   if (application.loopbackPorts === 'any' && !redirectUris.some(isLoopbackRedirect)) {
     report(['loopbackPorts'], 'any needs a redirect URI with http on 127.0.0.1, [::1] or localhost');

@@ -4,6 +4,7 @@ import {
   grantTypes,
   isGivenUserId,
   logoutRedirectUriProblem,
+  redirectUriPrefixProblem,
   redirectUriProblem,
   scopesWithClaims,
   weakestPolicy,
@@ -75,6 +76,18 @@ export const applicationFields = {
     schema: z.array(uri(logoutRedirectUriProblem)).max(100).default([]),
     stored: 'text[]',
     reference: 'compared byte for byte; the first one is the fallback',
+  }),
+  redirectUriPrefixes: field({
+    schema: z.array(uri(redirectUriPrefixProblem)).max(20).default([]),
+    stored: 'text[]',
+    reference:
+      'beginnings of redirect URIs, such as `https://app.example/`, for applications made for Keycloak that send the address of their page; ' +
+      'only with `endpoints: keycloak` of the tenant, and with PKCE ([what to know](../../docs/adr/0117-beginnings-of-redirect-uris.md))',
+  }),
+  logoutRedirectUriPrefixes: field({
+    schema: z.array(uri(redirectUriPrefixProblem)).max(20).default([]),
+    stored: 'text[]',
+    reference: 'the same for redirect URIs after a logout; never the fallback',
   }),
   scopes: field({
     schema: z.array(z.string()).default([]),

@@ -213,6 +213,7 @@ describe('a file that gives powers over the administration is refused with a lis
     ['secrets', '', `secrets: [${secret('b')}]`],
     ['secrets', `secrets: [${secret('a', ", expiresAt: '2030-01-01T00:00:00Z'")}]`, ''],
     ['redirectUris', '', 'redirectUris: [https://a.example/cb, https://evil.example/cb]'],
+    ['redirectUriPrefixes', '', 'redirectUriPrefixes: [https://evil.example/]'],
     ['grantTypes', '', 'grantTypes: [authorization_code, client_credentials, device_code]'],
     ['ciba', '', 'ciba: { approval: webhook, url: https://evil.example/approve }'],
     ['type', '', 'type: public, secrets: [], grantTypes: [authorization_code]'],

@@ -49,7 +49,8 @@ export function valuesOfProviders(
  * how it asks for tokens.
  */
 export function valuesControllingApplication(application: ApplicationRecord): ControllingValue[] {
-  const { type, grantTypes, redirectUris, loopbackPorts, ciba, secrets, thirdParty } = application;
+  const { type, grantTypes, redirectUris, redirectUriPrefixes, loopbackPorts, ciba, secrets, thirdParty } =
+    application;
   return [
     ...secrets.map(({ digest, expiresAt = Infinity }) => ({
       key: 'secrets',
@@ -60,6 +61,7 @@ export function valuesControllingApplication(application: ApplicationRecord): Co
       type: [type === 'public' ? type : ''],
       grantTypes,
       redirectUris,
+      redirectUriPrefixes,
       loopbackPorts: [loopbackPorts === 'any' ? loopbackPorts : ''],
       ciba: [ciba.url, ciba.notificationEndpoint],
       thirdParty: [thirdParty ? '' : 'false'],

@@ -4,7 +4,22 @@ import type { DeclaredTenant } from './schema.ts';
 /** What a correct declared state is likely not to mean, one sentence each. */
 export function warningsIn(tenants: readonly DeclaredTenant[]): string[] {
   return tenants.flatMap((tenant) =>
-    largeTokens(tenant).map((sentence) => `tenant ${tenant.id}: ${sentence}`),
+    [...largeTokens(tenant), ...openRedirects(tenant)].map((sentence) => `tenant ${tenant.id}: ${sentence}`),
+  );
+}
+
+/** One sentence for each application whose redirect URIs match by their beginning. */
+function openRedirects({ applications, endpoints, name }: DeclaredTenant): string[] {
+  const isOff = name !== undefined && endpoints !== 'keycloak';
+  return applications.flatMap(
+    ({ clientId, redirectUriPrefixes: own, logoutRedirectUriPrefixes: ofLogout }) =>
+      own.length + ofLogout.length === 0
+        ? []
+        : [
+            isOff
+              ? `redirect URIs of the application ${clientId} match by their beginning only with endpoints: keycloak of the tenant`
+              : `redirect URIs of the application ${clientId} match by their beginning, so a page there that forwards people to an address of its query sends codes away; list the ones it uses in redirectUris`,
+          ],
   );
 }
 

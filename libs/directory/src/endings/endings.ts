@@ -66,6 +66,8 @@ export const endings: Endings = {
     redirectUris: 'nothing',
     loopbackPorts: 'nothing',
     logoutRedirectUris: 'nothing',
+    redirectUriPrefixes: 'nothing',
+    logoutRedirectUriPrefixes: 'nothing',
     scopes: 'refused',
     defaultScopes: 'nothing',
     audiences: 'renewed',

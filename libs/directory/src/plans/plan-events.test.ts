@@ -28,6 +28,8 @@ const application: ApplicationRecord = {
   status: 'active',
   grantTypes: ['client_credentials'],
   redirectUris: [],
+  redirectUriPrefixes: [],
+  logoutRedirectUriPrefixes: [],
   logoutRedirectUris: [],
   scopes: [],
   defaultScopes: [],
@@ -190,6 +192,11 @@ describe('the record of a change', () => {
     [
       'given another redirect URI',
       { redirectUris: ['https://x.example/'] },
+      ['client.redirect_uris.changed'],
+    ],
+    [
+      'given the beginning of redirect URIs',
+      { redirectUriPrefixes: ['https://x.example/'] },
       ['client.redirect_uris.changed'],
     ],
     [

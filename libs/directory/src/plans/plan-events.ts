@@ -100,17 +100,21 @@ function applicationUpdate(before: ApplicationRecord, after: ApplicationRecord):
   }
   const secret = secretEvent(before, after);
   if (secret !== undefined) drafts.push({ event: secret, clientId });
-  if (!isDeepStrictEqual(before.redirectUris, after.redirectUris)) {
+  if (!isDeepStrictEqual(redirectsOf(before), redirectsOf(after))) {
     drafts.push({ event: 'client.redirect_uris.changed', clientId });
   }
   const rest = changed(
-    { ...before, secrets: [], redirectUris: [], status: '' },
-    { ...after, secrets: [], redirectUris: [], status: '' },
+    { ...before, secrets: [], redirectUris: [], redirectUriPrefixes: [], status: '' },
+    { ...after, secrets: [], redirectUris: [], redirectUriPrefixes: [], status: '' },
   );
   const enabled = before.status !== after.status && after.status === 'active' ? { status: 'active' } : {};
   const details = { ...rest.details, ...enabled };
   if (Object.keys(details).length > 0) drafts.push({ event: 'client.updated', clientId, details });
   return drafts;
+}
+
+function redirectsOf({ redirectUris, redirectUriPrefixes }: ApplicationRecord) {
+  return [redirectUris, redirectUriPrefixes];
 }
 
 /** Adding a second secret begins a rotation; removing the first completes it. */

@@ -54,6 +54,8 @@ export function testApplication(
     grantTypes: ['authorization_code', 'ciba'],
     redirectUris: ['https://z.example/', 'https://a.example/'],
     logoutRedirectUris: ['https://z.example/out', 'https://a.example/out'],
+    redirectUriPrefixes: ['https://z.example/app/', 'https://a.example/'],
+    logoutRedirectUriPrefixes: ['https://z.example/out/'],
     scopes: ['write', 'openid', 'read'],
     defaultScopes: ['read'],
     audiences: ['account'],

@@ -115,6 +115,8 @@ export const completeTenant = {
       redirectUris: ['http://localhost:9000/callback'],
       loopbackPorts: 'any',
       logoutRedirectUris: ['http://localhost:9000/'],
+      redirectUriPrefixes: ['https://acme.example/app/'],
+      logoutRedirectUriPrefixes: ['https://acme.example/app/'],
       scopes: ['openid', 'profile', 'address', 'offline_access', 'orders.read'],
       defaultScopes: ['profile'],
       audiences: ['acme-web', 'account'],
@@ -139,7 +141,7 @@ export const completeTenant = {
       authenticatedStart: 'required',
       allowedRoles: ['clerk'],
       roles: ['clerk'],
-      pkce: 'optional',
+      pkce: 'required',
       backchannelLogoutUri: 'https://acme.example/backchannel-logout',
       backchannelLogoutSessionRequired: true,
       claims: {

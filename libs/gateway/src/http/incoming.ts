@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/telemetry';
 import { uuid } from '@tessera/kit';
-import type { Refusal } from '@tessera/oauth';
+import { triesBearer, type Refusal } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './caller-address.ts';
 import { lastValue, unknownHost, type IssuerRule } from '../issuer/issuer-rule.ts';
@@ -88,10 +88,16 @@ export function urlBelowIssuer(request: IncomingMessage, rules: IncomingRules): 
   }
   const { trusted } = connectionOf(socket, rules.proxies);
   const forwarded = trusted ? lastValue(single(headers['x-forwarded-host'])) : undefined;
-  const found = rules.tenants.route(forwarded ?? headers.host ?? '', url);
+  const found = rules.tenants.route(forwarded ?? headers.host ?? '', url, isScript(request));
   if (found === undefined) return url;
   routed.set(request, found);
   return found.url;
+}
+
+/** Whether a request has an access token, or asks whether one may have it (Fetch §3.2.2): no page does. */
+function isScript({ method, headers }: IncomingMessage): boolean {
+  const asked = single(headers['access-control-request-headers']) ?? '';
+  return method === 'OPTIONS' ? /\bauthorization\b/i.test(asked) : triesBearer(headers.authorization);
 }
 
 /** The id of a request: a trusted proxy's `X-Request-Id` if it is a plain word, else a new one. */

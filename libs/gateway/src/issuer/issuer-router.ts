@@ -3,7 +3,10 @@ import {
   endpointPaths,
   keycloakCookieCheck,
   keycloakPaths,
+  keycloakProfile,
+  keycloakRealm,
   mostIssuerSegments,
+  otherPaths,
   type EndpointStyle,
 } from '@tessera/oauth';
 
@@ -31,8 +34,9 @@ export interface IssuerRouter {
    * Undefined for a request to the shared issuer.
    * @param host of the request, as the client named it
    * @param url path and query
+   * @param isScript whether it comes from a script with an access token, or asks whether one may come
    */
-  route(host: string, url: string): Routed | undefined;
+  route(host: string, url: string, isScript?: boolean): Routed | undefined;
   /** By what paths the endpoints of a tenant's own issuer are found. */
   endpointsOf(tenantId: string): EndpointStyle;
   /** The issuer of its own that a tenant has; undefined for a tenant at the shared issuer. */
@@ -50,6 +54,7 @@ const ourPaths: ReadonlyMap<string, string> = new Map([
     ([endpoint, path]) => [path, endpointPaths[endpoint as keyof typeof keycloakPaths]] as const,
   ),
   [keycloakCookieCheck, keycloakCookieCheck],
+  ['/', keycloakRealm],
 ]);
 
 /**
@@ -74,14 +79,16 @@ export function createIssuerRouter(deps: {
     return indexed;
   }
 
-  function below(tenant: TenantIssuer, path: string, suffix: string): Routed {
-    const ours = endpointsOf(tenant.tenantId) === 'keycloak' ? ourPaths.get(path) : undefined;
+  function below(tenant: TenantIssuer, path: string, suffix: string, isScript: boolean): Routed {
+    const isTheirs = endpointsOf(tenant.tenantId) === 'keycloak';
+    const asked = isScript && path === otherPaths.account ? keycloakProfile : ourPaths.get(path);
+    const ours = isTheirs ? asked : undefined;
     return { tenant, url: (ours ?? path) + suffix, isKeycloakPath: ours !== undefined };
   }
 
   return {
     isKnown: () => current() !== undefined,
-    route(host, url) {
+    route(host, url, isScript = false) {
       const { places, hosts } = index();
       if (places.size === 0) return undefined;
       const name = withoutDefaultPort(host);
@@ -92,10 +99,13 @@ export function createIssuerRouter(deps: {
         places.get(placeOf(name, prefix)) ?? (isShared ? places.get(placeOf('', prefix)) : undefined);
       const [, wellKnown, inserted = ''] = insertedMetadata.exec(path) ?? [];
       const named = wellKnown === undefined ? undefined : find(inserted);
-      if (named !== undefined) return below(named, wellKnown ?? '', suffix);
+      if (named !== undefined) return below(named, wellKnown ?? '', suffix, false);
+      const itself = path === '/' || isSharedPath(path) ? undefined : find(path);
+      if (itself !== undefined && endpointsOf(itself.tenantId) === 'keycloak')
+        return below(itself, '/', suffix, false);
       for (const prefix of isSharedPath(path) ? [''] : prefixesOf(path)) {
         const tenant = find(prefix);
-        if (tenant !== undefined) return below(tenant, path.slice(prefix.length), suffix);
+        if (tenant !== undefined) return below(tenant, path.slice(prefix.length), suffix, isScript);
       }
       return undefined;
     },

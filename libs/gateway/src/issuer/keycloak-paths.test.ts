@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { keycloakCookieCheck, keycloakPaths } from '@tessera/oauth';
+import { keycloakCookieCheck, keycloakPaths, keycloakProfile, keycloakRealm } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
@@ -81,6 +81,15 @@ describe('below an issuer with the endpoints of Keycloak', () => {
   });
 });
 
+it('a sign-out there adds nothing of the contract to the address of the page, which keycloak-js sends next', async () => {
+  const { gateway, ask } = await open('keycloak', {
+    endSession: () => ({ location: 'https://shop.example/' }),
+  });
+  for (const path of [`${below}/logout`, '/logout'])
+    await ask('GET', `/realms/harbour${path}?client_id=shop`, { 'sec-fetch-site': 'none' });
+  expect(gateway.requests('endSession').map(({ refuseFallback }) => refuseFallback)).toEqual([true, false]);
+});
+
 describe('keycloak-js in a browser', () => {
   const origin = 'https://shop.example';
 
@@ -121,6 +130,90 @@ describe('keycloak-js in a browser', () => {
   });
 });
 
+describe('the address of an issuer itself', () => {
+  it('says of the realm what Keycloak says, with the key of its tokens as DER', async () => {
+    const { ask } = await open('keycloak');
+    for (const path of ['/realms/harbour', '/realms/harbour/']) {
+      const answer = await ask('GET', path, { origin: 'https://shop.example' });
+      const { public_key: key, ...rest } = answer.json<Readonly<Record<string, string>>>();
+      expect([answer.statusCode, rest]).toEqual([
+        200,
+        {
+          realm: 'harbour',
+          'token-service': `${harbour}/protocol/openid-connect`,
+          'account-service': `${harbour}/account`,
+          'tokens-not-before': 0,
+        },
+      ]);
+      const { keys } = (await ask('GET', '/realms/harbour/.well-known/jwks.json')).json<{
+        keys: { n: string }[];
+      }>();
+      const read = createPublicKey({ key: Buffer.from(key ?? '', 'base64'), format: 'der', type: 'spki' });
+      expect(read.export({ format: 'jwk' }).n).toBe(keys[0]?.n);
+      expect(answer.headers['access-control-allow-origin']).toBe('https://shop.example');
+    }
+    expect((await ask('POST', '/realms/harbour', form)).statusCode).toBe(404);
+    expect((await ask('GET', `/realms/harbour${keycloakRealm}`)).statusCode).toBe(404);
+  });
+
+  it.each([
+    ['standard', '/realms/harbour'],
+    ['keycloak', '/t/acme'],
+    ['keycloak', '/'],
+  ])('is nothing without the paths of Keycloak: %s, %s', async (endpoints, path) => {
+    const { ask } = await open(endpoints);
+    expect((await ask('GET', path)).statusCode).toBe(404);
+  });
+});
+
+describe('/account below such an issuer', () => {
+  const authorization = 'Bearer at';
+  const claims = {
+    preferred_username: 'ada',
+    given_name: 'Ada',
+    email_verified: true,
+    department: 'Engines',
+  };
+  const userInfo = () => ({ sub: 'usr_1', email: 'ada@harbour.example', claims });
+
+  it('is the profile of the person for a script with an access token, and a page for people', async () => {
+    const { gateway, ask } = await open('keycloak', { userInfo });
+    const answer = await ask('GET', '/realms/harbour/account', {
+      authorization,
+      origin: 'https://shop.example',
+    });
+    expect([answer.statusCode, answer.json(), answer.headers]).toMatchObject([
+      200,
+      { id: 'usr_1', username: 'ada', firstName: 'Ada', email: 'ada@harbour.example', emailVerified: true },
+      { 'access-control-allow-origin': 'https://shop.example', 'cache-control': 'no-store' },
+    ]);
+    expect(answer.json()).not.toHaveProperty('department');
+    expect(gateway.requests('userInfo')).toMatchObject([
+      { accessToken: 'at', caller: { tenantId: 'harbour' } },
+    ]);
+    const asked = { origin: 'https://shop.example', 'access-control-request-headers': 'authorization' };
+    const preflight = await ask('OPTIONS', '/realms/harbour/account', asked);
+    expect([preflight.statusCode, preflight.headers['access-control-allow-methods']]).toEqual([
+      204,
+      'GET, OPTIONS',
+    ]);
+    const page = await ask('GET', '/realms/harbour/account?referrer=shop', { accept: 'text/html' });
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(gateway.requests('userInfo')).toHaveLength(1);
+    expect(page.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  it('is no profile elsewhere, nor for others than who holds a token', async () => {
+    const { gateway, ask } = await open('standard', { userInfo });
+    for (const path of ['/realms/harbour/account', '/account'])
+      expect((await ask('GET', path, { authorization })).json()).not.toHaveProperty('username');
+    expect(
+      (await ask('OPTIONS', '/account', { 'access-control-request-headers': 'authorization' })).statusCode,
+    ).toBe(405);
+    expect(gateway.requests('userInfo')).toEqual([]);
+  });
+});
+
 describe('the paths of Keycloak are unknown', () => {
   it.each([
     ['below an issuer without them', 'standard', '/realms/harbour'],
@@ -129,7 +222,7 @@ describe('the paths of Keycloak are unknown', () => {
     ['at the shared issuer', 'keycloak', ''],
   ])('%s', async (_where, endpoints, base) => {
     const { ask } = await open(endpoints);
-    for (const path of [...Object.values(keycloakPaths), keycloakCookieCheck])
+    for (const path of [...Object.values(keycloakPaths), keycloakCookieCheck, keycloakRealm, keycloakProfile])
       for (const method of ['GET', 'POST'] as const)
         expect([path, (await ask(method, base + path, method === 'POST' ? form : {})).statusCode]).toEqual([
           path,

@@ -3,17 +3,17 @@ import fastifyAccepts from '@fastify/accepts';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { withoutSchemas } from '@tessera/kit';
-import { keycloakCookieCheck, OAuthError } from '@tessera/oauth';
+import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import { longestHead } from '../http/longest-head.ts';
 import { bodyLimit } from '../http/body.ts';
 import { sendError, sendJson } from '../http/answers.ts';
-import { cookieCheckPage } from '../http/headers.ts';
 import { answerBody } from './body-route.ts';
 import { contract } from '../dialects/contract.ts';
 import { asOAuthError, type FailureLog } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { chooseRequestId, urlBelowIssuer, type IncomingRules } from '../http/incoming.ts';
+import { addKeycloakAnswers } from './keycloak-answers.ts';
 import { addLooksFiles } from '../pages/looks-files.ts';
 import { boundConnections, usualBounds, type ConnectionBounds } from './bounded-connections.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
@@ -92,6 +92,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   for (const [path, methods] of crossOriginMethods) addPreflight(app, path, methods);
   addPages(app, gateway, failures);
   addFiles(app, gateway, options.readiness);
+  addKeycloakAnswers(app, gateway, addPreflight);
   addExtensions(app, gateway, failures, options.extensions ?? []);
   return app;
 }
@@ -207,10 +208,6 @@ function addFiles(app: FastifyInstance, gateway: Gateway, readiness: ServerOptio
         .send(asset.body),
     );
   }
-  app.get(keycloakCookieCheck, async (request, reply) => {
-    if (!request.incoming.isKeycloakPath) return refuseRoute(request, reply, gateway);
-    return reply.headers(cookieCheckPage.headers).type('text/html; charset=utf-8').send(cookieCheckPage.text);
-  });
   addLooksFiles(app, gateway);
   if (readiness === undefined) return;
   app.get('/readyz', async (_request, reply) => {

@@ -4,6 +4,7 @@ import {
   isLoopbackRedirect,
   logoutRedirectUriProblem,
   matchesRegistered,
+  redirectUriPrefixProblem,
   redirectUriProblem,
 } from './redirect-uri.ts';
 
@@ -221,6 +222,130 @@ describe('comparison with the registered redirect URIs (RFC 9700 §2.1)', () => 
       [registered, 'https://app.example:8443/cb'],
     ])('with %s registered refuses %j.', (known, uri) => {
       expect(matchesRegistered([known], uri, any)).toBe(false);
+    });
+  });
+
+  describe('by beginnings that are registered', () => {
+    const below = (uri: string) =>
+      matchesRegistered([registered], uri, { redirectUriPrefixes: ['https://app.example/shop/'] });
+
+    it.each([
+      registered,
+      'https://app.example/shop/',
+      'https://app.example/shop/orders/7',
+      'https://app.example/shop/orders/',
+      'https://app.example/shop/b%C3%BCcher%20neu',
+      'https://app.example/shop/?page=2&sort=name',
+      'https://app.example/shop/orders?at=12:30&filter=a%20b',
+    ])('accepts %j.', (uri) => {
+      expect(below(uri)).toBe(true);
+    });
+
+    it.each([
+      // RED-1, RED-4, RED-6: another host, port, scheme or user.
+      'https://app.example.evil.test/shop/',
+      'https://app.example@evil.test/shop/',
+      'https://evil.test/https://app.example/shop/',
+      'https://app.example:8443/shop/',
+      'http://app.example/shop/',
+      'https://user@app.example/shop/',
+      'https://*.app.example/shop/',
+      // RED-2, RED-3: out of the path, however it is written.
+      'https://app.example/',
+      'https://app.example/shop',
+      'https://app.example/shopping/',
+      'https://app.example/shop/../evil',
+      'https://app.example/shop/..',
+      'https://app.example/shop/.',
+      'https://app.example/shop/..;/evil',
+      'https://app.example/shop/a;/../evil',
+      'https://app.example/shop/;x/evil',
+      'https://app.example/shop/%2e%2e/evil',
+      'https://app.example/shop/%252e%252e/evil',
+      'https://app.example/shop/%25%32%65%25%32%65/evil',
+      'https://app.example/shop/..%2fevil',
+      'https://app.example/shop/%2F..%2fevil',
+      'https://app.example/shop/%5c..%5cevil',
+      'https://app.example/shop/..\\evil',
+      'https://app.example/shop//evil.test',
+      'https://app.example/shop//',
+      'https://app.example/shop/a%00',
+      'https://app.example/shop/a%0d%0ab',
+      'https://app.example/shop/a%3fb',
+      'https://app.example/shop/a%25',
+      'https://app.example/shop/\tevil',
+      'https://app.example/shop/ evil',
+      'https://app.example/shop/büro',
+      'https://app.example/shop/*',
+      // RED-8.
+      'https://app.example/SHOP/',
+      'HTTPS://app.example/shop/',
+      // A response in the query, or an address for a page that forwards people.
+      'https://app.example/shop/#x',
+      'https://app.example/shop/?code=x',
+      'https://app.example/shop/?a=1&state=x',
+      'https://app.example/shop/?%63ode=x',
+      'https://app.example/shop/?next=https://evil.test',
+      'https://app.example/shop/?next=https%3A%2F%2Fevil.test',
+      'https://app.example/shop/?next=https%253A%252F%252Fevil.test',
+      'https://app.example/shop/?next=//evil.test',
+      'https://app.example/shop/?next=%5C%5Cevil.test',
+      'https://app.example/shop/?next=%09//evil.test',
+      'https://app.example/shop/?next=javascript:alert(1)',
+      'https://app.example/shop/?//evil.test',
+    ])('refuses %j.', (uri) => {
+      expect(below(uri)).toBe(false);
+    });
+
+    it('has no other meaning for a loopback host: its port counts, as it is declared.', () => {
+      const local = { anyLoopbackPort: true, redirectUriPrefixes: ['http://localhost:3000/'] };
+      expect(matchesRegistered([], 'http://localhost:3000/a', local)).toBe(true);
+      expect(matchesRegistered([], 'http://localhost:3001/a', local)).toBe(false);
+      expect(matchesRegistered([], 'http://localhost:3000', local)).toBe(false);
+    });
+
+    it.each([
+      ['https://app.example/', undefined],
+      ['https://app.example/shop/', undefined],
+      ['http://localhost:3000/', undefined],
+      ['https://app.example', 'It must end with a slash.'],
+      ['https://app.example/shop', 'It must end with a slash.'],
+      ['https://app.example/shop/*', 'It must not have a wildcard: it is the beginning itself.'],
+      ['https://app.example/?a=/', 'It must not have a query.'],
+      ['com.acme:/', 'It must be an https URL, or one with http on a loopback host.'],
+      ['https://*/', 'It must not have a wildcard in its host.'],
+      ['https://', 'It must name a host.'],
+      ['/', 'It must be an absolute URI.'],
+    ])('registers %j: %j.', (prefix, problem) => {
+      expect(redirectUriPrefixProblem(prefix)).toBe(problem);
+    });
+
+    it('matches only what every parser reads below the beginning (RFC 9700 §4.1.1).', () => {
+      const prefix = 'https://app.example/shop/';
+      const pieces = fc.constantFrom(
+        ...'/.%;?@:\\#*&=',
+        '2e',
+        '2f',
+        '5c',
+        '..',
+        'a',
+        'evil.test',
+        '//',
+        'next=',
+        'code=',
+      );
+      fc.assert(
+        fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+          const uri = prefix + parts.join('');
+          if (!matchesRegistered([], uri, { redirectUriPrefixes: [prefix] })) return;
+          const byte = (_all: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
+          for (const read of [uri, uri.replaceAll(/%([0-9a-f]{2})/gi, byte)]) {
+            expect(new URL(read).href.startsWith(prefix)).toBe(true);
+            expect(new URL(read).pathname.replaceAll('\\', '/')).not.toMatch(/\/\/|\/\.\.?(\/|$)/);
+          }
+        }),
+        { numRuns: 5000 },
+      );
     });
   });
 

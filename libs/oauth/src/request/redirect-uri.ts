@@ -32,17 +32,75 @@ export function logoutRedirectUriProblem(uri: string): string | undefined {
 }
 
 /**
+ * Why the beginning of redirect URIs must not be registered. It has a scheme, a host, a port and a path that ends with
+ * a slash, so that what follows can change none of these.
+ */
+export function redirectUriPrefixProblem(uri: string): string | undefined {
+  const problem = redirectUriProblem(uri);
+  if (problem !== undefined) return problem;
+  if (!/^https?:/.test(uri)) return 'It must be an https URL, or one with http on a loopback host.';
+  if (uri.includes('*')) return 'It must not have a wildcard: it is the beginning itself.';
+  if (uri.includes('?')) return 'It must not have a query.';
+  return uri.endsWith('/') ? undefined : 'It must end with a slash.';
+}
+
+/** What matches besides the registered URIs themselves. */
+interface Wider {
+  /** The port of loopback redirects does not count (RFC 8252 §7.3). */
+  readonly anyLoopbackPort?: boolean;
+  /** What begins with one of these matches, if nothing in it may lead elsewhere. */
+  readonly redirectUriPrefixes?: readonly string[];
+}
+
+/**
  * Whether `uri` is one of the registered ones, byte for byte (RFC 9700 §2.1), as the contract asks: path, port and
- * trailing slash. With `anyLoopbackPort` the port of loopback redirects does not count (RFC 8252 §7.3).
+ * trailing slash.
  */
 export function matchesRegistered(
   registered: readonly string[],
   uri: string,
-  { anyLoopbackPort }: { readonly anyLoopbackPort: boolean } = { anyLoopbackPort: false },
+  { anyLoopbackPort = false, redirectUriPrefixes = [] }: Wider = {},
 ): boolean {
   if (registered.includes(uri)) return true;
   const asked = anyLoopbackPort ? withoutLoopbackPort(uri) : undefined;
-  return asked !== undefined && registered.some((known) => withoutLoopbackPort(known) === asked);
+  if (asked !== undefined && registered.some((known) => withoutLoopbackPort(known) === asked)) return true;
+  return redirectUriPrefixes.some((prefix) => uri.startsWith(prefix) && staysBelow(prefix, uri));
+}
+
+/** What clients read from the query of a response: a redirect URI that has one of these would answer in our place. */
+const responseParameters: ReadonlySet<string> = new Set([
+  'access_token',
+  'code',
+  'error',
+  'error_description',
+  'error_uri',
+  'id_token',
+  'iss',
+  'response',
+  'session_state',
+  'state',
+]);
+
+/** A slash, a backslash, a control character or the like that a server may find behind percent signs. */
+const hiddenSeparator = /%(0|1|2[35f]|3[bf]|5c|7f)/i;
+
+/**
+ * Whether a URI that begins with a prefix is below it to every parser (RFC 9700 §4.1.1), and names no address in its
+ * query, where a page that forwards people would look for one.
+ */
+function staysBelow(prefix: string, uri: string): boolean {
+  if (redirectUriProblem(uri) !== undefined) return false;
+  const [path = '', query = ''] = uri.slice(prefix.length).split(/\?(.*)/s);
+  const segments = path.split('/');
+  if (segments.slice(0, -1).includes('') || /[;*]/.test(path) || hiddenSeparator.test(path)) return false;
+  return [...new URLSearchParams(query)].every(
+    ([name, value]) => !responseParameters.has(name) && !namesAddress(name) && !namesAddress(value),
+  );
+}
+
+/** However often it was encoded. */
+function namesAddress(text: string): boolean {
+  return /[\\\p{Cc}%]|\/\/|^\s*[a-z][a-z0-9+.-]*:/iu.test(text);
 }
 
 /** Whether a redirect URI is one of a program on the person's own machine: http on a loopback host. */

@@ -93,9 +93,14 @@ function applicationOf(
     what.push(`replace its short secret, which ends at ${secrets.keptUntil}`);
   const isRead = hasCodes || reasons.length > 0;
   // Also read where it does not count, so that its keys are known.
-  const redirects = redirectsOf(client, { redirectUris, given, keeps }, isRead ? report : noReport, (must) => {
-    if (hasCodes) what.push(must);
-  });
+  const redirects = redirectsOf(
+    client,
+    { redirectUris, given, keeps },
+    isRead ? report : noReport,
+    (must) => {
+      if (hasCodes) what.push(must);
+    },
+  );
   const disabledFor = [...reasons, ...withoutSecret(client), ...narrowed.reasons];
   if (roles?.includes(noRoles) === true)
     report(

@@ -4,6 +4,7 @@ import type { Entry } from '../files/imported.ts';
 import { idAttribute } from './people.ts';
 import { audienceMapper } from './audience-scopes.ts';
 import { assignedScopes, audienceResolveMapper } from './client-scopes.ts';
+import { groupAttributeOf, groupMapper } from './groups.ts';
 import {
   ownClients,
   ownScopes,
@@ -39,6 +40,7 @@ export const readMappers: ReadonlySet<string> = new Set([
   attributeMapper,
   audienceMapper,
   clientRoleMapper,
+  groupMapper,
   realmRoleMapper,
 ]);
 
@@ -153,9 +155,11 @@ function claimsOfMapper(
   };
   const attribute = config['user.attribute'];
   const isAttribute = protocolMapper === attributeMapper && attribute !== undefined;
-  if (!isAttribute && protocolMapper !== realmRoleMapper && protocolMapper !== clientRoleMapper)
+  const isGroups = protocolMapper === groupMapper;
+  if (!isAttribute && !isGroups && protocolMapper !== realmRoleMapper && protocolMapper !== clientRoleMapper)
     return [{ problem: `${protocolMapper} has no counterpart` }];
   if (chosen.length === 0) return [{ problem: 'it sets a claim nowhere' }];
+  if (isGroups) return [claim({ attribute: groupAttributeOf(config), list: 'always' })];
   if (isAttribute) return [claim({ attribute, ...formOf(config) })];
   if (protocolMapper === realmRoleMapper) return [claim({ roles: true })];
   const { clients, problems } = clientsOf(config, clientId, roles);

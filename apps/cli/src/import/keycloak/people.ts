@@ -1,6 +1,7 @@
 import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
 import type { Entry } from '../files/imported.ts';
 import { withheldPassword } from '@tessera/directory';
+import { groupAttributes } from './groups.ts';
 import { placeholder } from './imported-secrets.ts';
 import { oneTimePasswords, totpOf } from './one-time-password.ts';
 import { passkeyOf, passkeyType } from './passkeys.ts';
@@ -77,6 +78,8 @@ interface Reading extends Choices {
 interface ReadingPerson extends Choices {
   readonly name: string;
   readonly roles: readonly string[];
+  /** The attributes with the groups of a person. */
+  readonly groupsOf: (user: User) => Entry;
   /** Whether the realm lets in only those who have verified their address. */
   readonly verifiesEmail: boolean;
   /** Of the realm's passkeys, empty if it is the host of the realm; undefined where nobody signs in with one alone. */
@@ -87,6 +90,7 @@ interface ReadingPerson extends Choices {
 /** The people of a realm as users of the declared state. Reports what of them is left out. */
 export function peopleOf(realm: Realm, { roles, flows, ...common }: Reading, report: Report): Entry[] {
   if (!realm.enabled) report('realm: is disabled, so its people and applications come disabled');
+  const groupsOf = groupAttributes(realm);
   const { verifyEmail: verifiesEmail, browserFlow } = realm;
   const hasPasskeys = realm.webAuthnPolicyPasswordlessPasskeysEnabled || flows.takesPasskeys(browserFlow);
   const rpId = hasPasskeys ? realm.webAuthnPolicyPasswordlessRpId : undefined;
@@ -105,7 +109,7 @@ export function peopleOf(realm: Realm, { roles, flows, ...common }: Reading, rep
       report(`user number ${index + 1}: has no user name`);
       return [];
     }
-    const reading = { ...common, name, roles: held, verifiesEmail, rpId };
+    const reading = { ...common, name, roles: held, groupsOf, verifiesEmail, rpId };
     const person = personOf(user, reading, report);
     return [realm.enabled ? person : { ...person, status: 'disabled' }];
   });
@@ -145,7 +149,7 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
       roles,
       identities: identities.length > 0 ? identities : '',
       ...passwordOf(user, person, reading, report),
-      ...attributesOf(user, person, report),
+      ...attributesOf(user, reading.groupsOf(user), person, report),
     }).filter(([, value]) => value !== ''),
   );
 }
@@ -248,7 +252,7 @@ function withoutFactor(isFactor: boolean, acceptsWider: boolean): string {
     : ', so the password is left out too; they need a link to set one';
 }
 
-function attributesOf({ id, attributes: given }: User, person: string, report: Report): Entry {
+function attributesOf({ id, attributes: given }: User, groups: Entry, person: string, report: Report): Entry {
   const standard: Entry = {};
   const address: Entry = {};
   const attributes: Entry = {};
@@ -260,13 +264,13 @@ function attributesOf({ id, attributes: given }: User, person: string, report: R
     else if (ofAddress !== undefined) address[ofAddress] = first;
     else attributes[name] = more.length === 0 ? first : [first, ...more];
   }
-  const fitting = fittingOf(attributes, id, person, report);
+  const own = { ...(id !== '' && { [idAttribute]: id }), ...groups };
+  const fitting = fittingOf(attributes, own, person, report);
   return { ...standard, ...(Object.keys(address).length > 0 && { address }), attributes: fitting };
 }
 
-/** As many attributes as a person may have, with their identifier. The largest go first. Reports those that go. */
-function fittingOf(attributes: Entry, id: string, person: string, report: Report): Entry {
-  const own: Entry = id === '' ? {} : { [idAttribute]: id };
+/** As many attributes as a person may have, with those of ours. The largest go first. Reports those that go. */
+function fittingOf(attributes: Entry, own: Entry, person: string, report: Report): Entry {
   const isTooMuch = (kept: Entry): boolean =>
     Object.keys(kept).length > mostAttributes || Buffer.byteLength(JSON.stringify(kept)) > mostAttributeBytes;
   const kept = { ...attributes, ...own };

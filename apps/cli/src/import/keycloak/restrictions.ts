@@ -5,6 +5,8 @@ import type { Client, Realm, Report } from './realm.ts';
 export interface Choices {
   /** Whether what restricts somebody or something, and has no counterpart, may be left out alone. */
   readonly acceptsWider: boolean;
+  /** Whether redirect URIs with a wildcard after a slash come as their beginnings. */
+  readonly keepsWildcards?: boolean | undefined;
 }
 
 /** What narrows a client of Keycloak and has no counterpart here. */

@@ -144,10 +144,11 @@ async function personAndApplication(of: Party): Promise<JsonObject> {
 const plain: ReadonlySet<string> = new Set(
   `accentColor accentColorDark actor approval assignableBy attribute audiences authenticatedStart
   authenticationPolicy backchannelLogoutUri country delivery description endpoints event fileName formatted
-  grantTypes idTokenClaims issuer kinds locality logo logoutRedirectUris loopbackPorts name
-  notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce policyUri postalCode
-  purpose reason redirectUris region registration registrationDomains scopeFormat signingAlgorithm
-  signInMethods status streetAddress targets tokenType tosUri type url value`.split(/\s+/),
+  grantTypes idTokenClaims issuer kinds locality logo logoutRedirectUriPrefixes logoutRedirectUris
+  loopbackPorts name notificationEndpoint outcome owner owners passkeyDomain password passwordHash pkce
+  policyUri postalCode purpose reason redirectUriPrefixes redirectUris region registration
+  registrationDomains scopeFormat signingAlgorithm signInMethods status streetAddress targets tokenType
+  tosUri type url value`.split(/\s+/),
 );
 
 const isPlain = ({ localName }: DescField): boolean => plain.has(localName) || isClaim(localName);

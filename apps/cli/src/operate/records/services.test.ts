@@ -24,7 +24,16 @@ import {
 } from '@tessera/proto-gen/admin-declared_state';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime, waitFor } from '@tessera/test-kit';
-import { directly, file, pepper, printed, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
+import {
+  directly,
+  file,
+  pepper,
+  printed,
+  rows,
+  secrets,
+  serving,
+  tessera,
+} from '../../testing/run-command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody =

@@ -23,10 +23,7 @@ export function requireValidateOnly({
 }
 
 /** Completes impacts that the directory answered. Where nobody can count, it says why and leaves them as they are. */
-export async function counted(
-  impacts: readonly Impact[],
-  terminal: Terminal,
-): Promise<readonly Counted[]> {
+export async function counted(impacts: readonly Impact[], terminal: Terminal): Promise<readonly Counted[]> {
   if (impacts.every(isNothing)) return impacts;
   const { environment, say } = terminal;
   const without = impacts.map(({ ends: _, ...impact }) => impact);

@@ -132,7 +132,7 @@ async function endSession(
           postLogoutRedirectUri: asked.postLogoutRedirectUri,
           state: asked.state,
           hintedClientId: asked.hint?.clientId ?? '',
-          refuseFallback: gateway.config.TESSERA_PROFILE === 'strict',
+          refuseFallback: gateway.config.TESSERA_PROFILE === 'strict' || request.incoming.isKeycloakPath,
           refuseUnregistered,
           providerReturnUri: back?.uri ?? '',
           providerReturnState: back?.state ?? '',

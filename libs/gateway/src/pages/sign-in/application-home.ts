@@ -1,5 +1,7 @@
-import { isLoopbackRedirect } from '@tessera/oauth';
+import { isLoopbackRedirect, matchesRegistered } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
+
+type Redirects = Pick<Application, 'redirectUris' | 'redirectUriPrefixes' | 'anyLoopbackPort'>;
 
 /**
  * Where people open an application, as far as its redirect URIs tell: the origin of the one that a request names, or of
@@ -7,12 +9,13 @@ import type { Application } from '@tessera/proto-gen/directory';
  * that runs on the device of the person, and for one at our own origin, where we have no page for it.
  */
 export function applicationHome(
-  { redirectUris, anyLoopbackPort }: Pick<Application, 'redirectUris' | 'anyLoopbackPort'>,
+  { redirectUris, redirectUriPrefixes, anyLoopbackPort }: Redirects,
   redirectUri: string,
   ourOrigin: string,
 ): string | undefined {
   const named = redirectUri === '' && redirectUris.length === 1 ? redirectUris[0] : redirectUri;
-  const url = named !== undefined && redirectUris.includes(named) ? URL.parse(named) : null;
+  const isTheirs = named !== undefined && matchesRegistered(redirectUris, named, { redirectUriPrefixes });
+  const url = isTheirs ? URL.parse(named) : null;
   if (url === null || !['https:', 'http:'].includes(url.protocol) || url.origin === ourOrigin)
     return undefined;
   return anyLoopbackPort && isLoopbackRedirect(url.href) ? undefined : `${url.origin}/`;
