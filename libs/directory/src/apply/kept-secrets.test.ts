@@ -16,9 +16,9 @@ const application = (more: string) =>
 const declared = 'type: confidential, secrets: [{ value: at-least-32-characters-of-secret-here }]';
 
 it('an application whose secrets a file leaves out keeps those that it has, and one without any is refused', async () => {
-  const { api, admin } = startRecords(database);
+  const { api, files } = startRecords(database);
   const apply = async (more: string) =>
-    admin.apply({ document: application(more), fileName: 'state.yaml' }, call()).then(
+    files.apply({ document: application(more), fileName: 'state.yaml' }, call()).then(
       ({ tenants }) => tenants[0]?.updated,
       (error: unknown) => (error instanceof ConnectError ? error.rawMessage : error),
     );

@@ -12,7 +12,6 @@ import { narrowedBy, type Choices } from './restrictions.ts';
 import { noRoles, roleScopeOf } from './role-scope.ts';
 import type { Roles } from './roles.ts';
 import type { SignInFlows } from './sign-in-flows.ts';
-import { prefixOf } from './wildcards.ts';
 
 /** What applications refer to, and how they are read. */
 interface Surroundings extends Choices {

@@ -2,12 +2,20 @@ import { isLoopbackRedirect, logoutRedirectUriProblem, redirectUriProblem } from
 import type { Entry } from '../files/imported.ts';
 import type { ExactUris } from './exact-uris.ts';
 import type { Client, Report } from './realm.ts';
+import { withPrefixes } from './wildcards.ts';
 
 const separator = '##';
 
 /** The redirect URIs that a client may use here: its own exact ones, and those that are said in place of wildcards. */
-export function redirectUrisOf(client: Client, given: ExactUris | undefined, report: Report): string[] {
-  const own = exact(client, client.redirectUris, redirectUriProblem, report);
+export function redirectUrisOf(
+  client: Client,
+  { given, keeps }: { readonly given: ExactUris | undefined; readonly keeps: boolean },
+  report: Report,
+): string[] {
+  const { uris, prefixes } = withPrefixes(client, client.redirectUris, keeps);
+  for (const prefix of prefixes)
+    report(`redirect URI ${prefix}* of application ${client.clientId}: what begins so matches, with endpoints: keycloak`);
+  const own = exact(client, uris, redirectUriProblem, report);
   return [...new Set([...own, ...(given?.redirectUris ?? [])])];
 }
 
@@ -20,14 +28,26 @@ export function redirectsOf(
   {
     redirectUris,
     given,
-  }: { readonly redirectUris: readonly string[]; readonly given: ExactUris | undefined },
+    keeps,
+  }: {
+    readonly redirectUris: readonly string[];
+    readonly given: ExactUris | undefined;
+    readonly keeps: boolean;
+  },
   report: Report,
   mustSend: (what: string) => void,
 ): Entry {
   const { clientId, attributes, publicClient } = client;
   const declared = logoutUrisOf(client);
-  const ofItsOwn = declared.filter((uri) => uri !== '+');
-  const own = exact(client, ofItsOwn, logoutRedirectUriProblem, report);
+  const { prefixes } = withPrefixes(client, client.redirectUris, keeps);
+  const ofItsOwn = withPrefixes(
+    client,
+    declared.filter((uri) => uri !== '+'),
+    keeps,
+  );
+  const isSame = declared.includes('+');
+  const logoutPrefixes = [...new Set([...ofItsOwn.prefixes, ...(isSame ? prefixes : [])])];
+  const own = exact(client, ofItsOwn.uris, logoutRedirectUriProblem, report);
   const logoutRedirectUris = [
     ...new Set([
       ...own,
@@ -45,7 +65,9 @@ export function redirectsOf(
   return {
     redirectUris,
     ...(matchesAnyPort(client, redirectUris, report) && { loopbackPorts: 'any' }),
+    ...(prefixes.length > 0 && { redirectUriPrefixes: prefixes }),
     ...(logoutRedirectUris.length > 0 && { logoutRedirectUris }),
+    ...(logoutPrefixes.length > 0 && { logoutRedirectUriPrefixes: logoutPrefixes }),
     ...(challenge === '' && !publicClient && { pkce: 'optional' }),
     ...(backchannelLogoutUri && {
       backchannelLogoutUri,
