@@ -1,7 +1,7 @@
 /**
  * The `tessera` command. Flows talk to a deployment as any client does, over HTTP and by its metadata; operator
- * commands (`operate/`) call its administration API or its processes, and use their code with `--direct` alone. Results and help that was asked for go to
- * standard output, messages for people to standard error.
+ * commands (`operate/`) call its administration API or its processes, and use their code with `--direct` alone. Results
+ * and help that was asked for go to standard output, messages for people to standard error.
  */
 import completion from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';

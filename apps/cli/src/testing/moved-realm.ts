@@ -25,7 +25,7 @@ export function movedClient(part: Part, options?: Options, ofRealm: Part = {}) {
     toDo = [],
     newSecrets,
   } = moved({ ...ofRealm, clients: [{ ...client, ...part }] }, options);
-  const [{ disabledFor = [], what = [] } = {}] = toDo;
+  const { disabledFor, what } = toDo[0] ?? { disabledFor: [], what: [] };
   const [lacksSecret] = newSecrets?.values() ?? [];
   return { application: records.applications[0], leftOut, disabledFor, what, lacksSecret };
 }

@@ -153,7 +153,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
         // Guesses of codes may go on.
         unlock: 'changes',
       } satisfies EffectsOf<typeof UsersService>,
-      gifts: ({ userId = '', roles, attributes = {} }: User) => [
+      gifts: ({ userId, roles, attributes = {} }: User) => [
         // As an attribute: applications keep what they let somebody do by the subject of tokens.
         ...(userId === '' || !isGivenUserId(userId)
           ? []

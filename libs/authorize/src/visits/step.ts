@@ -50,7 +50,7 @@ export type StepResult =
 export interface Verified {
   readonly outcome: 'verified';
   readonly user: User;
-  /** When: milliseconds since the Unix epoch, by the directory's clock; undefined from a step that is never the first. */
+  /** When: milliseconds since the Unix epoch, by the directory's clock; undefined from a step that is never first. */
   readonly signedInAt: number | undefined;
   /** How: values of the `amr` claim (RFC 8176 §2). */
   readonly methods: readonly string[];

@@ -256,8 +256,8 @@ function checked(
 }
 
 /**
- * Reads a file. Throws DeclaredStateError for a reference that cannot be resolved and, of a file of several tenants, for
- * what is wrong whatever the directory has; it finds the mistakes of each tenant.
+ * Reads a file. Throws DeclaredStateError for a reference that cannot be resolved and, of a file of several tenants,
+ * for what is wrong whatever the directory has; it finds the mistakes of each tenant.
  */
 async function readFrom(
   fileName: string,

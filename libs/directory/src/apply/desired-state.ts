@@ -152,7 +152,7 @@ function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>
   return [...records, ...[...left].filter(isLeft)];
 }
 
-function byKey<K, D extends K, R extends K>(current: readonly R[], keyOf: (record: K) => string) {
+function byKey<K, R extends K>(current: readonly R[], keyOf: (record: K) => string) {
   const present = new Map(current.map((record) => [keyOf(record), record]));
-  return (entry: D): R | undefined => present.get(keyOf(entry));
+  return (entry: K): R | undefined => present.get(keyOf(entry));
 }

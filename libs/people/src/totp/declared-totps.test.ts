@@ -104,7 +104,7 @@ describe('a declared authenticator app', () => {
   it('changes nothing when it is declared again, and takes the place of an earlier declared one', async () => {
     const { apply, verify } = await world();
     await apply({ totp: { secret } });
-    expect(await apply({ totp: { secret: `${secret.toLowerCase()}` } })).toBe('0 0');
+    expect(await apply({ totp: { secret: secret.toLowerCase() } })).toBe('0 0');
     const code = appOf().generate();
     expect(await verify(code)).toBe('ada');
     expect(await apply({ totp: { secret } })).toBe('0 0');

@@ -39,8 +39,8 @@ const outside = '-- Outside a transaction.\n';
 
 /**
  * Brings a schema up to date: runs each file once, in order, in its own transaction, or in none; concurrent processes
- * are safe. A baseline runs in an empty schema alone; one that has all that it stands for goes on after it. A schema that
- * is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
+ * are safe. A baseline runs in an empty schema alone; one that has all that it stands for goes on after it. A schema
+ * that is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
  * @returns the files that this call applied, as `schema/name`
  * @throws Error when the schema is older than the baseline, an applied file was changed, a file fails (nothing of it
  *   remains) or the role lacks a right; OAuthError `temporarily_unavailable` when the database is unavailable, a lock was

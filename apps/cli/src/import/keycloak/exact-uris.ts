@@ -3,13 +3,7 @@ import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'y
 import { CommandError } from '../../terminal.ts';
 import { printable } from '../files/printable.ts';
 import { ownClients, readRealm, type Client, type Realm } from './realm.ts';
-import { logoutUrisOf, readUri } from './redirects.ts';
-
-/** What stands in place of the wildcards of a client. */
-export interface ExactUris {
-  readonly redirectUris: readonly string[];
-  readonly logoutRedirectUris: readonly string[];
-}
+import { logoutUrisOf, readUri, type ExactUris } from './redirects.ts';
 
 /** By the identifier of the client. */
 export type RedirectUris = ReadonlyMap<string, ExactUris>;

@@ -1,8 +1,13 @@
 import { isLoopbackRedirect, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import type { Entry } from '../files/imported.ts';
-import type { ExactUris } from './exact-uris.ts';
 import type { Client, Report } from './realm.ts';
 import { withPrefixes } from './wildcards.ts';
+
+/** What stands in place of the wildcards of a client. */
+export interface ExactUris {
+  readonly redirectUris: readonly string[];
+  readonly logoutRedirectUris: readonly string[];
+}
 
 const separator = '##';
 

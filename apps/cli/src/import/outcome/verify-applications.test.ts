@@ -49,7 +49,7 @@ async function verified(application: Readonly<Record<string, unknown>>, answers:
         asked.push(url.searchParams);
         return authorize(url.searchParams);
       }
-      const parameters = new URLSearchParams(String(init?.body));
+      const parameters = new URLSearchParams(init?.body as string);
       asked.push(parameters);
       return token(parameters, new Headers(init?.headers));
     },

@@ -42,7 +42,7 @@ export function createMailCodeStep({ directoryService, directory, limitGuesses }
     { clientId }: Policy,
     code: string,
   ): Promise<StepResult> {
-    const { tenantId, person, seed: visitSeed = '' } = visit;
+    const { tenantId, person, seed: visitSeed } = visit;
     const userId = person?.userId ?? '';
 
     async function check(): Promise<Verified | undefined> {
