@@ -330,11 +330,7 @@ describe('an administrator', () => {
 
   it('reaches none of the methods that are for operators alone', async () => {
     const before = await on.everything();
-    const made = await on.post(
-      'tessera.directory.v1.BootstrapService/CreateFirstAdministrator',
-      {},
-      robot,
-    );
+    const made = await on.post('tessera.directory.v1.BootstrapService/CreateFirstAdministrator', {}, robot);
     expect(made.status).toBe(403);
     expect(await on.everything()).toBe(before);
   });

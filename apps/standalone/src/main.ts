@@ -85,7 +85,8 @@ await runProcess({
     });
     if (introspection !== undefined) lifecycle.onDrain(() => introspection.drain());
     await administer(admin, [directory, keys], config, { issuer, lifecycle, log });
-    if (isDemo) await welcome(issuer, services, async () => firstAdministratorLink(bootstrap, issuer, call()));
+    if (isDemo)
+      await welcome(issuer, services, async () => firstAdministratorLink(bootstrap, issuer, call()));
   },
 });
 

@@ -135,10 +135,7 @@ describe('applying a declared state', () => {
     const { tenantId, userId, clientId } = ids;
     const change = { tenantId, updateMask: { paths: ['status'] } };
     await directory.users.update({ ...change, user: { userId, status: 'locked' } }, call());
-    await directory.applications.update(
-      { ...change, application: { clientId, status: 'disabled' } },
-      call(),
-    );
+    await directory.applications.update({ ...change, application: { clientId, status: 'disabled' } }, call());
     await directory.tenants.update({ ...change, tenant: { tenantId, status: 'disabled' } }, call());
     const statuses = async () => {
       const { application, tenant: owner } = await directory.as('token').getApplication(ids, call());
@@ -163,9 +160,7 @@ describe('applying a declared state', () => {
   it('refuses the whole file because of a mistake in one tenant, with file, line and key', async () => {
     const directory = start();
     const answer = apply(directory, tenant('good'), tenant('bad', { user: 'email2: x' }));
-    await expect(answer).rejects.toThrow(
-      'state.yaml:31:9: tenants[1].users[0].email2: is not a known key',
-    );
+    await expect(answer).rejects.toThrow('state.yaml:31:9: tenants[1].users[0].email2: is not a known key');
     await expect(
       directory.as('token').getApplication({ clientId: 'good-service' }, call()),
     ).rejects.toMatchObject({ code: 5 });
@@ -434,7 +429,9 @@ describe('the export of declared state', () => {
         claims: { groups: { roles: true, targets: [idToken] }, teams: { attribute: teams, targets: [userinfo] } }
       - { clientId: whole-tv, name: TV, type: public, status: disabled, grantTypes: [device_code] }`;
   const get = async (directory: ReturnType<typeof start>, tenantId: string) =>
-    tenantId === '' ? directory.files.all(directory.tenants, call()) : [await directory.files.written(tenantId, call())];
+    tenantId === ''
+      ? directory.files.all(directory.tenants, call())
+      : [await directory.files.written(tenantId, call())];
 
   it('changes nothing when applied with its secrets, and contains no secret and no hash', async () => {
     const directory = start('p', await testDatabase(migrations));
@@ -444,7 +441,9 @@ describe('the export of declared state', () => {
     for (const hidden of [secretOf('whole'), 'argon2', 'secrets', 'usr_'])
       expect(document).not.toContain(hidden);
     const secrets = `secrets: [{ value: ${secretOf('whole')}, expiresAt: 2999-01-01T00:00:00Z }]`;
-    const complete = document.replace(/^tenants:/, '').replace('type: confidential', `type: confidential\n      ${secrets}`);
+    const complete = document
+      .replace(/^tenants:/, '')
+      .replace('type: confidential', `type: confidential\n      ${secrets}`);
     const { tenants } = await apply(directory, complete);
     expect(tenants).toMatchObject([{ tenantId: 'whole', unchanged: true }]);
   });
@@ -566,7 +565,10 @@ describe('client secrets', () => {
     const [outcome] = (await apply(reader, ofFile(...values.toReversed()))).tenants;
     expect(outcome?.unchanged, 'another order in the file is no change').toBe(true);
     expect(await list()).toEqual(before);
-    await expect(listed('unknown')).rejects.toMatchObject({ code: 5, rawMessage: 'The application is not known.' });
+    await expect(listed('unknown')).rejects.toMatchObject({
+      code: 5,
+      rawMessage: 'The application is not known.',
+    });
   });
 });
 
@@ -876,9 +878,7 @@ describe('the declared file at the start', () => {
       file,
       (await readFile(file, 'utf8')).replace('name: Beside', 'name: Beside, colour: blue'),
     );
-    expect(await startWith(file)).toMatch(
-      /^\S+state\.yaml:3:\d+: tenants\[1\]\.colour: is not a known key$/,
-    );
+    expect(await startWith(file)).toMatch(/^\S+state\.yaml:3:\d+: tenants\[1\]\.colour: is not a known key$/);
   });
 });
 

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { loadConfig } from '@tessera/process';
-import { declaredAccess, local, rootCall, type BuiltService, type CallerName, type DescService } from '@tessera/rpc';
+import {
+  declaredAccess,
+  local,
+  rootCall,
+  type BuiltService,
+  type CallerName,
+  type DescService,
+} from '@tessera/rpc';
 import { type Database } from '@tessera/stores';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';

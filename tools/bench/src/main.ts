@@ -23,7 +23,14 @@ import { overload } from './overload.ts';
 import { recordsAtScale } from './records/records-at-scale.ts';
 import { rest } from './rest.ts';
 import { startStores } from './stores.ts';
-import { applyState, startOther, startTessera, withSystems, type System, type SystemOptions } from './systems.ts';
+import {
+  applyState,
+  startOther,
+  startTessera,
+  withSystems,
+  type System,
+  type SystemOptions,
+} from './systems.ts';
 import { table } from './table.ts';
 import { targets } from './targets.ts';
 

@@ -309,7 +309,15 @@ describe('a file that gives powers over the administration is refused with a lis
     const logged: unknown[] = [];
     const log = Object.assign(silentLog(), { error: (...line: unknown[]) => logged.push(line) });
     const lifecycle = { onReload: () => undefined };
-    const options = { file, exposure: { TESSERA_DEMO: false }, declaredState, environment: {}, call, log, lifecycle };
+    const options = {
+      file,
+      exposure: { TESSERA_DEMO: false },
+      declaredState,
+      environment: {},
+      call,
+      log,
+      lifecycle,
+    };
     const found = async () => as('device').findUser({ tenantId: 'started', identifier: 'ada' }, call());
     await applyAtStart({ ...options, allowDelete: true, allowAdministration: false });
     const reason = expect.stringContaining('\nstarted: user ada: tessera.auditor\n') as string;

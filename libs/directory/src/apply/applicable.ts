@@ -104,7 +104,11 @@ export async function readApplicable(
   // Mistakes and conflicts name records: who may not see these must not learn of them.
   requireKinds(kindsIn(parsed.tenants, part), may);
   const owner = given ?? parsed.owner ?? fileOwner;
-  const current = await deps.store.tenantState(tenantId, namesInPart(parsed.tenants, part), subjectsIn(parsed.tenants));
+  const current = await deps.store.tenantState(
+    tenantId,
+    namesInPart(parsed.tenants, part),
+    subjectsIn(parsed.tenants),
+  );
   const read = parsed.checked((one) => othersIn(current, one, { owner, part }), deps.passwordMinLength);
   const [tenant] = read.state.tenants;
   if (tenant === undefined)

@@ -79,7 +79,10 @@ describe('a declared state that clashes with records of others', () => {
         'tenants[1].resources[0].audience: is declared by another',
       ) as string,
     });
-    const both = [{ id, resources: [{ audience: `${audience}/2`, name: 'API' }] }, declaring(`${audience}/2`)];
+    const both = [
+      { id, resources: [{ audience: `${audience}/2`, name: 'API' }] },
+      declaring(`${audience}/2`),
+    ];
     await expect(apply(both)).rejects.toMatchObject({
       code: Code.FailedPrecondition,
       rawMessage: expect.stringContaining(`Failed: ${other}. Applied before: ${id}.`) as string,

@@ -209,7 +209,10 @@ describe('a person who is given an identifier', () => {
       ),
     );
     const answers = (await Promise.all(asked)).map(String);
-    expect(answers.toSorted((a, b) => a.localeCompare(b))).toEqual([...Array<string>(7).fill('AlreadyExists'), 'one']);
+    expect(answers.toSorted((a, b) => a.localeCompare(b))).toEqual([
+      ...Array<string>(7).fill('AlreadyExists'),
+      'one',
+    ]);
     expect(await people()).toHaveLength(1);
   });
 

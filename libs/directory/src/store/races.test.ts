@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, planTenant } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { createChangeStore } from '../feed/change-store.postgres.ts';
-import { setStatus } from '../testing/set-status.ts';
+import { setStatus } from '../testing/status-by-call.ts';
 import { migrations } from '../wiring.ts';
 import { createAdminStore } from './admin-store.postgres.ts';
 import type { TenantState } from '../plans/tenant-state.ts';

@@ -3,7 +3,7 @@ import type { AuditEvent } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listSecrets } from '../applications/read.postgres.ts';
-import { setStatus } from '../testing/set-status.ts';
+import { setStatus } from '../testing/status-by-call.ts';
 import { changesOf, countPlan, planTenant } from '../plans/plan.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
@@ -632,13 +632,11 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const changes: [string, () => Promise<unknown>][] = [
         [
           'lock',
-          () =>
-            setStatus(stores.database, { kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }),
+          () => setStatus(stores.database, { kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }),
         ],
         [
           'unlock',
-          () =>
-            setStatus(stores.database, { kind: 'user', tenantId, id: 'usr_ada', status: 'active' }),
+          () => setStatus(stores.database, { kind: 'user', tenantId, id: 'usr_ada', status: 'active' }),
         ],
         ['password', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
         [
@@ -649,14 +647,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             ),
         ],
         ['enable', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
-        [
-          'tenant',
-          () => setStatus(stores.database, { kind: 'tenant', tenantId, status: 'disabled' }),
-        ],
-        [
-          'tenant again',
-          () => setStatus(stores.database, { kind: 'tenant', tenantId, status: 'active' }),
-        ],
+        ['tenant', () => setStatus(stores.database, { kind: 'tenant', tenantId, status: 'disabled' })],
+        ['tenant again', () => setStatus(stores.database, { kind: 'tenant', tenantId, status: 'active' })],
       ];
       for (const [name, change] of changes) {
         await stores.database.query({

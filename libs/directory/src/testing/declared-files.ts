@@ -14,10 +14,7 @@ interface DeclaredFile extends Omit<Options, keyof ApplyFileOptions>, Pick<Optio
 /** Files of any tenants, as an operator applies them; a file is a text. */
 export function declaredFiles(declaredState: Client<typeof DeclaredStateService>) {
   const optionsOf = ({ document, fileName = 'state.yaml', ...options }: DeclaredFile, call: CallOptions) =>
-    [
-      fileName,
-      { ...options, declaredState, call, environment: {}, read: async () => document },
-    ] as const;
+    [fileName, { ...options, declaredState, call, environment: {}, read: async () => document }] as const;
   return {
     apply: async (file: DeclaredFile, call: CallOptions) => applyFile(...optionsOf(file, call)),
     diff: async (file: DeclaredFile, call: CallOptions) => diffFile(...optionsOf(file, call)),

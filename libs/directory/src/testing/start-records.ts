@@ -51,11 +51,7 @@ export function buildRecords(database: Database, { settings = {}, onError }: Giv
   const { calls, passwords, routes, ...room } = openDirectory(config, runtime, nobody);
   const service: BuiltService = {
     name: 'directory',
-    routes: [
-      routeOf(DirectoryService, calls.directory),
-      routeOf(UsersService, calls.users),
-      ...routes,
-    ],
+    routes: [routeOf(DirectoryService, calls.directory), routeOf(UsersService, calls.users), ...routes],
     ready: () => room.ready(),
     close: () => room.close(),
   };

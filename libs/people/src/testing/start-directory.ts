@@ -47,7 +47,8 @@ export function startDirectory(
       applications: operator(ApplicationsService),
       mail: operator(MailService),
     },
-    as: (caller: CallerName) => signedIn(DirectoryService, local(DirectoryService, service, caller, runtime.log)),
+    as: (caller: CallerName) =>
+      signedIn(DirectoryService, local(DirectoryService, service, caller, runtime.log)),
     person: signedIn(PersonService, local(PersonService, service, 'authorize', runtime.log)),
   };
 }

@@ -11,11 +11,7 @@ export function secondFactorCalls(
   factors: SecondFactors,
 ): Pick<
   Handlers<typeof DirectoryService>,
-  | 'proposeTotp'
-  | 'verifyProposedTotp'
-  | 'proposeRecoveryCodes'
-  | 'adoptProposal'
-  | 'verifySecondFactor'
+  'proposeTotp' | 'verifyProposedTotp' | 'proposeRecoveryCodes' | 'adoptProposal' | 'verifySecondFactor'
 > {
   return {
     proposeTotp: async (request) => ({ uri: await factors.propose(request) }),

@@ -88,7 +88,8 @@ export async function timeReads(call: Call): Promise<Timed[]> {
         const { [what]: records = [], nextPageToken = '' } = await list(request);
         const count = records.length;
         taken.record(Math.ceil((performance.now() - started) * 1000));
-        if (!isRight(count, nextPageToken)) throw new Error(`${count} ${what} for ${JSON.stringify(request)}`);
+        if (!isRight(count, nextPageToken))
+          throw new Error(`${count} ${what} for ${JSON.stringify(request)}`);
       }
       const [median, p95] = [taken.percentile(50) / 1000, taken.percentile(95) / 1000];
       timed.push({ what: `${what}: ${kind}`, median, p95 });

@@ -4,7 +4,7 @@ import { withheldPassword } from '@tessera/directory';
 import { groupAttributes } from './groups.ts';
 import { placeholder } from './imported-secrets.ts';
 import { oneTimePasswords, totpOf } from './one-time-password.ts';
-import { passkeyOf, passkeyType } from './passkeys.ts';
+import { passkeyOf, passkeyType } from './realm-passkeys.ts';
 import { passwordHashOf } from './password-hash.ts';
 import type { Credential, Realm, Report, User } from './realm.ts';
 import type { Choices } from './restrictions.ts';

@@ -19,7 +19,9 @@ export function redirectUrisOf(
 ): string[] {
   const { uris, prefixes } = withPrefixes(client, client.redirectUris, keeps);
   for (const prefix of prefixes)
-    report(`redirect URI ${prefix}* of application ${client.clientId}: what begins so matches, with endpoints: keycloak`);
+    report(
+      `redirect URI ${prefix}* of application ${client.clientId}: what begins so matches, with endpoints: keycloak`,
+    );
   const own = exact(client, uris, redirectUriProblem, report);
   return [...new Set([...own, ...(given?.redirectUris ?? [])])];
 }
