@@ -8,7 +8,7 @@ async function deployment() {
   const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
   const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
   return {
-    run: async (words: string, input = '') => printed(words, environment, undefined, input),
+    run: async (words: string, input = '') => printed(`${words} --direct`, environment, undefined, input),
     secrets: async () =>
       rows(
         DATABASE_URL,
