@@ -1,4 +1,4 @@
-import { notOffered, rootCall, type CallerName } from '@tessera/rpc';
+import { rootCall, type CallerName } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
@@ -84,17 +84,6 @@ describe('the cache of the directory client', () => {
     for (const id of ['', 'a\0b', 'a b', 'é', 'x'.repeat(129)]) {
       expect(await client.hasTenant(id, call)).toBe(false);
     }
-  });
-
-  it('assumes that every tenant exists if the directory runs the previous version', async () => {
-    const old: typeof directory.client = {
-      ...directory.client,
-      getTenant: () => Promise.reject(notOffered('DirectoryService/GetTenant')),
-    };
-    const runtime = { clock, random: systemRandom, log: silentLog() };
-    const besideOld = createDirectoryClient({ directory: old, runtime });
-    expect(await besideOld.hasTenant('acme', call)).toBe(true);
-    await besideOld.close();
   });
 
   it('does not cache unknown records', async () => {

@@ -97,6 +97,7 @@ const differentMeanings: Readonly<Record<string, string>> = {
   '--search': 'people are found by words',
   '--status': 'a condition, and a field, which has one value more for people',
   '--tenant': 'which tenants are meant without it differs',
+  '--user-id': 'whom the command is about, and a field',
   '--username': 'whom the command is about, and a field',
   '--validate-only': 'some commands show what would end without --impact',
 };

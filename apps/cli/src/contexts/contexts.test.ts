@@ -154,7 +154,7 @@ describe('tessera login', () => {
       const { run, file } = await world([answer('at1', 600)]);
       const folder = join(file, '..', '..', 'data');
       await mkdir(folder);
-      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token }), {
+      await writeFile(join(folder, 'administration.json'), JSON.stringify({ target, token, issuer }), {
         mode: 0o600,
       });
       const { code, said } = await run(`login --no-qr --issuer ${issuer}`, { TESSERA_DATA_DIR: folder });

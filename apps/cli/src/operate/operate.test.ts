@@ -645,7 +645,7 @@ describe('tessera doctor', () => {
     expect(code).toBe(1);
     expect(said).toMatch(/BAD {3}settings of standalone: .*TESSERA_KEYS_KEK is missing/);
     expect(said).toContain('good  database');
-    expect(said).toContain('BAD   schema keys: Migration keys/0001_signing_key.sql is not applied yet.');
+    expect(said).toContain('BAD   schema keys: Migration keys/0003_baseline.sql is not applied yet.');
     expect(said).toContain('BAD   Redis');
   });
 

@@ -121,15 +121,17 @@ describe('what a change would end, counted in the database', () => {
       `INSERT INTO directory.provider_identity (tenant_id, provider, issuer, subject, user_id)
        SELECT tenant_id, 'corp', 'https://corp.example', '1', user_id FROM directory.user_account WHERE tenant_id = 'globex'`,
     );
-    const lines =
-      'globex: provider corp would be deleted\nglobex: user bob would have no way in without the provider\n';
     expect(await said(`diff -f ${declared('')}`)).toBe(
-      `${lines}Applying it needs --allow-delete, for 1 deletion, and people who would have no way in.\n`,
+      'globex: provider corp would be deleted\nglobex: user bob would have no way in without the provider\n' +
+        'Applying it needs --allow-delete, for 1 deletion, and people who would have no way in.\n',
     );
     const refused = await directly(`apply -f ${declared('')}`, environment);
     expect(refused).toMatchObject({
       code: 3,
-      said: expect.stringMatching(`^${lines}Nothing was applied`) as string,
+      said: expect.stringMatching(
+        '^Nothing was applied: the declared state leaves out records, and applying it would delete them:\nglobex: provider corp\n' +
+          'And without the provider that goes or gets another issuer, people would have no way in:\nglobex: user bob\n',
+      ) as string,
     });
     const { code } = await directly(`apply -f ${declared('')} --allow-delete`, environment);
     expect(code).toBe(0);

@@ -76,14 +76,16 @@ describe('a provider in the declared state', () => {
     await directory.apply(tenant('written', [{ ...full, scopes: ['openid'], createsAccounts: true }]));
     const text = await directory.text('written');
     const { clientSecret: _, ...without } = full;
-    expect(parse(text)).toEqual([
-      {
-        id: 'written',
-        name: 'written',
-        providers: [{ ...without, scopes: ['openid'], createsAccounts: true }],
-      },
-    ]);
-    const again = await directory.apply(`tenants:\n${text.replaceAll(/^/gm, '  ')}`);
+    expect(parse(text)).toEqual({
+      tenants: [
+        {
+          id: 'written',
+          name: 'written',
+          providers: [{ ...without, scopes: ['openid'], createsAccounts: true }],
+        },
+      ],
+    });
+    const again = await directory.apply(text);
     expect(again.tenants[0]).toMatchObject({ unchanged: true });
   });
 
@@ -92,8 +94,7 @@ describe('a provider in the declared state', () => {
     const { preset: _, ...plain } = okta;
     const google = { name: 'google', preset: 'google', clientId: 'tessera', clientSecret: secret };
     await directory.apply(tenant('defaults', [google, plain]));
-    const [{ providers }] = parse(await directory.text('defaults')) as [{ providers: unknown }];
-    expect(providers).toEqual([
+    const providers = [
       {
         name: 'google',
         preset: 'google',
@@ -102,7 +103,10 @@ describe('a provider in the declared state', () => {
         displayName: 'Google',
       },
       { name: 'okta', issuer: okta.issuer, clientId: 'tessera', displayName: 'okta' },
-    ]);
+    ];
+    expect(parse(await directory.text('defaults'))).toEqual({
+      tenants: [{ id: 'defaults', name: 'defaults', providers }],
+    });
   });
 
   it('has its secret stored encrypted, and anew only if it is another one', async () => {

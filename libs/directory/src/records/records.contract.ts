@@ -210,17 +210,6 @@ tenants:
         username: 'eve',
       };
       expect(await api.users.create({ ...request, user: inOtherOrder }, call())).toMatchObject({ userId });
-      await database.query({
-        name: 'test.forget_digest',
-        text: 'UPDATE directory.create_request SET digest = NULL WHERE tenant_id = $1',
-        values: [tenantId],
-      });
-      expect(await api.users.create({ ...request, ...others[1] }, call())).toMatchObject({
-        userId,
-        email: '',
-      });
-      const bob = { ...request, user: { username: 'bob' } };
-      expect(await refusal(api.users.create(bob, call()))).toEqual(['InvalidArgument', 'requestId']);
     });
 
     it('are created by one of several creates with one request identifier and different content', async () => {

@@ -42,7 +42,7 @@ it('every change of a person ends sign-ins, has its audit rows, tells the person
     await change;
     const names = database.transactions.find((all) => all.includes(statement)) ?? [];
     database.transactions.length = 0;
-    expect(names.indexOf('lock_tenant_together')).toBe(1);
+    expect(names.indexOf('lock_tenant_together')).toBe(0);
     return names.slice(names.findIndex((name) => name === 'end_sign_ins' || name === 'append_audit'));
   };
   const replaced = authorize.replacePassword({ ...ids, presentPassword: first, newPassword: second }, call());

@@ -15,6 +15,12 @@ import { signInFlowsOf } from './sign-in-flows.ts';
 
 const federation = 'org.keycloak.storage.UserStorageProvider';
 
+/** How long sessions last in a new realm, in seconds. */
+const usualSessions = [
+  ['ssoSessionIdleTimeout', 1800],
+  ['ssoSessionMaxLifespan', 36_000],
+] as const;
+
 /** How a realm is imported. */
 interface Options extends Partial<Choices> {
   /** The name of the realm that is meant, where the files have several. */
@@ -51,6 +57,9 @@ export function importedRealm(
   const linkedProviders = linkedProvidersOf(realm, report);
   for (const { name: alias } of components[federation] ?? [])
     report(`user federation ${alias}: has no counterpart; its people are not in the file`);
+  for (const [key, usual] of usualSessions)
+    if (realm[key] > 0 && realm[key] !== usual)
+      report(`${key}: sign-ins last as long as the installation says`);
   const flows = signInFlowsOf(realm);
   reportFlow({ realm, flows, acceptsWider }, report);
   const roles = rolesOf(realm, report);

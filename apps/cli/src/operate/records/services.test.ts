@@ -362,7 +362,10 @@ describe('tessera apply of several tenants', () => {
         'acme: 2 created, 0 updated, 0 deleted\n' +
         'Not this one.\nFailed: globex. Applied before: acme. Not tried: initech.\n',
     });
-    expect(documents.map((document) => document.match(/id: \w+/g))).toEqual([['id: acme'], ['id: globex']]);
+    expect(documents.map((document) => document.match(/"id":"\w+"/g))).toEqual([
+      ['"id":"acme"'],
+      ['"id":"globex"'],
+    ]);
     expect((await tessera('tenant list -o json', environment)).said).not.toMatch(/globex|initech/);
   });
 
@@ -582,7 +585,7 @@ describe('tessera apply, diff and get of one tenant', () => {
       { code: 0, said: 'acme: 3 created, 0 updated, 0 deleted\n' },
       { code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' },
       { code: 1 },
-      { code: 3, said: expect.stringContaining('user ada would be deleted') as string },
+      { code: 3, said: expect.stringContaining('would delete them:\nacme: user ada\n') as string },
       { code: 3, said: expect.stringContaining('of the owner "file"') as string },
       {
         code: 3,
@@ -600,7 +603,12 @@ describe('tessera apply, diff and get of one tenant', () => {
       { code: 1, said: 'There is no tenant nowhere.\n' },
     ]);
     expect((called[11] as { said: string }).said.split('\n').length).toBeGreaterThan(20);
-    expect(await said(await servingBeside(await directory()))).toEqual(called);
+    const beside = await said(await servingBeside(await directory()));
+    // Only who calls processes one by one may lack the one that counts.
+    const lacking = 'Sessions and refresh tokens are not counted: add token=host:port to TESSERA_PEERS.\n';
+    const impact = called[3] as { said: string };
+    expect(impact.said.split(lacking)).toHaveLength(2);
+    expect(beside).toEqual(called.with(3, { ...impact, said: impact.said.replace(lacking, '') }));
   });
 });
 
