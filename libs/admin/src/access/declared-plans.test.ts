@@ -133,7 +133,8 @@ describe('a document', () => {
   it('is judged as the part that it is, with the people whom it deletes', async () => {
     for (const method of [apply, diff]) {
       const { ask, asked, sent } = carriedOut(method, [part({ kinds: ['user'] })]);
-      const fields = { keptKinds: ['user'], deletedUsers: ['ada'] };
+      const ofFile = { keptKinds: ['user'], deletedUsers: ['ada'] };
+      const fields = { ...ofFile, ...(method === diff && { otherTenants: ['umbra'] }) };
       await ask(holding(['admin.users.write']), { ...fields, ...(method === apply && { etag: '' }) });
       expect(asked).toMatchObject([fields]);
       expect(sent).toMatchObject([fields]);

@@ -29,7 +29,7 @@ export function carryingDocument({ send, describePlan, refuse }: Guarding): Carr
   return async (request, principal, call) => {
     if (holdsEverything(principal)) return send(request, call());
     const { tenantId, document, owner, takeOver, fileName, etag: asked = '' } = request;
-    const { keptKinds, deletedUsers, otherTenants = [] } = request;
+    const { keptKinds, deletedUsers, otherTenants } = request;
     const part = { tenantId, document, owner, takeOver, fileName, keptKinds, deletedUsers, otherTenants };
     const about = { ...part, kinds: writableKinds(principal) };
     const { kinds, changes, powers, owner: writer, etag } = await described(describePlan(about, call()));

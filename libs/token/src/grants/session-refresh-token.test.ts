@@ -39,7 +39,7 @@ describe('an application at an issuer with the endpoints of Keycloak', () => {
     expect(Number(exp) - Number(iat)).toBe(3_600);
     const next = await on.refresh(answer.refreshToken);
     expect([next.refreshExpiresIn, next.scope]).toEqual([3_600, 'openid orders.read']);
-    expect(claimsOf(next.accessToken)).toMatchObject({ sub: 'mo', scope: ['openid', 'orders.read'] });
+    expect(claimsOf(next.accessToken)).toMatchObject({ sub: 'mo', scope: 'openid orders.read' });
     expect(claimsOf(next.refreshToken)).toMatchObject({ typ: 'Refresh', sid: sessionId });
     expect(claimsOf(next.refreshToken)).not.toHaveProperty('nonce');
   });

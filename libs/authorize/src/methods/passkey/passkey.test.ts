@@ -1,6 +1,8 @@
 import { passkeyAnswer } from '@tessera/directory-client/testing';
+import { temporarilyUnavailable } from '@tessera/oauth';
 import { OwnPage_Name, type Step } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
+import type { RedisHandle } from '@tessera/stores';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, newPerson, redemption, type Person } from '../../testing/visitor.ts';
 import { createWorld, password, request, type World } from '../../testing/world.ts';
@@ -69,6 +71,17 @@ function answerTo({ shown }: Step, userId: string) {
 
 const usePasskey = async (person: Person, step: Step, userId: string) =>
   send(person, step, 'passkey', answerTo(step, userId));
+
+/** A store that has no room for another visit. */
+const storingNoVisit = (redis: RedisHandle): RedisHandle => ({
+  ...redis,
+  script: (source) =>
+    source.name === 'authorize.save_visit'
+      ? async () => {
+          throw temporarilyUnavailable('the store is full');
+        }
+      : redis.script(source),
+});
 
 async function methodsOf(next: Next, clientId = 'acme-web') {
   if (next?.case !== 'redirect') throw new Error(`no redirect but ${next?.case}`);
@@ -389,8 +402,11 @@ describe('where nothing but a passkey is accepted', () => {
 
 describe('a passkey at a page of ours', () => {
   const page = { name: OwnPage_Name.APPROVALS, tenantId: 'acme' };
-  const begin = async (person: Person, browser = person.context()) =>
-    stepOf((await world.gateway.begin({ browser, visit: { case: 'page', value: page } })).next?.next);
+  const begun = async ({ gateway }: Pick<World, 'gateway'>, person: Person) => {
+    const visit = { case: 'page', value: page } as const;
+    return stepOf((await gateway.begin({ browser: person.context(), visit })).next?.next);
+  };
+  const begin = async (person: Person) => begun(world, person);
 
   it('signs in there too, so that approvals resist phishing', async () => {
     const { userId } = account('acme', { hasPasskey: true });
@@ -405,7 +421,9 @@ describe('a passkey at a page of ours', () => {
   it('is not asked for where the visit cannot be kept; a password still signs in', async () => {
     const { username: identifier } = account('acme');
     const person = newPerson(world);
-    const { shown, interaction } = await begin(person, { ...person.context(), browserId: '' });
+    const full = await createWorld({ beside: world, runtime: { redis: storingNoVisit(world.redis) } });
+    const { shown, interaction } = await begun(full, person);
+    await full.service.close();
     expect([shown['passkey_options'], interaction?.interactionId]).toEqual([undefined, '']);
     const fields = { identifier, password };
     const visit = { case: 'page', value: page } as const;
