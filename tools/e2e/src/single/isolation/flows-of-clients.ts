@@ -27,6 +27,18 @@ const consented =
   (given: JsonObject = {}): Values =>
   async (tenant) => ({ clientId: (await tenant.consented()).clientId, ...given });
 
+const newSession: Values = async (tenant) => {
+  const session = await tenant.signIn();
+  signedIn.set(session.sessionId, session);
+  return { sessionId: session.sessionId };
+};
+
+/** Whether the session of a request gives a code, and the code tokens. */
+async function givesTokens(tenant: Tenant, request: JsonObject): Promise<boolean> {
+  const code = await tenant.code(signedIn.get(textAt(request, 'sessionId')));
+  return (await tenant.exchange({ grantType: 'authorization_code', ...code })).code === 0;
+}
+
 const ofTokens: Flows = {
   // Nobody is locked here, as guesses have no limits.
   'AuthorizeService.GetLock': untold,
@@ -86,16 +98,18 @@ const ofTokens: Flows = {
   },
   'TokenService.UserInfo': async (tenant) => ({ accessToken: (await tenant.tokens()).accessToken }),
   'TokenService.VerifyIdTokenHint': async (tenant) => ({ idToken: (await tenant.tokens()).idToken }),
-  'TokenService.NoteSessionEnd': {
-    async values(tenant) {
-      const session = await tenant.signIn();
-      signedIn.set(session.sessionId, session);
-      return { sessionId: session.sessionId };
-    },
-    async worth(tenant, request) {
-      const code = await tenant.code(signedIn.get(textAt(request, 'sessionId')));
-      return (await tenant.exchange({ grantType: 'authorization_code', ...code })).code === 0;
-    },
+  'TokenService.EndGrantSession': {
+    values: async (tenant) => ({ refreshToken: (await tenant.tokens()).refreshToken }),
+    worth: (tenant, request) => tenant.refreshes(textAt(request, 'refreshToken')),
+  },
+  'TokenService.NoteSessionEnd': { values: newSession, worth: givesTokens },
+  'AuthorizeService.CheckSessions': async (tenant) => ({
+    sessionIds: [(await tenant.session()).sessionId],
+  }),
+  'AuthorizeService.EndSessionOfGrant': {
+    values: newSession,
+    // Who has no session gets no code.
+    worth: async (tenant, request) => givesTokens(tenant, request).catch(() => false),
   },
   'IntrospectionService.Introspect': async (tenant) => ({ token: (await tenant.tokens()).refreshToken }),
   'admin.SessionsService.EndSessions': async (tenant) => ({ sessionId: (await tenant.signIn()).sessionId }),

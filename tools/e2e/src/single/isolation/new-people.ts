@@ -69,7 +69,7 @@ function recordsOf({ id: tenantId }: Names, calls: NamedCalls, { session }: Visi
 
     /** Of the key of the tenant that signs. */
     async kid(): Promise<string> {
-      const { keys } = await calls.get('KeysService.GetPublicKeys', { tenantId });
+      const { keys } = await calls.get('KeysService.GetPublicKeys', { tenantId, algorithms: ['RS256'] });
       return textAt(
         (keys as JsonObject[]).find(({ state }) => state === 'KEY_STATE_ACTIVE'),
         'kid',
