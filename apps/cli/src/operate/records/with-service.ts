@@ -77,12 +77,12 @@ async function overApi<T>(terminal: Terminal, work: ServiceWork<T>, orElse: stri
 async function sayingWhere<T>(
   installation: string,
   terminal: Terminal,
-  { changes }: Pick<ServiceWork<T>, 'changes'>,
+  { changes, saysWhere = changes }: Pick<ServiceWork<T>, 'changes' | 'saysWhere'>,
   work: () => Promise<T>,
 ): Promise<T> {
   const { context, tenant } = terminal.reach?.() ?? {};
   const isSaid = context !== undefined && tenant === undefined;
-  if (changes && !isSaid) sayWhere(installation, terminal);
+  if (saysWhere && !isSaid) sayWhere(installation, terminal);
   try {
     return await work();
   } catch (error) {
