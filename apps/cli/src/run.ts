@@ -62,7 +62,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 const manual = `
 Which installation: --context; else TESSERA_API; else TESSERA_PEERS; else the current context; else the process whose data
 directory is at hand (TESSERA_DATA_DIR, .tessera). Where nobody serves, --direct works on the database of DATABASE_URL; migrate, doctor
-and epoch always do. What changes something says first where it works, unless --context says so; what reads says it with an error.
+and epoch always do. What changes something, and diff, says first where it works, unless --context says so; what reads says it with an error.
 Which tenant: --tenant; else TESSERA_TENANT; else that of the context (tessera context use). tenant commands and import people have to name it;
 get, keys and epoch are about all tenants unless --tenant names one, audit search about those that the login may see.
 Exit codes: 0 done; 1 failed, or diff found differences; 2 wrong usage, or diff failed; 3 apply or import is refused, as deletions, records of

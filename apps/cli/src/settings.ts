@@ -16,9 +16,10 @@ const ownNames = [
   'TESSERA_TENANT',
 ];
 
-/** The environment as a process may have it. */
+/** The environment as a process may have it: without those variables, and the files that have their values. */
 export function withoutOwnNames(environment: Environment): Environment {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownNames.includes(name)));
+  const own = new Set(ownNames.flatMap((name) => [name, `${name}_FILE`]));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.has(name)));
 }
 
 /** Reads settings as a process does. Throws ConfigError. */

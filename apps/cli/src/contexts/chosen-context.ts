@@ -1,7 +1,7 @@
 import { orEnvironment } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { environmentContext, localContext, readContexts, type NamedContext } from './context-file.ts';
-import { apiVariable, contextOfEnvironment, tokenVariable } from './context-of-environment.ts';
+import { apiVariable, contextOfEnvironment, refuseWithoutApi } from './context-of-environment.ts';
 
 /**
  * The name of the context that the command line or the environment chooses, by `TESSERA_CONTEXT` or `TESSERA_API`;
@@ -15,7 +15,7 @@ export function namedContext(terminal: Pick<Terminal, 'reach' | 'environment'>):
 
 /**
  * The context to work with: the one that is named, else the current one; undefined without any, and for `local`. Throws
- * CommandError for an unknown name.
+ * CommandError for an unknown name, and if none is named and the environment says who asks an API.
  */
 export async function chosenContext(terminal: Terminal): Promise<NamedContext | undefined> {
   const named = namedContext(terminal);
@@ -23,10 +23,7 @@ export async function chosenContext(terminal: Terminal): Promise<NamedContext | 
   if (named === environmentContext) return contextOfEnvironment(terminal);
   const { current, contexts } = await readContexts(terminal);
   const name = named ?? current;
-  if (name === undefined && orEnvironment(undefined, tokenVariable, terminal))
-    throw new CommandError(
-      `${tokenVariable} is of no use without ${apiVariable}, which says where the API is.`,
-    );
+  if (named === undefined) refuseWithoutApi(terminal, { takesToken: current !== undefined });
   if (name === undefined) return undefined;
   const found = contexts[name];
   if (found !== undefined) return { name, ...found };

@@ -1,13 +1,33 @@
 import { issuerOf, issuerVariable } from '../at-hand/issuer-at-hand.ts';
 import { orEnvironment } from '../options.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { environmentContext, type NamedContext } from './context-file.ts';
+import { environmentContext, localContext, type NamedContext } from './context-file.ts';
 import { checkedContext } from './edit-contexts.ts';
 
 /** Where a pipeline works; it makes the environment the context. */
 export const apiVariable = 'TESSERA_API';
 /** In place of a login, in every context. */
 export const tokenVariable = 'TESSERA_ACCESS_TOKEN';
+/** What is said of that API alone. */
+const ofApi = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET', 'TESSERA_API_CA', 'TESSERA_API_SERVER_NAME'];
+
+/**
+ * Throws CommandError where the environment says who asks, or how the API is reached, and neither it nor the command
+ * line says where: the command would work on another installation, as somebody else.
+ * @param takesToken whether what it would work on takes the access token of the environment
+ */
+export function refuseWithoutApi(
+  { environment }: Pick<Terminal, 'environment'>,
+  { takesToken }: { readonly takesToken: boolean },
+): void {
+  const variables = takesToken ? ofApi : [tokenVariable, ...ofApi];
+  const given = variables.flatMap((name) => [name, `${name}_FILE`]).find((name) => environment[name]);
+  if (given === undefined) return;
+  throw new CommandError(
+    `${given} is set and ${apiVariable} is not. Set ${apiVariable} to where administration is served, or unset ${given}, or choose by --context (${localContext}: the process whose data directory is at hand).`,
+    2,
+  );
+}
 
 /**
  * Where a pipeline works, and as whom, without a login that is kept: `TESSERA_API`, with an access token, or with an

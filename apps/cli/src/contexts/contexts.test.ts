@@ -373,7 +373,6 @@ describe('a pipeline', () => {
     [{ TESSERA_API: 'https://id.example:9002' }, 'TESSERA_API needs who asks'],
     [{ TESSERA_API: 'nowhere', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must be an address'],
     [{ TESSERA_API: 'http://id.example', TESSERA_ACCESS_TOKEN: 'at1' }, 'TESSERA_API must begin with https'],
-    [{ TESSERA_ACCESS_TOKEN: 'at1' }, 'of no use without TESSERA_API'],
     [{ TESSERA_CONTEXT: 'environment' }, 'is where TESSERA_API says'],
     // The process at the usual port of this machine would get the secret.
     [
@@ -386,6 +385,48 @@ describe('a pipeline', () => {
     expect(code).toBeGreaterThan(0);
     expect(said).toContain(why);
     expect(sent).toEqual([]);
+  });
+
+  const ofApi = [
+    'TESSERA_CLIENT_ID',
+    'TESSERA_CLIENT_SECRET',
+    'TESSERA_CLIENT_SECRET_FILE',
+    'TESSERA_API_CA',
+    'TESSERA_API_CA_FILE',
+    'TESSERA_API_SERVER_NAME',
+  ];
+
+  it.each(['TESSERA_ACCESS_TOKEN', 'TESSERA_ACCESS_TOKEN_FILE', ...ofApi])(
+    'that sets %s and not TESSERA_API works as nobody else, neither at hand nor at the processes of TESSERA_PEERS',
+    async (variable) => {
+      const { run, file, api, calls, valid } = await world([]);
+      const folder = join(file, '..', '..', 'data');
+      await mkdir(folder);
+      const found = { target: new URL(api).host, token: 'x' };
+      await writeFile(join(folder, 'administration.json'), JSON.stringify(found), { mode: 0o600 });
+      valid.token = 'x';
+      const here = { TESSERA_DATA_DIR: folder, TESSERA_ISSUER: issuer };
+      const peers = { TESSERA_PEERS: `directory=${found.target}` };
+      for (const environment of [here, { ...here, TESSERA_API: '' }, { ...here, ...peers }])
+        expect(await run(roles, { ...environment, [variable]: 'set' })).toEqual({
+          code: 2,
+          said: expect.stringMatching(
+            `^${variable} is set and TESSERA_API is not\\. Set TESSERA_API .*, or unset ${variable}, or choose by --context `,
+          ) as string,
+        });
+      expect(calls).toEqual([]);
+      expect((await run(`${roles} --context local`, { ...here, [variable]: 'set' })).code).toBe(0);
+      expect((await run(roles, { ...here, [variable]: '' })).code).toBe(0);
+    },
+  );
+
+  it.each(ofApi)('that sets %s and not TESSERA_API does not work by a login', async (variable) => {
+    const { login, run, calls } = await world([answer('at1', 600)]);
+    await login();
+    const { code, said } = await run(roles, { [variable]: 'set' });
+    expect([code, said]).toEqual([2, expect.stringContaining(`${variable} is set and TESSERA_API is not.`)]);
+    expect(calls).toEqual([]);
+    expect((await run(`${roles} --context id.example.com`, { [variable]: 'set' })).code).toBe(0);
   });
 });
 

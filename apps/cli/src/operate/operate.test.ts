@@ -214,13 +214,34 @@ describe('tessera check', () => {
     ]);
   });
 
-  it('accepts variables of the command itself, and reports wrong settings', async () => {
-    const good = file(state());
-    const check = (environment: Record<string, string>) => tessera(`check -f ${good}`, environment);
-    expect((await check({ TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' })).code).toBe(0);
-    const { code, said } = await check({ TESSERA_PASSWORD_MIN_LENGTH: 'long' });
-    expect(code).toBe(1);
-    expect(said).toContain('TESSERA_PASSWORD_MIN_LENGTH');
+  it.each([
+    'TESSERA_ACCESS_TOKEN',
+    'TESSERA_ACCESS_TOKEN_FILE',
+    'TESSERA_API',
+    'TESSERA_API_CA',
+    'TESSERA_API_CA_FILE',
+    'TESSERA_API_SERVER_NAME',
+    'TESSERA_CLIENT_ID',
+    'TESSERA_CLIENT_SECRET',
+    'TESSERA_CLIENT_SECRET_FILE',
+    'TESSERA_CONTEXT',
+    'TESSERA_ISSUER',
+    'TESSERA_TENANT',
+  ])('needs nothing of what a pipeline gives the other commands, and accepts %s', async (variable) => {
+    expect(await tessera(`check -f ${file(state())}`, { [variable]: 'https://id.example' })).toEqual({
+      code: 0,
+      said: '1 tenant, no mistakes.\n',
+    });
+  });
+
+  it.each([
+    ['TESSERA_PASSWORD_MIN_LENGTH', 'TESSERA_PASSWORD_MIN_LENGTH:'],
+    ['TESSERA_CLIENT_SECRETS', 'TESSERA_CLIENT_SECRETS is not a setting of Tessera.'],
+    ['TESSERA_CLIENT_SECRET_FILES', 'TESSERA_CLIENT_SECRET_FILES is not a setting of Tessera.'],
+    ['TESSERA_API_CA_FILE_FILE', 'TESSERA_API_CA_FILE_FILE is not a setting of Tessera.'],
+  ])('refuses what is wrong with settings: %s', async (variable, why) => {
+    const { code, said } = await tessera(`check -f ${file(state())}`, { [variable]: 'long' });
+    expect([code, said]).toEqual([1, expect.stringContaining(why)]);
   });
 
   it('finds weak passwords, by the minimum length of the environment', async () => {

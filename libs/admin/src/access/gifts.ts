@@ -73,8 +73,11 @@ export function refuseUnheld(unheld: readonly NamedGift[], principal: Principal)
   const { scopes = [], everyTenant = false } = principal;
   const reasons = unheld.map(({ of, gift, owner }) => {
     if (gift.assigns === 'scope' || gift.assigns === 'audience') {
+      const to = JSON.stringify(owner);
       const assigned =
-        gift.assigns === 'scope' ? `, or that its API lets the owner ${JSON.stringify(owner)} assign it` : '';
+        gift.assigns === 'scope'
+          ? `, or that its API lets the owner ${to} assign it by assignableBy: [${to}], beside others that it names (tessera resource update <audience> --assignable-by ${to})`
+          : '';
       return `${of}${gift.field}: ${gift.what} needs an access token with ${gift.scopes.join(', ')} for the owner of its API${assigned}`;
     }
     const lacking = gift.scopes.filter((scope) => !scopes.includes(scope));

@@ -847,7 +847,7 @@ describe('a scope of an API that says who assigns it', () => {
       ).rejects.toMatchObject({
         ...refused,
         rawMessage: expect.stringContaining(
-          `stock.read needs an access token with admin.resources.write for the owner of its API, or that its API lets the owner "${owner}" assign it`,
+          `stock.read needs an access token with admin.resources.write for the owner of its API, or that its API lets the owner "${owner}" assign it by assignableBy: ["${owner}"], beside others that it names (tessera resource update <audience> --assignable-by "${owner}")`,
         ) as string,
       });
     const other = { ...asked, application: application({ scopes: ['stock.read', 'orders.read'] }) };

@@ -77,6 +77,7 @@ export async function diffState(
   const response = await withService('directory', terminal, {
     name: 'Comparing',
     changes: false,
+    saysWhere: true,
     progress: progress.is,
     timeoutMs,
     async run(clientOf, call) {

@@ -16,8 +16,9 @@ export type ClientOf = RemoteService['client'];
 export interface ServiceWork<T> {
   /** Its name in messages, such as "Applying". */
   readonly name: string;
-  /** Whether it changes something: then it says first where. */
   readonly changes: boolean;
+  /** Whether it says first where it works; default: if it changes something. */
+  readonly saysWhere?: boolean;
   /** What it is at, for who waits; default: its name. */
   readonly progress?: () => string;
   readonly timeoutMs: number;

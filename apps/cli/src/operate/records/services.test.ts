@@ -443,7 +443,7 @@ async function servingBeside(built: BuiltService): Promise<Record<string, string
 }
 
 describe('where a command works', () => {
-  it('is said once before a change, and with the error of what reads', async () => {
+  it('is said once before a change and a comparison, and with the error of what reads', async () => {
     const peers = await serving(await directory(), 'directory');
     const beside = await servingBeside(await directory());
     const stored = {
@@ -460,6 +460,12 @@ describe('where a command works', () => {
       const where = `On ${installation}.\n`;
       expect(await ask('tenant create acme --name Acme')).toMatchObject({ code: 0, where });
       expect((await ask(`apply -f ${file(people())} --take-over`)).where).toBe(where);
+      const { out, said, ...compared } = await ask(`diff -f ${file(people().replace('ada,', 'eve,'))}`);
+      expect([compared, out]).toEqual([
+        { code: 3, where },
+        expect.stringMatching(/^acme: user eve would be/),
+      ]);
+      expect(out + said).not.toContain('On the ');
       expect((await ask('tenant list')).where).toBe('');
       expect(await ask('user get eve --tenant acme')).toMatchObject({
         code: 1,

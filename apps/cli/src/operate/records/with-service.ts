@@ -1,6 +1,7 @@
 import { Code, ConnectError, operatorRemedy, type CallOptions } from '@tessera/rpc/caller';
 import { isGiven, isPeerGiven, processConfig } from '@tessera/process/settings';
 import { chosenContext, namedContext } from '../../contexts/chosen-context.ts';
+import { refuseWithoutApi } from '../../contexts/context-of-environment.ts';
 import { installationOf, isDirect, sayWhere, theDatabase } from '../../contexts/say-where.ts';
 import { orExplain, settings } from '../../settings.ts';
 import { CommandError, type Terminal } from '../../terminal.ts';
@@ -57,6 +58,7 @@ async function reach<T>(name: ServiceName, terminal: Terminal, work: ServiceWork
     return sayingWhere(theDatabase, terminal, work, () => inDatabase(name, terminal, work));
   }
   if (named === undefined && isPeerGiven(environment, name)) {
+    refuseWithoutApi(terminal, { takesToken: false });
     const { byCall } = await import('./by-call.ts');
     return sayingWhere('the processes of TESSERA_PEERS', terminal, work, () => byCall(name, terminal, work));
   }
@@ -75,12 +77,12 @@ async function overApi<T>(terminal: Terminal, work: ServiceWork<T>, orElse: stri
 async function sayingWhere<T>(
   installation: string,
   terminal: Terminal,
-  { changes }: Pick<ServiceWork<T>, 'changes'>,
+  { changes, saysWhere = changes }: Pick<ServiceWork<T>, 'changes' | 'saysWhere'>,
   work: () => Promise<T>,
 ): Promise<T> {
   const { context, tenant } = terminal.reach?.() ?? {};
   const isSaid = context !== undefined && tenant === undefined;
-  if (changes && !isSaid) sayWhere(installation, terminal);
+  if (saysWhere && !isSaid) sayWhere(installation, terminal);
   try {
     return await work();
   } catch (error) {
