@@ -32,7 +32,7 @@ beforeAll(async () => {
   const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
   const environment = {
     TESSERA_ALLOW_PRIVATE: 'providers',
-    TESSERA_APPLY_ALLOW: 'delete',
+    TESSERA_APPLY_ALLOW: 'administration,delete',
     TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000',
   };
   system = await startSystem(setUps.compact, { stores, environment });
