@@ -1,4 +1,4 @@
-import { adminAudience, adminResourceName, adminScopes } from '@tessera/oauth';
+import { adminAudience, adminResourceName, adminScopes, issuesLikeKeycloak } from '@tessera/oauth';
 import { ChangeKind } from '@tessera/proto-gen/directory';
 import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
@@ -40,7 +40,7 @@ export function applicationMessage(found: FoundApplication, sendsMail: boolean) 
   return {
     application: {
       ...messageOf(applicationFields, application),
-      ...(tenant.endpoints !== 'keycloak' && exactRedirects),
+      ...(!issuesLikeKeycloak(tenant) && exactRedirects),
       tenantId: tenant.tenantId,
       scopes: scopes.map(scopeMessage),
       validFrom: BigInt(validFrom),
@@ -49,7 +49,7 @@ export function applicationMessage(found: FoundApplication, sendsMail: boolean) 
   };
 }
 
-/** Without the paths of Keycloak, a tenant has what the contract asks for alone. */
+/** Without an issuer with the paths of Keycloak, a tenant has what the contract asks for alone. */
 const exactRedirects = { redirectUriPrefixes: [], logoutRedirectUriPrefixes: [] };
 
 /** A scope that no resource of the tenant declares may be one of the administration. */

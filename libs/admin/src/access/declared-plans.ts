@@ -26,8 +26,11 @@ interface Guarding {
  * another one by then.
  */
 export function carryingDocument({ send, describePlan, refuse }: Guarding): Carry {
-  return async (request, principal, call) => {
-    if (holdsEverything(principal)) return send(request, call());
+  return async (asking, principal, call) => {
+    if (holdsEverything(principal)) return send(asking, call());
+    // Whose a value is, who reaches one tenant must not learn.
+    const mayCompare = principal.everyTenant === true || !('otherTenants' in asking);
+    const request = mayCompare ? asking : { ...asking, otherTenants: [] };
     const { tenantId, document, owner, takeOver, fileName, etag: asked = '' } = request;
     const { keptKinds, deletedUsers, otherTenants } = request;
     const part = { tenantId, document, owner, takeOver, fileName, keptKinds, deletedUsers, otherTenants };

@@ -15,6 +15,8 @@ export interface Gift {
   readonly owner?: string;
   /** A role, or a scope of an API or the introspection of its tokens: its owner gives it, or whom the API says. */
   readonly assigns?: 'role' | 'scope' | 'audience';
+  /** It needs nothing where no record has it. */
+  readonly own?: boolean;
   /** A power over the administration: who has it is changed only by those who hold it. */
   readonly administers?: boolean;
   /** Only a record that was there gives it: a new one has nobody to give it to. */

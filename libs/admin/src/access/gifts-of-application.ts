@@ -28,17 +28,16 @@ export function giftsOfApplication(application: Application): readonly Gift[] {
       assigns: 'audience' as const,
     })),
     // Its tokens are then good there: for who may give the scopes of that API, or for who writes the records of
-    // everybody if there is none. Those for itself it has anyway.
-    ...audiences
-      .filter((entry) => entry !== clientId)
-      .map((entry) => ({
-        field: 'audiences',
-        what: audienceOfEntry(entry),
-        from: entry,
-        scopes: ['admin.resources.write'],
-        assigns: 'audience' as const,
-        owner: '*',
-      })),
+    // everybody if there is none. Its own identifier is its own where no API has that.
+    ...audiences.map((entry) => ({
+      field: 'audiences',
+      what: audienceOfEntry(entry),
+      from: entry,
+      scopes: ['admin.resources.write'],
+      assigns: 'audience' as const,
+      owner: '*',
+      ...(entry === clientId && { own: true }),
+    })),
     // It tells the application what the directory knows of people.
     ...Object.entries(claims).map(giftOfClaim),
     // What answers there decides for people. Other addresses get what the application gets, which who changes it

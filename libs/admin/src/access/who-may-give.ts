@@ -167,7 +167,7 @@ function refusing({
       if (gift.assigns === undefined) return [named];
       const record = recordOf?.(gift.assigns, gift.what);
       // The directory refuses what no record has, but for what the same document declares.
-      if (record === undefined) return holds(principal, gift) ? [] : [named];
+      if (record === undefined) return gift.own === true || holds(principal, gift) ? [] : [named];
       const owned = { ...gift, owner: record.owner };
       return isAssignable(record, owner) || holds(principal, owned) ? [] : [{ ...named, gift: owned }];
     });

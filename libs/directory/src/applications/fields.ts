@@ -1,7 +1,9 @@
 import {
+  audienceOfEntry,
   authenticationPolicies,
   builtInPrefix,
   grantTypes,
+  isBuiltIn,
   isGivenUserId,
   logoutRedirectUriProblem,
   redirectUriPrefixProblem,
@@ -22,6 +24,8 @@ import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 
 const outlivedByKeys = ', so that no token outlives the key that signed it';
 const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
+
+const isNotBuiltIn = (entry: string): boolean => !isBuiltIn.audience(audienceOfEntry(entry));
 
 /** The fields of an application, in the order of the reference and of the declared state that is written. */
 export const applicationFields = {
@@ -105,7 +109,7 @@ export const applicationFields = {
       'this server itself. One of another resource than what is asked for is left out. Default: none',
   }),
   audiences: field({
-    schema: z.array(resourceFields.audience.schema).max(20).default([]),
+    schema: z.array(resourceFields.audience.schema.refine(isNotBuiltIn, 'is built in')).max(20).default([]),
     stored: 'text[]',
     reference:
       'further `aud` of its access tokens, in a tenant with `endpoints: keycloak` alone: its own `clientId`, which oauth2-proxy asks for, or ' +

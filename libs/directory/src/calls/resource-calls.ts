@@ -6,7 +6,7 @@ import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
 import type { Report } from '../fields/field-checks.ts';
 import { readRoles } from '../roles/read.postgres.ts';
-import { usersOf } from '../store/references.postgres.ts';
+import { havingAudience, usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { checkResources, jwtAudienceAsClientId, otherSpelling, spelledTwice } from '../resources/checks.ts';
 import { resource, resourceFields, type ResourceRecord } from '../resources/fields.ts';
@@ -40,6 +40,7 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
           if (spelledTwice(created, audiences).length > 0) report(['audience'], otherSpelling);
         });
         await refuseUsed(present, after, around);
+        await refuseUnlimited(after, around);
         return after;
       },
     },
@@ -68,6 +69,24 @@ export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesS
 
 export function messageOfResource(outcome: Outcome<ResourceRecord>) {
   return form.messageOf(valuesOf(resourceFields, outcome.record), outcome);
+}
+
+/**
+ * Throws FailedPrecondition if it limits roles and applications have its audience without one of its scopes, by which
+ * their tokens would be limited.
+ */
+async function refuseUnlimited(
+  { audience, roles, scopes }: ResourceRecord,
+  { tx, tenantId }: RecordTransaction,
+): Promise<void> {
+  if (roles.length === 0) return;
+  const entries = [audience, `${audience}:*`];
+  const users = await havingAudience(tx, { tenantId, entries, besides: scopes.map(({ name }) => name) });
+  if (users.length > 0)
+    throw new ConnectError(
+      `Its roles would not limit the tokens of ${users.join(', ')}, which have its audience without a scope of it.`,
+      Code.FailedPrecondition,
+    );
 }
 
 /**

@@ -35,7 +35,8 @@ export function refreshTokenGrant(deps: RefreshDeps): Grant {
       const { tenantId, clientId, lifetimes, scopes } = exchange.application;
       const style = await refreshTokenStyle(deps, exchange);
       const session = await sessionOf(deps, exchange, presented);
-      if (session === undefined) requireOffline(exchange);
+      if (session === undefined && !(await endsWithSession(deps, exchange, presented)))
+        requireOffline(exchange);
       const trail = { ...exchange.trail, details: { jti: exchange.tokenId } };
       runtime.failpoint('refresh.before_commit');
       const outcome = await families.rotate({
@@ -91,6 +92,20 @@ async function sessionOf(
   const session = await sessions.use(tenantId, sessionId, call());
   if (session === undefined) throw rotationError('session_ended');
   return session;
+}
+
+/**
+ * Whether its family lives with a session. A token that was superseded twice is no use of that, but the family must
+ * hear that it was presented.
+ */
+async function endsWithSession(
+  { families }: RefreshDeps,
+  { application: { tenantId, clientId } }: Exchange,
+  { isJwt, familyId }: DecodedRefreshToken,
+): Promise<boolean> {
+  if (!isJwt) return false;
+  const family = await families.endOf({ tenantId, clientId, familyId });
+  return family?.endsWith !== undefined;
 }
 
 /** If an application loses `offline_access` by mistake, its refresh tokens work again once it is restored. */

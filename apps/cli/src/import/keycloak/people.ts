@@ -120,8 +120,10 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
   const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
   const person = `user ${name}`;
   const identities: Entry[] = [];
+  const isUnproven = mustVerify(user, reading.verifiesEmail);
   for (const { identityProvider: provider, userId: subject } of user.federatedIdentities)
-    if (linkedProviders.has(provider) && subject !== '') identities.push({ provider, subject });
+    if (isUnproven) report(`sign-in by ${provider} of ${person}: they must verify their address first`);
+    else if (linkedProviders.has(provider) && subject !== '') identities.push({ provider, subject });
     else report(`sign-in by ${provider} of ${person}: has no counterpart`);
   let isKeptOut = false;
   for (const action of requiredActions) {
@@ -207,7 +209,10 @@ function passwordOf(
     isWithheld = true;
     report(`password of ${person}: they have to set a new one, for which they need a link`);
   }
-  if (hasPassword && mustVerify(user, verifiesEmail)) {
+  const isUnproven = mustVerify(user, verifiesEmail);
+  if (isUnproven && passkeys.length > 0)
+    report(`passkeys of ${person}: they must verify their address first`);
+  if (hasPassword && isUnproven) {
     isWithheld = true;
     report(`password of ${person}: they must verify their address; they need a link, which proves it`);
   }
@@ -216,7 +221,7 @@ function passwordOf(
   return {
     ...password,
     ...(app.totp !== undefined && { totp: app.totp }),
-    ...(passkeys.length > 0 && { passkeys }),
+    ...(passkeys.length > 0 && !isUnproven && { passkeys }),
   };
 }
 
