@@ -33,11 +33,15 @@ describe('the fields of a table', () => {
 });
 
 describe('beginnings of redirect URIs', () => {
-  it.each(['standard', 'keycloak'] as const)(
-    'are sent to others where a tenant has the paths of Keycloak: %s',
-    (endpoints) => {
+  it.each([
+    { endpoints: 'standard', issuer: 'https://sso.example', isSent: false },
+    { endpoints: 'keycloak', issuer: '', isSent: false },
+    { endpoints: 'keycloak', issuer: 'https://sso.example', isSent: true },
+  ] as const)(
+    'are sent to others where a tenant has an issuer with the paths of Keycloak: $endpoints, "$issuer"',
+    ({ endpoints, issuer, isSent }) => {
       if (application === undefined) throw new Error('the tenant of the tests has an application');
-      const tenant = { ...state.tenant, endpoints };
+      const tenant = { ...state.tenant, endpoints, issuer };
       const prefixes = {
         redirectUriPrefixes: ['https://a.example/'],
         logoutRedirectUriPrefixes: ['https://b.example/'],
@@ -45,7 +49,7 @@ describe('beginnings of redirect URIs', () => {
       const found = { application: { ...application, ...prefixes }, scopes: [], tenant, validFrom: 0 };
       const sent = applicationMessage(found, false).application;
       const none = { redirectUriPrefixes: [], logoutRedirectUriPrefixes: [] };
-      expect(sent).toMatchObject(endpoints === 'keycloak' ? prefixes : none);
+      expect(sent).toMatchObject(isSent ? prefixes : none);
     },
   );
 });

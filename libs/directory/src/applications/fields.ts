@@ -25,7 +25,9 @@ import { secrets, type SecretRecord } from '../secrets/declared-secrets.ts';
 const outlivedByKeys = ', so that no token outlives the key that signed it';
 const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
 
-const isNotBuiltIn = (entry: string): boolean => !isBuiltIn.audience(audienceOfEntry(entry));
+/** That the audience of an entry with roles is not; any other entry is an audience itself, which says so already. */
+const isNotBuiltIn = (entry: string): boolean =>
+  audienceOfEntry(entry) === entry || !isBuiltIn.audience(audienceOfEntry(entry));
 
 /** The fields of an application, in the order of the reference and of the declared state that is written. */
 export const applicationFields = {

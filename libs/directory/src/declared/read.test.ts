@@ -431,6 +431,8 @@ describe('a declared application', () => {
     ['keycloak', '[account, account]', 'audiences[1]: is listed twice'],
     ['keycloak', '[https://a.example]', 'audiences[0]: is a resource that limits roles'],
     ['keycloak', '[https://b.example]', ''],
+    ['keycloak', '["urn:tessera:admin"]', 'audiences[0]: is built in'],
+    ['keycloak', '["urn:tessera:admin:*"]', 'audiences[0]: is built in'],
     ['standard', '[]', 'defaultScopes: belong to several resources, of which a token has one'],
   ])(
     'of a tenant with endpoints: %s may have the audiences %s but for: %j',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GrantsService } from '@tessera/proto-gen/admin-grants';
 import { local, onBehalfOf } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
-import { atHarbour, harbourIssuer, harbourWorld } from '../testing/harbour-sessions.ts';
+import { atHarbour, harbourIssuer, harbourWorld, shop } from '../testing/harbour-sessions.ts';
 import { call, caller, claimsOf, codeOf, credentialsOf } from '../testing/world.ts';
 
 let on: Awaited<ReturnType<typeof harbourWorld>>;
@@ -16,6 +16,7 @@ beforeEach(() => {
 
 let sessions = 0;
 const newSession = () => `harbour-${(sessions += 1)}`;
+const isNotOffline = ({ name }: { readonly name: string }) => name !== 'offline_access';
 const endOfSession = async (sessionId: string) =>
   on.token.noteSessionEnd({ tenantId: 'harbour', sessionId }, call());
 
@@ -90,6 +91,24 @@ describe('an application at an issuer with the endpoints of Keycloak', () => {
     await on.refresh(successor);
     expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
     expect(await codeOf(on.refresh(successor))).toBe('invalid_grant');
+  });
+
+  it('loses its tokens once one is reused that was superseded twice (RFC 9700 section 4.14.2)', async () => {
+    const { scopes } = shop;
+    await on.directory.changeApplication('shop', { scopes: scopes.filter(isNotOffline) });
+    try {
+      const sessionId = newSession();
+      const first = await on.signIn({ sessionId });
+      const second = await on.refresh(first.refreshToken);
+      const third = await on.refresh(second.refreshToken);
+      await on.elapse(31);
+      expect(await codeOf(on.refresh(first.refreshToken))).toBe('invalid_grant');
+      expect(await codeOf(on.refresh(third.refreshToken))).toBe('invalid_grant');
+      const ofSession = (await on.events()).filter(({ record }) => record['sessionId'] === sessionId);
+      expect(ofSession.map(({ event }) => event)).toContain('refresh.reuse_detected');
+    } finally {
+      await on.directory.changeApplication('shop', { scopes });
+    }
   });
 
   it('that is another one cannot use it, and changes nothing', async () => {

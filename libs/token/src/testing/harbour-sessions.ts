@@ -10,7 +10,8 @@ export const harbourIssuer = 'https://sso.example/realms/harbour';
 /** The caller of a request at that issuer. */
 export const atHarbour = { ...caller, issuer: harbourIssuer, tenantId: 'harbour' };
 
-const shop = {
+/** What the application `shop` has. */
+export const shop = {
   tenantId: 'harbour',
   grantTypes: ['authorization_code', 'refresh_token', 'device_code', 'ciba'],
   scopes: [
