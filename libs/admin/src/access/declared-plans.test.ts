@@ -133,12 +133,21 @@ describe('a document', () => {
   it('is judged as the part that it is, with the people whom it deletes', async () => {
     for (const method of [apply, diff]) {
       const { ask, asked, sent } = carriedOut(method, [part({ kinds: ['user'] })]);
-      const ofFile = { keptKinds: ['user'], deletedUsers: ['ada'] };
-      const fields = { ...ofFile, ...(method === diff && { otherTenants: ['umbra'] }) };
+      const fields = { keptKinds: ['user'], deletedUsers: ['ada'] };
       await ask(holding(['admin.users.write']), { ...fields, ...(method === apply && { etag: '' }) });
       expect(asked).toMatchObject([fields]);
       expect(sent).toMatchObject([fields]);
     }
+  });
+
+  it.each([
+    ['without the other tenants for who reaches one', false, []],
+    ['with the other tenants for who reaches every one', true, ['umbra']],
+  ])('is compared %s', async (_what, everyTenant, otherTenants) => {
+    const { ask, asked, sent } = carriedOut(diff, [part({ kinds: ['user'] })]);
+    await ask(holding(['admin.users.write'], everyTenant), { otherTenants: ['umbra'] });
+    expect(asked.map((request) => request['otherTenants'])).toEqual([otherTenants]);
+    expect(sent.map((request) => request['otherTenants'])).toEqual([otherTenants]);
   });
 
   it('needs the scopes of what it deletes too, in whichever part that stands', async () => {

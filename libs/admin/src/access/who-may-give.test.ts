@@ -57,6 +57,7 @@ function carriedOut(method: DescMethod, present: Fields = {}, aborts = 0) {
       const ofStock = new Map([
         ['scope stock.read', ['orders']],
         ['audience https://stock.example', []],
+        ['audience orders', []],
         ['role packer', []],
       ]);
       return (kind, name) => {
@@ -908,6 +909,24 @@ describe('a scope of an API that says who assigns it', () => {
     await ask(asked, bound(['*']));
     await ask({ ...asked, application: application({ audiences: ['desk'] }) }, bound(['billing']));
     expect(sent).toHaveLength(2);
+  });
+
+  it('is, as the identifier of the application itself, free only where no API has it', async () => {
+    const { ask, sent } = carriedOut(createApplication);
+    const withItself = (clientId: string) => ({
+      tenantId: 'acme',
+      application: application({ clientId, audiences: [clientId] }),
+      owner: 'billing',
+    });
+    for (const owners of [['*'], ['billing']]) {
+      const who = bound(owners, applications);
+      await expect(ask(withItself('orders'), who)).rejects.toMatchObject({
+        ...refused,
+        rawMessage: expect.stringContaining('application.audiences: orders needs') as string,
+      });
+      await ask(withItself('desk'), who);
+    }
+    expect(sent).toEqual([withItself('desk'), withItself('desk')]);
   });
 
   it('is looked up only where somebody needs it', async () => {

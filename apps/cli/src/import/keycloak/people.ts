@@ -122,9 +122,10 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
   const identities: Entry[] = [];
   const isUnproven = mustVerify(user, reading.verifiesEmail);
   for (const { identityProvider: provider, userId: subject } of user.federatedIdentities)
-    if (isUnproven) report(`sign-in by ${provider} of ${person}: they must verify their address first`);
-    else if (linkedProviders.has(provider) && subject !== '') identities.push({ provider, subject });
-    else report(`sign-in by ${provider} of ${person}: has no counterpart`);
+    if (!linkedProviders.has(provider) || subject === '')
+      report(`sign-in by ${provider} of ${person}: has no counterpart`);
+    else if (isUnproven) report(`sign-in by ${provider} of ${person}: they must verify their address first`);
+    else identities.push({ provider, subject });
   let isKeptOut = false;
   for (const action of requiredActions) {
     if (action === newPassword) continue;

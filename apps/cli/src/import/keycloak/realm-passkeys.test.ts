@@ -66,3 +66,44 @@ it('passkeys do not come where nobody signs in with them alone, and neither do s
     ]),
   );
 });
+
+it('passkeys and sign-ins by providers come only with those who need not verify their address first', () => {
+  const email = 'ada@acme.example';
+  const asked = { requiredActions: ['VERIFY_EMAIL'] };
+  const found = (verifyEmail: boolean, ofPerson: Part) => {
+    const federatedIdentities = [{ identityProvider: 'corp', userId: 'ada at corp' }];
+    const credentials = [password, credential()];
+    const { records, leftOut } = moved({
+      ...flow(step),
+      verifyEmail,
+      identityProviders: [{ alias: 'corp', providerId: 'oidc' }],
+      users: [{ id: '9e1b', username: 'ada', credentials, federatedIdentities, ...ofPerson }],
+    });
+    const [{ passkeys, identities } = {}] = records.users;
+    return { passkeys, identities, lines: leftOut.filter((line) => line.includes('user ada')) };
+  };
+  for (const [verifyEmail, ofPerson] of [
+    [true, { email }],
+    [false, { email, emailVerified: true, ...asked }],
+    [false, asked],
+  ] as const) {
+    const { lines, ...ways } = found(verifyEmail, ofPerson);
+    expect(ways).toEqual({ passkeys: undefined, identities: undefined });
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'passkeys of user ada: they must verify their address first',
+        'sign-in by corp of user ada: they must verify their address first',
+      ]),
+    );
+  }
+  for (const [verifyEmail, ofPerson] of [
+    [true, { email, emailVerified: true }],
+    [true, {}],
+    [false, { email }],
+  ] as const)
+    expect(found(verifyEmail, ofPerson)).toEqual({
+      passkeys: [expect.objectContaining({ credentialId: id.toString('base64url') })],
+      identities: [{ provider: 'corp', subject: 'ada at corp' }],
+      lines: [],
+    });
+});
