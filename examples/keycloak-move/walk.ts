@@ -1,4 +1,4 @@
-/** What people and programs do with the four applications, whoever serves their realm. */
+/** What people and programs do with the four applications, at Keycloak and at Tessera alike. */
 import { createHmac } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { expect } from '../harness/expect.ts';

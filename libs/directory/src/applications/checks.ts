@@ -48,7 +48,7 @@ function checkClientType(application: Checked, report: Report): void {
   }
 }
 
-/** RFC 6749 §2.1: a public client cannot keep a secret. That a confidential one has any is seen when it is applied. */
+/** RFC 6749 §2.1: a public client cannot keep a secret. Whether a confidential one has any, applying finds out. */
 export function checkSecrets({ type, secrets }: DeclaredApplication, report: Report): void {
   if (type === 'public' && secrets.length > 0) report(['secrets'], 'a public application has no secret');
   refuseRepeated(

@@ -26,7 +26,7 @@ interface ReadRecords extends Omit<ImportedRecords, 'users'> {
   readonly users: Iterable<Entry>;
 }
 
-/** What whoever imports has to do with an application. */
+/** What remains to be done for an application. */
 export interface ToDo {
   readonly clientId: string;
   /** Why it comes disabled. */

@@ -175,7 +175,7 @@ const told: readonly (readonly [line: string, keys: string, harmless?: readonly 
   ],
 ];
 
-/** Whether the line of a key says what whoever imports may declare in its place. */
+/** Whether the line of a key says what can be declared in its place. */
 export function asksToDeclare(line: string): boolean {
   return / declare `[a-z]+`$/.test(line);
 }

@@ -8,7 +8,7 @@ export interface ImportLists {
   readonly arrived: readonly string[];
   /** How many of each kind came, such as `3 applications`. */
   readonly counts: readonly string[];
-  /** What whoever imports has to do. */
+  /** What remains to be done by hand. */
   readonly toDo: readonly string[];
   readonly leftOut: readonly string[];
 }
