@@ -20,7 +20,7 @@ export { DeclaredStateError, type Problem } from './declared/declared-state-erro
 export type { DeclaredApplication } from './applications/fields.ts';
 export type { DeclaredTenant } from './declared/schema.ts';
 export { longestSecret, mostDaysOfShortSecret, shortestSecret } from './secrets/declared-secrets.ts';
-export { mostAttributeBytes, mostAttributes } from './users/attributes.ts';
+export { fitTogether, mostAttributeBytes, mostAttributes } from './users/attributes.ts';
 export { isSharedIdentifier } from './users/checks.ts';
 export { declaredUserKeys } from './users/fields.ts';
 export { normalizeIdentifier } from './users/identifiers.ts';

@@ -20,12 +20,22 @@ export const attributes = z
     attributeName,
     z.union([line(1024), z.array(line(256)).min(1).max(100)], 'must be text or a list of texts'),
   )
-  .refine((values) => Object.keys(values).length <= mostAttributes, `must be at most ${mostAttributes}`)
-  .refine(
-    (values) => Buffer.byteLength(JSON.stringify(values)) <= mostAttributeBytes,
-    `must be at most ${mostAttributeBytes} bytes together`,
-  )
+  .refine(areFew, `must be at most ${mostAttributes}`)
+  .refine(areSmall, `must be at most ${mostAttributeBytes} bytes together`)
   .default({});
+
+function areFew(values: object): boolean {
+  return Object.keys(values).length <= mostAttributes;
+}
+
+function areSmall(values: object): boolean {
+  return Buffer.byteLength(JSON.stringify(values)) <= mostAttributeBytes;
+}
+
+/** Whether a user may have these attributes together. */
+export function fitTogether(values: object): boolean {
+  return areFew(values) && areSmall(values);
+}
 
 type Attributes = z.infer<typeof attributes>;
 

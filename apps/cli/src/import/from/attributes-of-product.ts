@@ -1,4 +1,4 @@
-import { mostAttributeBytes, mostAttributes } from '@tessera/directory';
+import { fittingAttributes } from '../files/fitting-attributes.ts';
 import { isEmpty, textOf, type Fields } from './fields.ts';
 import type { Reading } from './keys-of-product.ts';
 
@@ -6,34 +6,31 @@ type Attribute = string | readonly string[];
 
 /**
  * The attributes of a person, as many as a person may have. Notes those that are left out.
- * @param first those that come before what the file has
+ * @param first those that stay
  */
 export function attributesOf(
   { all }: Fields,
   first: readonly (readonly [string, string])[],
   { known, notes }: Pick<Reading, 'known' | 'notes'>,
-): Readonly<Record<string, Attribute>> {
-  const attributes = new Map<string, Attribute>();
-  // The braces, and a comma or brace after each.
-  let bytes = 1;
-  const fits = (name: string, value: Attribute): boolean => {
-    const size = Buffer.byteLength(`${JSON.stringify(name)}:${JSON.stringify(value)},`);
-    if (attributes.size === mostAttributes || bytes + size > mostAttributeBytes) return false;
-    attributes.set(name, value);
-    bytes += size;
-    return true;
-  };
-  for (const [name, value] of first) fits(name, value);
+): Readonly<Record<string, unknown>> {
+  const own = Object.fromEntries(first);
+  const others = new Map<string, { readonly field: string; readonly value: Attribute }>();
   for (const field of all) {
     if (isEmpty(field.value) || known.isUnderstood(field)) continue;
     const name = known.attributeOf(field);
     if (name === undefined) continue;
     const value = attributeValue(field.value);
     if (value === undefined) notes.add(field.name, 'is neither text nor a list of texts');
-    else if (attributes.has(name)) notes.add(field.name, `another attribute has the name ${name}`);
-    else if (!fits(name, value)) notes.add(field.name, 'a person has no room for more attributes');
+    else if (others.has(name) || Object.hasOwn(own, name))
+      notes.add(field.name, `another attribute has the name ${name}`);
+    else others.set(name, { field: field.name, value });
   }
-  return Object.fromEntries(attributes);
+  const values = Object.fromEntries([...others].map(([name, { value }]) => [name, value]));
+  const { kept, gone } = fittingAttributes(own, values);
+  for (const name of gone)
+    notes.add(others.get(name)?.field ?? name, 'a person has no room for more attributes');
+  // Those of ours first.
+  return { ...own, ...kept };
 }
 
 function attributeValue(value: unknown): Attribute | undefined {
