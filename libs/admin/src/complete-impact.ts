@@ -1,6 +1,6 @@
 import type { Ends, Impact } from '@tessera/proto-gen/impact';
 import type { TokenService } from '@tessera/proto-gen/token';
-import { whereOffered, type CallOptions, type Client, type DescService } from '@tessera/rpc/caller';
+import { notUnderstood, type CallOptions, type Client, type DescService } from '@tessera/rpc/caller';
 
 type CountEnded = Pick<Client<typeof TokenService>, 'countEnded'>;
 type Counts = Pick<Impact, 'sessions' | 'refreshFamilies' | 'approvals' | 'consents'>;
@@ -34,22 +34,17 @@ export function completingImpact<S extends DescService>(
   return Object.fromEntries(completed) as unknown as Client<S>;
 }
 
-/** The impact with all that the services can count. */
+/**
+ * The impact with all that the services count. Throws `temporarily_unavailable` where one of them is of a version that
+ * does not count it: what is missing would read as nothing that ends. `approvals` may be absent.
+ */
 export async function completeImpact<I extends Countable>(
   { ends, ...impact }: I,
   token: CountEnded,
   call: CallOptions,
 ): Promise<Omit<I, 'ends'> & Counts> {
-  if (ends === undefined) return impact;
-  const { sessions, refreshFamilies, approvals, consents } = await whereOffered<Counts, Counts>(
-    token.countEnded({ ends }, call),
-    () => ({}),
-  );
-  return {
-    ...impact,
-    ...(sessions && { sessions }),
-    ...(refreshFamilies && { refreshFamilies }),
-    ...(approvals && { approvals }),
-    ...(consents && { consents }),
-  };
+  if (ends === undefined) throw notUnderstood('an impact without what it ends');
+  const { sessions, refreshFamilies, approvals, consents } = await token.countEnded({ ends }, call);
+  if (!sessions || !refreshFamilies || !consents) throw notUnderstood('an incomplete count of what ends');
+  return { ...impact, sessions, refreshFamilies, consents, ...(approvals && { approvals }) };
 }

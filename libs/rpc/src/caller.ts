@@ -11,6 +11,6 @@ export { createChallenge, nonceHeader, proofPath, type Proof } from './token-pro
 export { operatorRemedy } from './errors/operator-action.ts';
 export type { RemoteService } from './client/remote.ts';
 export { fieldViolations, type FieldViolation } from './errors/field-violations.ts';
-export { whereOffered } from './errors/other-version.ts';
+export { notUnderstood, whereOffered } from './errors/other-version.ts';
 export { readPages } from './page-token.ts';
 export { parseTarget } from './client/target.ts';

@@ -26,6 +26,7 @@ export async function lockdown(options: LockdownOptions, terminal: Terminal): Pr
     for (const ended of validateOnly ? await counted([impact], terminal) : [carriedOut])
       for (const line of impactLines(tenant, ended)) terminal.out(line);
   }
+  if (impact === undefined) terminal.say('What this ends could not be counted.\n');
   const gone = removed.length === 0 ? '' : ` and removes ${listed(removed)}`;
   if (validateOnly) return terminal.say(`This ends all sign-ins of ${called}${gone}.\n`);
   terminal.say(`${called} is locked down: all sign-ins have ended.\n`);

@@ -34,7 +34,7 @@ export async function counted(impacts: readonly Impact[], terminal: Terminal): P
     return without;
   }
   try {
-    return await withService('token', terminal, {
+    const all = await withService('token', terminal, {
       name: 'Counting',
       changes: false,
       timeoutMs,
@@ -46,6 +46,8 @@ export async function counted(impacts: readonly Impact[], terminal: Terminal): P
         return completed;
       },
     });
+    if (all.some(({ approvals }) => approvals === undefined)) say('Waiting approvals are not counted.\n');
+    return all;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     say(`${notCounted}: ${error.message}\n`);
