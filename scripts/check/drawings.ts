@@ -13,7 +13,7 @@ import { report } from './report.ts';
 const agreed = new RegExp(
   `^(?:${[
     'index|main|config|wiring|service|store|audit|messages',
-    'fields|checks|desired|table.postgres|commands.postgres|read.postgres',
+    'kind|fields|checks|desired|table.postgres|commands.postgres|read.postgres',
     'world|budget.test',
   ].join('|')})\\.`,
 );

@@ -2,6 +2,7 @@ import type { Argument, Option, RootCommand } from '@bomb.sh/tab';
 import type { Command } from 'commander';
 import type { CallOptions } from '@tessera/rpc/caller';
 import type { ClientOf } from './operate/records/service-work.ts';
+import { fieldWith, methodOf, nouns, recordOf, type Noun } from './records/nouns.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What is asked of the installation: names that may begin with what is typed. */
@@ -16,48 +17,34 @@ type Names = (asked: Asked) => Promise<readonly string[]>;
 
 const pageSize = 100;
 
-const tenants: Names = async ({ clientOf, search, call }) => {
-  const { TenantsService } = await import('@tessera/proto-gen/admin-tenants');
-  const answer = await clientOf(TenantsService).list({ search, pageSize }, call);
-  return answer.tenants.map(({ tenantId }) => tenantId);
-};
+/** What people are called. */
+const people = ['username', 'email'];
 
-const people: Names = async ({ clientOf, tenantId, search, call }) => {
-  const { UsersService } = await import('@tessera/proto-gen/admin-users');
-  const { users } = await clientOf(UsersService).list({ tenantId, search, pageSize }, call);
-  return users.flatMap(({ username, email }) => [username, email]);
-};
+/** The names that records of a kind have. */
+const namesOf =
+  (noun: Noun): Names =>
+  async ({ clientOf, tenantId, search, call }) => {
+    const client = clientOf(noun.service) as unknown as Readonly<
+      Record<string, (request: object, call: CallOptions) => Promise<Readonly<Record<string, unknown>>>>
+    >;
+    const { output } = methodOf(noun, 'list') ?? {};
+    const page = { search, pageSize, ...(noun.name !== 'tenant' && { tenantId }) };
+    const answer = (await client['list']?.(page, call)) ?? {};
+    const found = output && answer[fieldWith(output, recordOf(noun)).localName];
+    const keys = noun.name === 'user' ? people : [noun.key];
+    return (found as Readonly<Record<string, string>>[]).flatMap((record) =>
+      keys.map((key) => record[key] ?? ''),
+    );
+  };
 
-const applications: Names = async ({ clientOf, tenantId, search, call }) => {
-  const { ApplicationsService } = await import('@tessera/proto-gen/admin-applications');
-  const answer = await clientOf(ApplicationsService).list({ tenantId, search, pageSize }, call);
-  return answer.applications.map(({ clientId }) => clientId);
-};
-
-const roles: Names = async ({ clientOf, tenantId, search, call }) => {
-  const { RolesService } = await import('@tessera/proto-gen/admin-roles');
-  const answer = await clientOf(RolesService).list({ tenantId, search, pageSize }, call);
-  return answer.roles.map(({ name }) => name);
-};
-
-const resources: Names = async ({ clientOf, tenantId, search, call }) => {
-  const { ResourcesService } = await import('@tessera/proto-gen/admin-resources');
-  const answer = await clientOf(ResourcesService).list({ tenantId, search, pageSize }, call);
-  return answer.resources.map(({ audience }) => audience);
-};
-
-/** By the name of an option without its dashes, or of an argument. */
-const names: Readonly<Record<string, Names>> = {
-  tenant: tenants,
-  person: people,
-  username: people,
-  application: applications,
-  'client-id': applications,
-  role: roles,
-  roles,
-  resource: resources,
-  audience: resources,
-};
+/** By the name of an option without its dashes, or of an argument: the kind, its list or its key. */
+const names: Readonly<Record<string, Names>> = Object.fromEntries(
+  nouns.flatMap((noun) => {
+    const [option = ''] = noun.keyOption.slice(2).split(' ');
+    const called = noun.name === 'user' ? 'person' : noun.name;
+    return [called, `${called}s`, option].map((name) => [name, namesOf(noun)]);
+  }),
+);
 
 /**
  * What a shell may be told: bash expands the words that it is given, so that a name with a command in it would run, and

@@ -1,19 +1,7 @@
 import { Code, ConnectError, createClient, type Client, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import { adminServices } from '@tessera/proto-gen/admin-all';
 import type { AccessTokenSource } from '@tessera/introspection-client/access-token-source';
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
-import { AuditService } from '@tessera/proto-gen/admin-audit';
-import { ConsentsService } from '@tessera/proto-gen/admin-consents';
-import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
-import { GrantsService } from '@tessera/proto-gen/admin-grants';
-import { KeysService } from '@tessera/proto-gen/admin-keys';
-import { MailService } from '@tessera/proto-gen/admin-mail';
-import { ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { RolesService } from '@tessera/proto-gen/admin-roles';
-import { SessionsService } from '@tessera/proto-gen/admin-sessions';
-import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { UsersService } from '@tessera/proto-gen/admin-users';
 
 export interface AdminClientOptions {
   /** Of the administration listener, such as `https://tessera-administration.tessera.svc:9002`. */
@@ -26,24 +14,10 @@ export interface AdminClientOptions {
   readonly timeoutMs?: number;
 }
 
-const services = {
-  applications: ApplicationsService,
-  approvals: ApprovalsService,
-  audit: AuditService,
-  consents: ConsentsService,
-  declaredState: DeclaredStateService,
-  grants: GrantsService,
-  keys: KeysService,
-  mail: MailService,
-  resources: ResourcesService,
-  roles: RolesService,
-  sessions: SessionsService,
-  tenants: TenantsService,
-  users: UsersService,
-};
-
 /** A client for each service of `tessera.admin.v1`. */
-export type AdminClient = { readonly [Noun in keyof typeof services]: Client<(typeof services)[Noun]> };
+export type AdminClient = {
+  readonly [Noun in keyof typeof adminServices]: Client<(typeof adminServices)[Noun]>;
+};
 
 /**
  * Calls the administration API over the Connect protocol. Failures are ConnectErrors; `fieldErrors` reads what they say
@@ -64,7 +38,10 @@ export function createAdminClient({
     interceptors: [authorizing(accessToken)],
     ...(ca !== undefined && { nodeOptions: { ca } }),
   });
-  const clients = Object.entries(services).map(([noun, service]) => [noun, createClient(service, transport)]);
+  const clients = Object.entries(adminServices).map(([noun, service]) => [
+    noun,
+    createClient(service, transport),
+  ]);
   return Object.fromEntries(clients) as AdminClient;
 }
 

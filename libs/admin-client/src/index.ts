@@ -11,16 +11,4 @@ export { createAdminClient, type AdminClient, type AdminClientOptions } from './
 export type { AccessTokenSource } from '@tessera/introspection-client/access-token-source';
 export { clientCredentials, type AdminCredentials } from './own-access-tokens.ts';
 export { fieldErrors, type FieldError } from './field-errors.ts';
-export * from '@tessera/proto-gen/admin-applications';
-export * from '@tessera/proto-gen/admin-approvals';
-export * from '@tessera/proto-gen/admin-audit';
-export * from '@tessera/proto-gen/admin-consents';
-export * from '@tessera/proto-gen/admin-declared_state';
-export * from '@tessera/proto-gen/admin-grants';
-export * from '@tessera/proto-gen/admin-keys';
-export * from '@tessera/proto-gen/admin-mail';
-export * from '@tessera/proto-gen/admin-resources';
-export * from '@tessera/proto-gen/admin-roles';
-export * from '@tessera/proto-gen/admin-sessions';
-export * from '@tessera/proto-gen/admin-tenants';
-export * from '@tessera/proto-gen/admin-users';
+export * from '@tessera/proto-gen/admin-all';

@@ -19,6 +19,7 @@ import type { BuiltService, CallOptions, Client, DescService } from '@tessera/rp
 import { assignablesOf, type Assigned } from './access/assignable-records.ts';
 import { attributesInClaims } from './access/attributes-in-claims.ts';
 import { administratorAuthentication } from './access/bearer-administrators.ts';
+import { recordServices } from './access/what-is-given.ts';
 import { mergedAudit } from './audit/merge-audit.ts';
 import { completingImpact } from './complete-impact.ts';
 import type { AdminConfig } from './config.ts';
@@ -37,10 +38,8 @@ export type AdminPeers = Readonly<Record<'keys' | 'directory' | 'authorize' | 'd
 /** By the service that owns the records. */
 const services = {
   directory: [
-    TenantsService,
-    ResourcesService,
-    RolesService,
-    ApplicationsService,
+    // People are not read by it alone.
+    ...recordServices.filter((service) => service !== UsersService),
     MailService,
     DeclaredStateService,
     DirectoryService,

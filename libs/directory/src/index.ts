@@ -26,6 +26,6 @@ export { declaredUserKeys } from './users/fields.ts';
 export { normalizeIdentifier } from './users/identifiers.ts';
 export { withheldPassword } from './users/withheld-password.ts';
 export { isSomebodyElse, isSomebodysName } from './users/preferred-names.ts';
-export { listedKinds, recordKinds, type RecordKind } from './fields/record-kinds.ts';
+export { listedKinds, recordKinds, type RecordKind } from './record-kinds.ts';
 export { bumpEpoch } from './epoch.ts';
 export type { RecordReads } from './service.ts';

@@ -1,3 +1,5 @@
+import { recordExamples } from '../records/nouns.ts';
+
 /**
  * The commands by the words that call them, each with what a person types after these words, as its help shows it. A
  * group of commands shows the first examples of its commands. The names are those of the demo (deploy/demo) and of
@@ -33,36 +35,11 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
     'realm.json --keep-wildcards',
   ],
 
-  'tenant list': ['', '--search acme -o json'],
-  'tenant get': ['demo'],
-  'tenant create': ['acme --name Acme', 'acme --name Acme --authentication-policy second-factor'],
-  'tenant update': ['acme --registration domain --registration-domains acme.example'],
-  'tenant delete': ['acme', 'acme --take-over --everything-in acme --validate-only'],
+  ...recordExamples,
+
   'tenant disable': ['acme'],
   'tenant enable': ['acme'],
 
-  'resource list': ['--tenant demo'],
-  'resource get': ['https://api.demo.example --tenant demo'],
-  'resource create': ['https://orders.example --tenant demo -f orders.yaml'],
-  'resource update': ['https://orders.example --tenant demo --signing-algorithm ES256'],
-  'resource delete': ['https://orders.example --tenant demo --validate-only --impact'],
-
-  'role list': ['--tenant demo'],
-  'role get': ['clerk --tenant demo'],
-  'role create': ['cashier --tenant demo'],
-  'role delete': ['cashier --tenant demo'],
-
-  'application list': ['--tenant demo', '--tenant demo --deleted'],
-  'application get': ['demo-web --tenant demo'],
-  'application create': [
-    'billing --tenant demo --name Billing --type confidential --grant-types client_credentials --scopes orders.read',
-  ],
-  'application update': [
-    'billing --tenant demo --scopes orders.read orders.write',
-    'demo-web --tenant demo --take-over -f - < lifetimes.yaml',
-  ],
-  'application delete': ['billing --tenant demo'],
-  'application restore': ['billing --tenant demo'],
   'application disable': ['billing --tenant demo'],
   'application enable': ['billing --tenant demo'],
 
@@ -71,16 +48,7 @@ export const commandTable: Readonly<Record<string, readonly [string, ...string[]
   'secret delete': ['--tenant demo --client-id billing --secret-id=uT3vGxQ0m2E'],
   'secret new': ['> ./secret'],
 
-  'user list': ['--tenant demo --search love', '--tenant demo --not-signed-in-since 90d --role clerk'],
-  'user get': ['eve --tenant demo -o json'],
   'user show': ['eve --tenant demo', '--user-id usr_5LhV0c3nQwW2mT8yRkZb1A --tenant demo'],
-  'user create': [
-    '--tenant demo --username eve --email eve@example.com --roles clerk',
-    '--tenant demo --username eve --password-file ./password -o json',
-  ],
-  'user update': ['eve --tenant demo --roles clerk --clear email'],
-  'user delete': ['eve --tenant demo', 'eve --tenant demo --validate-only --impact'],
-  'user restore': ['eve --tenant demo'],
   'user disable': ['eve --tenant demo'],
   'user enable': ['eve --tenant demo'],
   'user unlock': ['eve --tenant demo'],

@@ -1,4 +1,4 @@
-import { TenantsService, type TenantContents } from '@tessera/proto-gen/admin-tenants';
+import { TenantContentsSchema, TenantsService, type TenantContents } from '@tessera/proto-gen/admin-tenants';
 import { orNotFound, withService } from '../operate/records/with-service.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
@@ -56,14 +56,17 @@ export async function deleteTenant(options: DeletionOptions, terminal: Terminal)
   terminal.say(validateOnly ? 'Nothing was changed.\n' : `The tenant ${tenantId} is deleted.\n`);
 }
 
-function kindsOf({
-  people = 0,
-  applications = 0,
-  resources = 0,
-  roles = 0,
-  providers = 0,
-}: Partial<TenantContents>) {
-  return { people, applications, 'API resources': resources, roles, providers };
+/** What is counted under another name than people know it by. */
+const names: Readonly<Record<string, string>> = { resources: 'API resources' };
+
+function kindsOf(contents: Partial<TenantContents>): Readonly<Record<string, number>> {
+  const counts = contents as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    TenantContentsSchema.fields.map(({ localName: name }) => [
+      names[name] ?? name,
+      Number(counts[name] ?? 0),
+    ]),
+  );
 }
 
 function sum(contents: Partial<TenantContents> = {}): number {

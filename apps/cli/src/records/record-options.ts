@@ -34,7 +34,7 @@ export function recordOptions(noun: Noun, verb: 'create' | 'update'): RecordOpti
     // The option of that name says whom to change.
     const isTaken = verb === 'update' && noun.keyOption.startsWith(`--${field.localName} `);
     const name = kebab(isTaken ? `new ${field.localName}` : field.localName);
-    return [{ field, ...optionOf(form, name, fieldHelp(noun.name, field.localName)) }];
+    return [{ field, ...optionOf(form, name, fieldHelp(noun, field.localName)) }];
   });
 }
 

@@ -1,8 +1,3 @@
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { RolesService } from '@tessera/proto-gen/admin-roles';
-import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { UsersService } from '@tessera/proto-gen/admin-users';
 import type { PlannedProvider } from '@tessera/proto-gen/plan';
 import {
   Code,
@@ -14,7 +9,7 @@ import {
   type DescService,
   type Principal,
 } from '@tessera/rpc';
-import { serviceRules, type ServiceRule } from './what-is-given.ts';
+import { recordServices, serviceRules, type ServiceRule } from './what-is-given.ts';
 
 /**
  * A kind of record in a declared state: what one gives, and the scopes of an access token that reads or writes them.
@@ -29,7 +24,7 @@ interface DeclaredKind {
  * By their names in a declared state. Whose records a service changes one by one need the same scopes in a document.
  */
 export const declaredKinds: ReadonlyMap<string, DeclaredKind> = new Map([
-  ...[TenantsService, ResourcesService, RolesService, UsersService, ApplicationsService].map(kindOf),
+  ...recordServices.map(kindOf),
   [
     'provider',
     {

@@ -62,10 +62,10 @@ const restorable = { ...standard, undelete: 'restores' } as const;
 /** For a service without records. */
 const withoutGifts = { record: '', key: '', gifts: (): readonly Gift[] => [] };
 
-/** By the full name of the service: what its methods do, and the condition of each value that gives something. */
-export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, ServiceRule>([
+/** What the methods of each service do, and the condition of each value that gives something. */
+const rules: readonly (readonly [DescService, ServiceRule])[] = [
   [
-    TenantsService.typeName,
+    TenantsService,
     {
       record: 'tenant',
       key: 'tenantId',
@@ -95,7 +95,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
   [
-    ResourcesService.typeName,
+    ResourcesService,
     {
       record: 'resource',
       key: 'audience',
@@ -128,7 +128,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
   [
-    RolesService.typeName,
+    RolesService,
     {
       record: 'role',
       key: 'name',
@@ -137,7 +137,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
   [
-    UsersService.typeName,
+    UsersService,
     {
       record: 'user',
       key: 'userId',
@@ -183,7 +183,7 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
   [
-    ApplicationsService.typeName,
+    ApplicationsService,
     {
       record: 'application',
       key: 'clientId',
@@ -196,14 +196,14 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
   [
-    SessionsService.typeName,
+    SessionsService,
     {
       ...withoutGifts,
       effects: { endSessions: 'acts' } satisfies EffectsOf<typeof SessionsService>,
     },
   ],
   [
-    GrantsService.typeName,
+    GrantsService,
     {
       ...withoutGifts,
       effects: { revokeGrants: 'acts' } satisfies EffectsOf<typeof GrantsService>,
@@ -213,28 +213,28 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
     },
   ],
   [
-    ConsentsService.typeName,
+    ConsentsService,
     {
       ...withoutGifts,
       effects: { delete: 'acts' } satisfies EffectsOf<typeof ConsentsService>,
     },
   ],
   [
-    ApprovalsService.typeName,
+    ApprovalsService,
     {
       ...withoutGifts,
       effects: { cancel: 'acts' } satisfies EffectsOf<typeof ApprovalsService>,
     },
   ],
   [
-    MailService.typeName,
+    MailService,
     {
       ...withoutGifts,
       effects: { delete: 'acts' } satisfies EffectsOf<typeof MailService>,
     },
   ],
   [
-    DeclaredStateService.typeName,
+    DeclaredStateService,
     {
       ...withoutGifts,
       everyKind: true,
@@ -246,13 +246,23 @@ export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map<string, Se
       } satisfies EffectsOf<typeof DeclaredStateService>,
     },
   ],
-  [AuditService.typeName, { ...withoutGifts, effects: {} }],
-  [DirectoryService.typeName, { ...withoutGifts, effects: {} }],
+  [AuditService, { ...withoutGifts, effects: {} }],
+  [DirectoryService, { ...withoutGifts, effects: {} }],
   [
-    KeysService.typeName,
+    KeysService,
     {
       ...withoutGifts,
       effects: { rotate: 'acts', withdraw: 'acts' } satisfies EffectsOf<typeof KeysService>,
     },
   ],
-]);
+];
+
+/** By the full name of the service. */
+export const serviceRules: ReadonlyMap<string, ServiceRule> = new Map(
+  rules.map(([{ typeName }, rule]) => [typeName, rule]),
+);
+
+/** The services that change records one by one, each those of a kind. */
+export const recordServices: readonly DescService[] = rules
+  .filter(([, { record }]) => record !== '')
+  .map(([service]) => service);

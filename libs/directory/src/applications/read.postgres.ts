@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import type { FoundApplication, FoundScope } from './found-application.ts';
 import type { FoundSecrets, ListedSecret, SecretUse } from '../secrets/found-secrets.ts';
 import { tokenColumns } from '../resources/fields.ts';
@@ -132,14 +132,4 @@ export function readApplication(row: Row): ApplicationRecord {
       expiresAt: expiresAt === null ? undefined : Number(expiresAt),
     })),
   };
-}
-
-/** All applications of a tenant, with their secrets. */
-export async function readApplications(tx: Queryable, tenantId: string): Promise<ApplicationRecord[]> {
-  const { rows } = await tx.query({
-    name: 'directory.read_applications',
-    text: `SELECT ${selectedOfApplication} FROM directory.application a WHERE a.tenant_id = $1`,
-    values: [tenantId],
-  });
-  return rows.map(readApplication);
 }

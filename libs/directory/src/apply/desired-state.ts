@@ -3,9 +3,18 @@ import type { ClientSecrets } from '../secrets/client-secrets.ts';
 import { staysLeftOut, type Part } from '../declared/part.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { identityText, type DeclaredIdentity } from '../factors/declared-identity.ts';
-import { desiredOf } from '../fields/field.ts';
-import type { ListedKind } from '../fields/record-kinds.ts';
+import { desiredOf, type Fields, type RecordOf as FieldsOf } from '../fields/field.ts';
+import {
+  byList,
+  recordKinds,
+  recordName,
+  type ByList,
+  type ListedKind,
+  type RecordOf,
+} from '../record-kinds.ts';
 import { desiredProvider } from '../providers/desired.ts';
+import type { ProviderRecord } from '../providers/fields.ts';
+import type { z } from 'zod';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields, type TenantRecord } from '../tenants/fields.ts';
 import { desiredUser } from '../users/desired.ts';
@@ -31,6 +40,16 @@ export interface DesiredOptions {
   readonly part: Part;
 }
 
+/** Of each kind whose records have more than the fields of their entries: the record that an entry asks for. */
+type WithMore = {
+  readonly [K in ListedKind as PlainRecord<K> extends RecordOf[K] ? never : K]: Desired<
+    z.output<(typeof recordKinds)[K]['entry']>,
+    RecordOf[K]
+  >;
+};
+type PlainRecord<K extends ListedKind> = FieldsOf<(typeof recordKinds)[K]['fields']> & { owner: string };
+type Desired<D, R> = (declared: D, present: R | undefined, owner: string) => R;
+
 /**
  * The desired state of a tenant: the declared records, and those that others own or that stay. An undeclared status or
  * password stays as it is, so that applying a file again never enables what was disabled.
@@ -41,66 +60,60 @@ export function desiredState(
   { secrets, passwordHashes, declaredTotps, clientSecrets, newUserId, ...by }: DesiredOptions,
 ): TenantState {
   const matched = matchedPeople(declared.users, current?.users);
-  const providers = besidesOthers(
-    'provider',
-    declared.providers,
-    current?.providers,
-    ({ name }: { readonly name: string }) => name,
-    (provider, present, owner) => {
-      const sealedSecret = clientSecrets.get(provider.name);
-      return desiredProvider(provider, present, { owner, sealedSecret });
+  const withMore: WithMore = {
+    provider: (provider, present, owner) =>
+      desiredProvider(provider, present, { owner, sealedSecret: clientSecrets.get(provider.name) }),
+    user(user, present, owner) {
+      const name = normalizeIdentifier(user.username);
+      return desiredUser(user, present, {
+        owner,
+        passwordHash: passwordHashes.get(name),
+        declaredTotp: declaredTotps?.get(name),
+        declaredIdentities: identitiesAt(issuers, user.identities),
+        newUserId: () => newUserId(name),
+      });
     },
-    by,
-  );
+    application: (application, present, owner) =>
+      desiredApplication(declared.id, application, present, { owner, secrets }),
+  };
+  const besides = (kind: ListedKind) => {
+    const { list, fields } = recordKinds[kind];
+    const plain = (entry: Entry, present: Owned | undefined, owner: string) => ({
+      ...desiredOf<Fields>(fields, entryObject(kind, entry), present as never),
+      owner,
+    });
+    const desired = (withMore as Partial<Record<ListedKind, unknown>>)[kind] ?? plain;
+    const presentOf = kind === 'user' ? (entry: Entry) => matched.get(entry as DeclaredUser) : undefined;
+    const records = { declared: declared[list], current: current?.[list], presentOf };
+    return besidesOthers(kind, { ...records, desired: desired as Desired<Entry, Owned> }, by);
+  };
+  // Before people, who have something at them.
+  const providers = besides('provider') as readonly Owned[] as readonly ProviderRecord[];
   const issuers = new Map(providers.map(({ name, issuer }) => [name, issuer]));
   return {
     tenant: desiredTenant(declared, current?.tenant, by),
-    resources: besidesOthers(
-      'resource',
-      declared.resources,
-      current?.resources,
-      ({ audience }: { readonly audience: string }) => audience,
-      (resource, _, owner) => ({ ...resource, owner }),
-      by,
-    ),
-    roles: besidesOthers(
-      'role',
-      declared.roles.map((name) => ({ name })),
-      current?.roles,
-      ({ name }: { readonly name: string }) => name,
-      ({ name }, _, owner) => ({ name, owner }),
-      by,
-    ),
-    providers,
-    users: besidesOthers(
-      'user',
-      declared.users,
-      current?.users,
-      ({ username }: { readonly username: string }) => normalizeIdentifier(username),
-      (user, present, owner) => {
-        const name = normalizeIdentifier(user.username);
-        return desiredUser(user, present, {
-          owner,
-          passwordHash: passwordHashes.get(name),
-          declaredTotp: declaredTotps?.get(name),
-          declaredIdentities: identitiesAt(issuers, user.identities),
-          newUserId: () => newUserId(name),
-        });
-      },
-      by,
-      (user: DeclaredUser) => matched.get(user),
-    ),
-    applications: besidesOthers(
-      'application',
-      declared.applications,
-      current?.applications,
-      ({ clientId }: { readonly clientId: string }) => clientId,
-      (application, present, owner) =>
-        desiredApplication(declared.id, application, present, { owner, secrets }),
-      by,
+    ...byList<ByList<{ readonly [K in ListedKind]: readonly RecordOf[K][] }>>((kind) =>
+      kind === 'provider' ? providers : besides(kind),
     ),
     ...(current?.identities && { identities: current.identities }),
   };
+}
+
+/** An entry of the declared state; a text is the name of the record. */
+type Entry = object | string;
+
+interface Owned {
+  readonly owner: string;
+}
+
+function entryObject(kind: ListedKind, entry: Entry): object {
+  return typeof entry === 'string' ? { [recordKinds[kind].name]: entry } : entry;
+}
+
+/** What the declared state knows a record or an entry by, in the form in which names are compared. */
+function nameOf(kind: ListedKind, of: Entry): string {
+  const name = recordName(kind, of);
+  return kind === 'user' ? normalizeIdentifier(name) : name;
 }
 
 /** As they are remembered, at the providers that the tenant has. */
@@ -132,15 +145,21 @@ function ownerOf(current: { readonly owner: string } | undefined, { owner, takeO
  * The declared records in the order of the file, and behind them those that it does not declare, and that others own or
  * that stay.
  */
-function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>(
+function besidesOthers(
   kind: ListedKind,
-  declared: readonly D[],
-  current: readonly R[] = [],
-  keyOf: (record: K) => string,
-  desired: (declared: D, present: R | undefined, owner: string) => R,
+  {
+    declared,
+    current = [],
+    desired,
+    presentOf = byName(kind, current),
+  }: {
+    readonly declared: readonly Entry[];
+    readonly current: readonly Owned[] | undefined;
+    readonly desired: Desired<Entry, Owned>;
+    readonly presentOf: ((entry: Entry) => Owned | undefined) | undefined;
+  },
   by: By,
-  presentOf = byKey(current, keyOf),
-): R[] {
+): Owned[] {
   const left = new Set(current);
   const records = declared.map((entry) => {
     const found = presentOf(entry);
@@ -148,11 +167,12 @@ function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>
     const record = found !== undefined && left.delete(found) ? found : undefined;
     return desired(entry, record, ownerOf(record, by));
   });
-  const isLeft = (record: R) => record.owner !== by.owner || staysLeftOut(by.part, kind, keyOf(record));
+  const isLeft = (record: Owned) =>
+    record.owner !== by.owner || staysLeftOut(by.part, kind, nameOf(kind, record));
   return [...records, ...[...left].filter(isLeft)];
 }
 
-function byKey<K, R extends K>(current: readonly R[], keyOf: (record: K) => string) {
-  const present = new Map(current.map((record) => [keyOf(record), record]));
-  return (entry: K): R | undefined => present.get(keyOf(entry));
+function byName(kind: ListedKind, current: readonly Owned[]) {
+  const present = new Map(current.map((record) => [nameOf(kind, record), record]));
+  return (entry: Entry) => present.get(nameOf(kind, entry));
 }

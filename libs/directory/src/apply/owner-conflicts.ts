@@ -1,7 +1,7 @@
 import { checkApplication } from '../applications/checks.ts';
 import type { Part } from '../declared/part.ts';
 import { keyOf } from '../fields/path.ts';
-import { listedKinds, recordKinds, recordName, type ListedKind } from '../fields/record-kinds.ts';
+import { listedKinds, recordKinds, recordName, type ListedKind } from '../record-kinds.ts';
 import type { Report } from '../fields/field-checks.ts';
 import { checkProviders } from '../providers/checks.ts';
 import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';

@@ -1,4 +1,4 @@
-import { listedKinds, recordKinds, recordName, type Kind, type ListedKind } from '../fields/record-kinds.ts';
+import { listedKinds, recordKinds, recordName, type Kind, type ListedKind } from '../record-kinds.ts';
 import { changedFields, type Difference, type TenantPlan } from '../plans/plan.ts';
 
 /** A record that a plan changes, by its name in the declared state and without its values. */

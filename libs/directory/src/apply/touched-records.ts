@@ -1,7 +1,13 @@
 import type { DeclaredTenant } from '../declared/schema.ts';
-import { recordName, type Kind } from '../fields/record-kinds.ts';
+import {
+  listedKinds,
+  recordKinds,
+  recordName,
+  type Kind,
+  type ListedKind,
+  type RecordOf,
+} from '../record-kinds.ts';
 import type { Difference, TenantPlan } from '../plans/plan.ts';
-import type { RecordOf } from '../record-of.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import { namesOfPasswords } from './declared-passwords.ts';
 import { namesOfFactors } from './factors-of-people.ts';
@@ -35,44 +41,31 @@ export function touchedBy({ declared, plan }: DeclaredPlan): TouchedRecord[] {
     before: current?.tenant,
     after: desired.tenant,
   };
-  const guessed = {
-    people: new Set([...namesOfPasswords(declared), ...namesOfFactors(declared)]),
-    applications: new Set(
-      declared.applications.filter(({ secrets }) => secrets.length > 0).map(({ clientId }) => clientId),
-    ),
-    providers: new Set(
-      declared.providers.filter(({ clientSecret }) => clientSecret !== undefined).map(({ name }) => name),
-    ),
+  const people = new Set([...namesOfPasswords(declared), ...namesOfFactors(declared)]);
+  const applications = new Set(
+    declared.applications.filter(({ secrets }) => secrets.length > 0).map(({ clientId }) => clientId),
+  );
+  const providers = new Set(
+    declared.providers.filter(({ clientSecret }) => clientSecret !== undefined).map(({ name }) => name),
+  );
+  const guessed: { readonly [K in ListedKind]?: readonly RecordOf[K][] } = {
+    provider: desired.providers.filter(({ name }) => providers.has(name)),
+    user: desired.users.filter(({ username }) => people.has(normalizeIdentifier(username))),
+    application: desired.applications.filter(({ clientId }) => applications.has(clientId)),
   };
   return [
     ...(plan.tenant === 'unchanged' ? [] : [tenant]),
-    ...touched('resource', plan.resources),
-    ...touched('role', plan.roles),
-    ...touched(
-      'provider',
-      plan.providers,
-      desired.providers.filter(({ name }) => guessed.providers.has(name)),
-    ),
-    ...touched(
-      'user',
-      plan.users,
-      desired.users.filter(({ username }) => guessed.people.has(normalizeIdentifier(username))),
-    ),
-    ...touched(
-      'application',
-      plan.applications,
-      desired.applications.filter(({ clientId }) => guessed.applications.has(clientId)),
-    ),
+    ...listedKinds.flatMap((kind) => touched(kind, plan[recordKinds[kind].list], guessed[kind])),
   ];
 }
 
 /** @param guessed records that may change, besides those that do */
-function touched<K extends Kind>(
-  kind: K,
-  { created, updated, deleted }: Difference<RecordOf[K]>,
-  guessed: readonly RecordOf[K][] = [],
-): TouchedRecord<K>[] {
-  const nameOf = (record: RecordOf[K]) => recordName(kind, record);
+function touched(
+  kind: Kind,
+  { created, updated, deleted }: Difference<RecordOf[Kind]>,
+  guessed: readonly RecordOf[Kind][] = [],
+): TouchedRecord[] {
+  const nameOf = (record: RecordOf[Kind]) => recordName(kind, record);
   const changed = new Set([...created, ...updated.map(({ after }) => after)]);
   return [
     ...created.map((after) => ({ kind, name: nameOf(after), before: undefined, after })),

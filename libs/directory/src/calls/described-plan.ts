@@ -5,13 +5,11 @@ import { PlannedRecordSchema, type PlannedRecord } from '@tessera/proto-gen/plan
 import { administrationOf } from '../apply/administration-guard.ts';
 import { touchedBy, type DeclaredPlan, type TouchedRecord } from '../apply/touched-records.ts';
 import { valuesOf } from '../fields/field.ts';
-import type { Kind } from '../fields/record-kinds.ts';
-import type { RecordOf } from '../record-of.ts';
+import { recordKinds, type Kind, type RecordOf } from '../record-kinds.ts';
 import { providerFields, type ProviderRecord } from '../providers/fields.ts';
 import { requestDigest } from '../records/request-digest.ts';
 import { messageOfApplication } from './application-form.ts';
-import { messageOfResource } from './resource-calls.ts';
-import { messageOfRole } from './role-calls.ts';
+import { messageOfStandard, type StandardKind } from './standard-calls.ts';
 import { messageOfTenant } from './tenant-calls.ts';
 import { messageOfUser } from './user-form.ts';
 
@@ -19,11 +17,12 @@ function isMade(record: object): boolean {
   return !('userId' in record) || !isGivenUserId(String(record.userId));
 }
 
-/** How the administration API gets the records of each kind, without what only the server sets. */
+/**
+ * How the administration API gets the records of kinds that have more than the standard calls, without what only the
+ * server sets.
+ */
 const messages = {
   tenant: (record) => messageOfTenant({ record }),
-  resource: (record) => messageOfResource({ record }),
-  role: (record) => messageOfRole({ record }),
   provider: ({ name, owner, issuer, clientId, roleMappings, attributeMappings }) => ({
     name,
     owner,
@@ -39,13 +38,13 @@ const messages = {
   }),
   user: (record) => messageOfUser({ record }),
   application: (record) => messageOfApplication({ record }),
-} as const satisfies { readonly [K in Kind]: (record: RecordOf[K]) => object };
+} as const satisfies { readonly [K in Exclude<Kind, StandardKind>]: (record: RecordOf[K]) => object };
 
 /** Throws InvalidArgument for a kind that there is not. */
 export function requireKinds(kinds: readonly string[], field = 'kinds'): ReadonlySet<string> {
-  const unknown = kinds.filter((kind) => !Object.hasOwn(messages, kind));
+  const unknown = kinds.filter((kind) => !Object.hasOwn(recordKinds, kind));
   if (unknown.length > 0)
-    throw invalidFields([{ field, description: `must be of ${Object.keys(messages).join(', ')}` }]);
+    throw invalidFields([{ field, description: `must be of ${Object.keys(recordKinds).join(', ')}` }]);
   return new Set(kinds);
 }
 
@@ -68,7 +67,9 @@ function recordMessage(kind: Kind, record: RecordOf[Kind]): PlannedRecord {
 }
 
 function messageOf(kind: Kind, record: RecordOf[Kind]): object {
-  return (messages[kind] as (of: typeof record) => object)(record);
+  const { [kind as Exclude<Kind, StandardKind>]: own } = messages as Partial<typeof messages>;
+  if (own === undefined) return messageOfStandard(kind as StandardKind, { record } as never);
+  return (own as (of: typeof record) => object)(record);
 }
 
 /**

@@ -1,75 +1,35 @@
-import { Code, ConnectError, type Handlers } from '@tessera/rpc';
-import { ResourceSchema, type ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
-import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
-import type { Outcome } from '../records/change-requests.ts';
-import { recordForm } from '../records/record-form.ts';
+import { Code, ConnectError } from '@tessera/rpc';
 import type { Report } from '../fields/field-checks.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { havingAudience, usersOf } from '../store/references.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { checkResources, jwtAudienceAsClientId, otherSpelling, spelledTwice } from '../resources/checks.ts';
-import { resource, resourceFields, type ResourceRecord } from '../resources/fields.ts';
+import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
+import type { Refusals } from './standard-calls.ts';
 
-const form = recordForm(ResourceSchema, 'resource', Object.keys(resourceFields));
-
-/** The calls that read and change one API resource with its scopes. */
-export function resourceCalls(deps: RecordCallsDeps): Handlers<typeof ResourcesService> {
-  const calls = recordCalls(
-    {
-      kind: 'resource',
-      form,
-      entryOf: (record) => entryOf(resourceFields, record),
-      messageOf: messageOfResource,
-      async desired(entry, owner, present, around) {
-        const declared = form.parse(resource, entry);
-        const after = { ...desiredOf(resourceFields, declared, present), owner };
-        const others = (await readResources(around.tx, around.tenantId)).filter(
-          ({ audience }) => audience !== after.audience,
-        );
-        const isClientId =
-          after.tokenType === 'JWT' && (await around.find('application', after.audience)) !== undefined;
-        const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
-        const audiences = others.map(({ audience }) => audience);
-        form.check((report) => {
-          const here: Report = ([, , ...path], message) => report(path, message);
-          checkResources({ resources: [after] }, here, { others, roles });
-          if (isClientId) report(['audience'], jwtAudienceAsClientId);
-          const created = present === undefined ? [after.audience] : [];
-          if (spelledTwice(created, audiences).length > 0) report(['audience'], otherSpelling);
-        });
-        await refuseUsed(present, after, around);
-        await refuseUnlimited(after, around);
-        return after;
-      },
-    },
-    deps,
-  );
-  return {
-    get: async ({ tenantId, audience }) => calls.get(tenantId, audience),
-    async list({ tenantId, ...page }) {
-      const { found: resources, nextPageToken } = await calls.list(tenantId, page);
-      return { resources, nextPageToken };
-    },
-    create: async ({ resource: given, ...request }, context) =>
-      calls.create(given, { ...request, id: given?.audience ?? '' }, context),
-    async update({ resource: given, ...request }, context) {
-      const { audience: id = '', etag = '' } = given ?? {};
-      return calls.update(given, { ...request, id, etag }, context);
-    },
-    async delete({ audience: id, ...request }, context) {
-      const allow = async (present: ResourceRecord, around: RecordTransaction) =>
-        refuseUsed(present, undefined, around);
-      const impact = await calls.delete({ ...request, id, allow }, context);
-      return impact === undefined ? {} : { impact };
-    },
-  };
-}
-
-export function messageOfResource(outcome: Outcome<ResourceRecord>) {
-  return form.messageOf(valuesOf(resourceFields, outcome.record), outcome);
-}
+/** An API resource keeps the rules of its tenant, and what applications use of it. */
+export const resourceRefusals: Refusals<'resource'> = {
+  async change({ before, after }, around, form) {
+    const others = (await readResources(around.tx, around.tenantId)).filter(
+      ({ audience }) => audience !== after.audience,
+    );
+    const isClientId =
+      after.tokenType === 'JWT' && (await around.find('application', after.audience)) !== undefined;
+    const roles = (await readRoles(around.tx, around.tenantId)).map(({ name }) => name);
+    const audiences = others.map(({ audience }) => audience);
+    form.check((report) => {
+      const here: Report = ([, , ...path], message) => report(path, message);
+      checkResources({ resources: [after] }, here, { others, roles });
+      if (isClientId) report(['audience'], jwtAudienceAsClientId);
+      const created = before === undefined ? [after.audience] : [];
+      if (spelledTwice(created, audiences).length > 0) report(['audience'], otherSpelling);
+    });
+    await refuseUsed(before, after, around);
+    await refuseUnlimited(after, around);
+  },
+  deletion: async (present, around) => refuseUsed(present, undefined, around),
+};
 
 /**
  * Throws FailedPrecondition if it limits roles and applications have its audience without one of its scopes, by which

@@ -6,7 +6,7 @@ import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordForm } from '../records/record-form.ts';
 import { tenantFields, tenantId, type TenantRecord } from '../tenants/fields.ts';
-import { isEmpty } from '../tenants/read.postgres.ts';
+import { isEmpty } from '../store/tenant-contents.postgres.ts';
 import { writerOf } from '../records/writers.ts';
 import { keepsOwnIssuer } from '../users/given-user-id.ts';
 import { hasGivenUserIds } from '../users/subjects.postgres.ts';

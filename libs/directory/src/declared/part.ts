@@ -1,4 +1,4 @@
-import { listedKinds, type ListedKind } from '../fields/record-kinds.ts';
+import { listedKinds, type ListedKind } from '../record-kinds.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
 import { kindsOf, type DeclaredTenant } from './schema.ts';
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { checkApplication, checkSecrets } from '../applications/checks.ts';
 import { refuseRepeated, type Report } from '../fields/field-checks.ts';
+import { listedKinds, recordKinds, recordName, type ListedKind } from '../record-kinds.ts';
 import { checkProviders } from '../providers/checks.ts';
 import {
   checkAudiences,
@@ -37,7 +38,7 @@ export function checkRules(
     checkReference(tenant, inTenant);
     const roles = [...tenant.roles, ...others.roles];
     checkResources(tenant, inTenant, { others: others.resources, roles });
-    refuseRepeated(tenant.roles, (index) => inTenant(['roles', index], 'is declared twice'));
+    checkNames(tenant, inTenant);
     checkProviders(tenant, inTenant, others.providers);
     checkUsers({ users: tenant.users, roles }, inTenant, others.identifiers);
     const { endpoints } = tenant.name === undefined ? others : tenant;
@@ -54,6 +55,21 @@ export function checkRules(
       checkApplication(application, known, here);
     });
   });
+}
+
+/** Kinds whose own rules say which names may not be repeated. */
+const withOwnRules: readonly ListedKind[] = ['resource', 'provider', 'user', 'application'];
+
+function checkNames(declared: DeclaredTenant, report: Report): void {
+  for (const kind of listedKinds.filter((each) => !withOwnRules.includes(each))) {
+    const { list, name } = recordKinds[kind];
+    const entries: readonly (object | string)[] = declared[list];
+    refuseRepeated(
+      entries.map((entry) => recordName(kind, entry)),
+      (index) =>
+        report([list, index, ...(typeof entries[index] === 'string' ? [] : [name])], 'is declared twice'),
+    );
+  }
 }
 
 const least = tenant.parse({ id: 'least' });

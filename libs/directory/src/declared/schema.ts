@@ -1,14 +1,28 @@
 import { z } from 'zod';
-import { application } from '../applications/fields.ts';
-import { referenceOf, shapeOf } from '../fields/field.ts';
-import { listedKinds, recordKinds, type Kind } from '../fields/record-kinds.ts';
-import { provider } from '../providers/fields.ts';
-import { resource } from '../resources/fields.ts';
-import { role } from '../roles/fields.ts';
+import { referenceOf, shapeOf, type Key } from '../fields/field.ts';
+import {
+  byList,
+  listedKinds,
+  recordKinds,
+  type ByList,
+  type Kind,
+  type ListedKind,
+} from '../record-kinds.ts';
 import { line } from '../fields/values.ts';
 import { owner } from '../fields/owner.ts';
 import { tenantFields, tenantId } from '../tenants/fields.ts';
-import { user } from '../users/fields.ts';
+
+/** A key with the list of each kind. */
+type ListKeys = ByList<{
+  readonly [K in ListedKind]: Key<z.ZodDefault<z.ZodArray<(typeof recordKinds)[K]['entry']>>>;
+}>;
+
+const lists = byList<ListKeys>((kind) => {
+  const { entry, most = Infinity, reference } = recordKinds[kind];
+  const list = z.array(entry);
+  const schema = most === Infinity ? list : list.max(most);
+  return { schema: schema.default([]), reference: reference === undefined ? 'list of names' : 'list' };
+});
 
 const tenantKeys = {
   id: tenantId,
@@ -18,11 +32,7 @@ const tenantKeys = {
     reference:
       'text; without it the entry refers to a tenant that [another owner](#owners) declares, and has none of the keys from here to `resources`',
   },
-  resources: { schema: z.array(resource).default([]), reference: 'list' },
-  roles: { schema: z.array(role).default([]), reference: 'list of names' },
-  providers: { schema: z.array(provider).max(50).default([]), reference: 'list' },
-  users: { schema: z.array(user).default([]), reference: 'list' },
-  applications: { schema: z.array(application).default([]), reference: 'list' },
+  ...lists,
 };
 
 export const tenant = z.strictObject(shapeOf(tenantKeys));

@@ -1,5 +1,5 @@
 import { isBuiltInScope } from '../fields/field-checks.ts';
-import type { ListedKind } from '../fields/record-kinds.ts';
+import type { ListedKind } from '../record-kinds.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
 import { staysLeftOut, type Part } from './part.ts';

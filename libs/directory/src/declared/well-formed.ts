@@ -1,10 +1,6 @@
 import type { z } from 'zod';
-import { application } from '../applications/fields.ts';
 import type { Path } from '../fields/path.ts';
-import { provider } from '../providers/fields.ts';
-import { resource } from '../resources/fields.ts';
-import { role } from '../roles/fields.ts';
-import { user } from '../users/fields.ts';
+import { byList, recordKinds, type ByList, type RecordOf } from '../record-kinds.ts';
 import { tenant, type DeclaredState, type DeclaredTenant } from './schema.ts';
 import { referredTo, type Surroundings } from './surroundings.ts';
 
@@ -22,13 +18,7 @@ export function everything({ tenants }: DeclaredState): Checkable {
 }
 
 /** The lists of a tenant, and what is in each. */
-const lists = {
-  resources: resource,
-  roles: role,
-  providers: provider,
-  users: user,
-  applications: application,
-};
+const lists = byList<Record<keyof ByList<RecordOf>, z.ZodType>>((kind) => recordKinds[kind].entry);
 type List = keyof typeof lists;
 
 interface Kept {

@@ -1,13 +1,8 @@
-import { isGivenUserId } from '@tessera/oauth';
 import { stringify } from 'yaml';
-import { applicationFields } from '../applications/fields.ts';
-import { entryOf } from '../fields/field.ts';
-import { listedKinds, recordKinds, type Kind } from '../fields/record-kinds.ts';
-import { providerFields } from '../providers/fields.ts';
-import { resourceFields } from '../resources/fields.ts';
+import { entryOf, type Fields } from '../fields/field.ts';
+import { listedKinds, recordKinds, recordName, type Kind, type ListedKind } from '../record-kinds.ts';
 import type { TenantState } from '../plans/tenant-state.ts';
 import { tenantFields } from '../tenants/fields.ts';
-import { userFields, type UserRecord } from '../users/fields.ts';
 
 /** Which records are written. */
 interface Written {
@@ -22,30 +17,17 @@ interface Written {
  * `status` appears only if it is not `active`. Lists are sorted if their order has no meaning. Where its own fields are
  * not written, the entry refers to the tenant.
  */
-export function writeDocument(
-  { tenant, resources, roles, providers, users, applications }: TenantState,
-  { owner, kinds }: Written,
-): string {
-  const isWritten = (record: { readonly owner: string }) => owner === undefined || record.owner === owner;
-  const lists = {
-    resources: sortedBy(resources.filter(isWritten), ({ audience }) => audience).map((one) =>
-      entryOf(resourceFields, one),
-    ),
-    roles: sortedBy(roles.filter(isWritten), ({ name }) => name).map(({ name }) => name),
-    providers: sortedBy(providers.filter(isWritten), ({ name }) => name).map((one) =>
-      entryOf(providerFields, one),
-    ),
-    users: sortedBy(users.filter(isWritten), ({ username }) => username).map((one) => ({
-      ...entryOfUser(one),
-    })),
-    applications: sortedBy(applications.filter(isWritten), ({ clientId }) => clientId).map((one) =>
-      entryOf(applicationFields, one),
-    ),
-  };
+export function writeDocument(state: TenantState, { owner, kinds }: Written): string {
+  const { tenant } = state;
+  const isWritten = (record: Owned) => owner === undefined || record.owner === owner;
   const isOf = (kind: Kind) => kinds.size === 0 || kinds.has(kind);
   const given = listedKinds
     .filter((kind) => isOf(kind))
-    .map((kind): [string, readonly unknown[]] => [recordKinds[kind].list, lists[recordKinds[kind].list]])
+    .map((kind): [string, readonly unknown[]] => {
+      const { list } = recordKinds[kind];
+      const records: readonly Owned[] = state[list];
+      return [list, sortedByName(kind, records.filter(isWritten)).map((one) => entryOfRecord(kind, one))];
+    })
     .filter(([, list]) => list.length > 0);
   const own = isOf('tenant') && isWritten(tenant) ? entryOf(tenantFields, tenant) : {};
   const entry = { id: tenant.tenantId, ...own, ...Object.fromEntries(given) };
@@ -53,13 +35,18 @@ export function writeDocument(
   return `${owner === undefined ? '' : stringify({ owner })}tenants:\n${written}`;
 }
 
-/** Identifiers that were made here are those of new people elsewhere. */
-function entryOfUser(user: UserRecord): Readonly<Record<string, unknown>> {
-  const { username, ...fields } = entryOf(userFields, user);
-  const { userId, standardClaims } = user;
-  return { username, ...(isGivenUserId(userId) && { userId }), ...fields, ...standardClaims };
+interface Owned {
+  readonly owner: string;
 }
 
-function sortedBy<T>(list: readonly T[], keyOf: (item: T) => string): T[] {
-  return list.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
+function entryOfRecord(kind: ListedKind, record: object): unknown {
+  const { fields, written } = recordKinds[kind] as {
+    readonly fields: Fields;
+    readonly written?: (record: object) => unknown;
+  };
+  return written === undefined ? entryOf(fields, record as never) : written(record);
+}
+
+function sortedByName<R extends object>(kind: ListedKind, records: readonly R[]): R[] {
+  return records.toSorted((left, right) => (recordName(kind, left) < recordName(kind, right) ? -1 : 1));
 }

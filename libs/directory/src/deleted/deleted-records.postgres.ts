@@ -1,7 +1,6 @@
 import type { Queryable } from '@tessera/stores';
 import { pageOf, type PageRequest } from '@tessera/rpc';
 import type { PersonId } from '../ground/person-id.ts';
-import type { RestorableKind } from '../fields/record-kinds.ts';
 import type { DeletedPage, DeletedRecord } from './deleted-record.ts';
 
 /** SQL: whether a deleted record can still be restored, or is to be purged. */
@@ -12,7 +11,7 @@ export const isKept = `deleted_at > statement_timestamp() - interval '30 days'`;
  * @param kept SQL: JSON of the records with their identifiers and names. `deleted` has their identifiers, and the facts
  * of their rows
  */
-export function keepDeleted(kind: RestorableKind, kept: string): string {
+export function keepDeleted(kind: string, kept: string): string {
   return `INSERT INTO directory.deleted_record (tenant_id, kind, id, name, record, facts)
      SELECT $1, '${kind}', k.id, k.name, k.record, deleted.facts
        FROM jsonb_to_recordset(${kept}::jsonb) AS k(id text, name text, record jsonb) JOIN deleted ON deleted.id = k.id
@@ -21,7 +20,7 @@ export function keepDeleted(kind: RestorableKind, kept: string): string {
 }
 
 /** SQL: the facts of deleted records, which are no longer kept. */
-export function takeDeleted(kind: RestorableKind, ids: string): string {
+export function takeDeleted(kind: string, ids: string): string {
   return `DELETE FROM directory.deleted_record
            WHERE tenant_id = $1 AND kind = '${kind}' AND id = ANY(${ids}::text[]) RETURNING id, facts`;
 }
@@ -41,7 +40,7 @@ interface Row {
  */
 export async function lockDeleted<R>(
   tx: Queryable,
-  kind: RestorableKind,
+  kind: string,
   tenantId: string,
   id: string,
 ): Promise<DeletedRecord<R> | undefined> {
@@ -60,7 +59,7 @@ export async function lockDeleted<R>(
  */
 export async function listDeleted<R>(
   queryable: Queryable,
-  kind: RestorableKind,
+  kind: string,
   tenantId: string,
   { after, search, size }: PageRequest,
 ): Promise<DeletedPage<R>> {
@@ -84,7 +83,7 @@ export async function listDeleted<R>(
 /** Which of these names, normalized user names or client IDs, deleted records of a tenant had that can be restored. */
 export async function deletedNames(
   queryable: Queryable,
-  kind: RestorableKind,
+  kind: string,
   tenantId: string,
   names: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -1,4 +1,6 @@
-/** How records of a kind are read one by one. */
+import type { Queryable } from '@tessera/stores';
+
+/** How records of a kind are read. */
 export interface RecordTable<R> {
   /** With the alias that the other parts use. */
   readonly from: string;
@@ -17,6 +19,24 @@ export interface RecordTable<R> {
    * @param end the parameter with the last position that is looked at, of a search
    */
   page(selected: string, end?: string): string;
+}
+
+/**
+ * All records of a tenant.
+ * @param list the name of the statement after `read_`
+ */
+export async function readAllOf<R>(
+  tx: Queryable,
+  list: string,
+  { selected, from, alias, read }: Pick<RecordTable<R>, 'selected' | 'from' | 'alias' | 'read'>,
+  tenantId: string,
+): Promise<R[]> {
+  const { rows } = await tx.query({
+    name: `directory.read_${list}`,
+    text: `SELECT ${selected} FROM ${from} WHERE ${alias}.tenant_id = $1`,
+    values: [tenantId],
+  });
+  return rows.map(read);
 }
 
 /**

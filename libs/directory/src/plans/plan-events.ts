@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent, EventBase } from '@tessera/audit';
 import { fileOwner } from '../fields/owner.ts';
+import { listedKinds, recordKinds, recordName, type ListedKind } from '../record-kinds.ts';
 import { changedFields, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ProviderRecord } from '../providers/fields.ts';
@@ -18,11 +19,10 @@ export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
         ? [{ event: 'tenant.deleted' }]
         : tenantEvents(plan.current?.tenant, plan.desired.tenant),
     ),
-    ...configurationEvents(plan),
-    ...providerEvents(plan),
-    ...judgementEvents(plan),
-    ...applicationEvents(plan),
-    ...userEvents(plan),
+    ...listedKinds
+      .filter((kind) => !Object.hasOwn(ownEvents, kind))
+      .flatMap((kind) => recordEvents(kind, plan[recordKinds[kind].list])),
+    ...Object.values(ownEvents).flatMap((events) => events(plan)),
   ];
   const { tenantId } = plan.desired.tenant;
   return drafts.map((draft) => ({ ...base, ...draft, outcome: 'success', tenantId }));
@@ -42,20 +42,21 @@ function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Dr
   return [{ event: suspended ? 'tenant.suspended' : 'tenant.updated', ...changed(before, after) }];
 }
 
-/** API resources with their scopes, and roles. */
-function configurationEvents({ resources, roles }: TenantPlan): readonly Draft[] {
-  return [
-    ...recordEvents(resources, ({ audience }) => ({ resource: audience })),
-    ...recordEvents(roles, ({ name }) => ({ role: name })),
-  ];
-}
+/** Of kinds whose changes have events of their own. */
+const ownEvents = {
+  provider: (plan) => [...providerEvents(plan), ...judgementEvents(plan)],
+  application: applicationEvents,
+  user: userEvents,
+} as const satisfies { readonly [K in ListedKind]?: (plan: TenantPlan) => readonly Draft[] };
 
-function recordEvents<R extends { readonly owner: string }>(
-  { created, updated, deleted }: Difference<R>,
-  named: (record: R) => Readonly<Record<string, string>>,
+function recordEvents(
+  kind: ListedKind,
+  { created, updated, deleted }: Difference<{ readonly owner: string }>,
 ): readonly Draft[] {
-  const happened = (record: R, change: string, more: Draft['details'] = {}) =>
-    ownedBy(record, [{ event: 'config.changed', details: { ...named(record), change, ...more } }]);
+  const happened = (record: { readonly owner: string }, change: string, more: Draft['details'] = {}) =>
+    ownedBy(record, [
+      { event: 'config.changed', details: { [kind]: recordName(kind, record), change, ...more } },
+    ]);
   return [
     ...created.flatMap((record) => happened(record, 'created')),
     ...updated.flatMap(({ before, after }) => happened(after, 'updated', changed(before, after).details)),

@@ -1,15 +1,17 @@
-import { recordKinds, type RecordKind } from '../fields/record-kinds.ts';
-import type { RecordOf } from '../record-of.ts';
+import {
+  byList,
+  recordKinds,
+  type ByList,
+  type ListedKind,
+  type RecordKind,
+  type RecordOf,
+} from '../record-kinds.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import { planTenant, type TenantPlan } from './plan.ts';
 import type { PresentState } from './tenant-state.ts';
 
-const nothing = {
-  resources: [],
-  roles: [],
-  providers: [],
-  users: [],
-  applications: [],
+const nothing: Omit<PresentState, 'tenant'> = {
+  ...byList<ByList<Record<ListedKind, readonly never[]>>>(() => []),
   known: [],
   proven: [],
 };

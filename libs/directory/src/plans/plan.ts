@@ -3,11 +3,17 @@ import { deletionEnds, endsBy } from '../endings/endings.ts';
 import type { NewTotp } from '../factors/declared-totps.ts';
 import type { PutIdentity } from '../factors/put-identities.postgres.ts';
 import type { PutPasskey } from '../factors/put-passkeys.postgres.ts';
-import { listedKinds, recordKinds, type ListedKind } from '../fields/record-kinds.ts';
+import {
+  byList,
+  listedKinds,
+  recordKinds,
+  type ByList,
+  type ListedKind,
+  type RecordOf,
+} from '../record-kinds.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import { judgedPeople, vouchOtherwise, type JudgedPerson } from '../providers/judge-emails.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { RecordOf } from '../record-of.ts';
 import { withoutLostMappings } from './lost-mappings.ts';
 import type { PresentState, TenantState } from './tenant-state.ts';
 import type { UserRecord } from '../users/fields.ts';
@@ -19,9 +25,7 @@ export interface Difference<T> {
 }
 
 /** Of the records of each kind, by the name of their list. */
-type Differences = {
-  readonly [K in ListedKind as (typeof recordKinds)[K]['list']]: Difference<RecordOf[K]>;
-};
+type Differences = ByList<{ readonly [K in ListedKind]: Difference<RecordOf[K]> }>;
 
 /** The changes that turn the current state of a tenant into the desired one. */
 export interface TenantPlan extends Differences {
@@ -63,11 +67,10 @@ export function planTenant(current: PresentState | undefined, asked: TenantState
         : isDeepStrictEqual(current.tenant, desired.tenant)
           ? 'unchanged'
           : 'updated',
-    resources: compare('resource', current?.resources, desired.resources),
-    roles: compare('role', current?.roles, desired.roles),
-    providers: compare('provider', current?.providers, desired.providers),
-    users: compare('user', current?.users, desired.users),
-    applications: compare('application', current?.applications, desired.applications),
+    ...byList<Differences>((kind) => {
+      const { list } = recordKinds[kind];
+      return compare(kind, current?.[list], desired[list]);
+    }),
   };
 }
 
@@ -81,12 +84,11 @@ function judgedByProviders(current: PresentState, desired: TenantState): JudgedP
   return judgedPeople(unsaid, current.proven, desired.providers);
 }
 
-function compare<K extends ListedKind>(
-  kind: K,
-  before: readonly RecordOf[K][] = [],
-  after: readonly RecordOf[K][],
-): Difference<RecordOf[K]> {
-  type T = RecordOf[K];
+function compare<T extends object>(
+  kind: ListedKind,
+  before: readonly T[] = [],
+  after: readonly T[],
+): Difference<T> {
   const keyOf = (item: T) => item[recordKinds[kind].key as keyof T];
   const known = new Map(before.map((item) => [keyOf(item), item]));
   const kept = new Set(after.map(keyOf));
@@ -148,8 +150,8 @@ export function lostProviders({ providers }: TenantPlan): ReadonlySet<string> {
 }
 
 /**
- * The changes for watchers. A change of the tenant itself, its resources, roles or providers stands for everything in
- * it, except for what ended, which is named.
+ * The changes for watchers, who are told of applications and people one by one. A change of the tenant itself, or of
+ * anything else in it, stands for everything in it, except for what ended, which is named.
  */
 export function changesOf(plan: TenantPlan): Change[] {
   const { current, desired, ...changes } = plan;
@@ -169,8 +171,9 @@ export function changesOf(plan: TenantPlan): Change[] {
     id: record.userId,
     ...(people.has(record) && { endsAll: true }),
   });
-  const isConfiguredAsBefore =
-    isEmpty(changes.resources) && isEmpty(changes.roles) && isEmpty(changes.providers);
+  const isConfiguredAsBefore = listedKinds
+    .filter((kind) => kind !== 'application' && kind !== 'user')
+    .every((kind) => isEmpty<object>(changes[recordKinds[kind].list]));
   if (changes.tenant === 'unchanged' && isConfiguredAsBefore)
     return [...touched(changes.applications).map(application), ...touched(changes.users).map(user)];
   const endsTenant = ends.tenant && current?.tenant.status === 'active';

@@ -1,11 +1,9 @@
-import type { ListedKind, recordKinds } from '../fields/record-kinds.ts';
-import type { RecordOf } from '../record-of.ts';
+import type { ByList, ListedKind, RecordOf } from '../record-kinds.ts';
 import type { ProvenEmail } from '../users/email-proof.postgres.ts';
 import type { Subjects } from '../users/subjects.postgres.ts';
 
-type Lists = {
-  readonly [K in ListedKind as (typeof recordKinds)[K]['list']]: readonly RecordOf[K][];
-};
+/** The records of each kind, by the name of their list. */
+export type Lists = ByList<{ readonly [K in ListedKind]: readonly RecordOf[K][] }>;
 
 /** Everything a tenant consists of. */
 export interface TenantState extends Lists {

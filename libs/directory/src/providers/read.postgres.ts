@@ -1,14 +1,11 @@
 import type { Queryable } from '@tessera/stores';
+import { readAllOf } from '../fields/record-table.ts';
 import { providerColumns, type ProviderRecord } from './fields.ts';
+import { providerTable } from './table.postgres.ts';
 
 /** All providers of a tenant. */
 export async function readProviders(tx: Queryable, tenantId: string): Promise<ProviderRecord[]> {
-  const { rows } = await tx.query({
-    name: 'directory.read_providers',
-    text: `SELECT ${providerColumns.selected} FROM directory.provider p WHERE p.tenant_id = $1`,
-    values: [tenantId],
-  });
-  return rows.map(providerColumns.read);
+  return readAllOf(tx, 'providers', providerTable, tenantId);
 }
 
 /** A provider that stays as it is until the commit; undefined if there is none. */

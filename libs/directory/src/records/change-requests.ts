@@ -2,11 +2,10 @@ import type { CallContext } from '@tessera/rpc';
 import type { DeletedRecord } from '../deleted/deleted-record.ts';
 import type { StatusName } from '../fields/status.ts';
 import type { Impact } from '../plans/impact.ts';
-import type { RecordKind, RestorableKind } from '../fields/record-kinds.ts';
-import type { RecordOf } from '../record-of.ts';
+import type { RecordKind, RestorableKind, RecordOf } from '../record-kinds.ts';
 import type { StoredRecord } from '../plans/tenant-state.ts';
 import type { ClaimedRecord, RecordTransaction } from '../store/store.ts';
-import type { TenantContents } from '../tenants/read.postgres.ts';
+import type { TenantContents } from '../store/tenant-contents.postgres.ts';
 
 /**
  * A record as it is, or was when it was deleted; if it was only validated, as it would be, without what its store knows

@@ -1,17 +1,19 @@
-import { recordKinds } from '../fields/record-kinds.ts';
+import { listedKinds, recordKinds } from '../record-kinds.ts';
 import { planDeletions } from '../plans/plan-record.ts';
 import type { TenantPlan } from '../plans/plan.ts';
-import { readProviders } from '../providers/read.postgres.ts';
 import { listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
-import type { TenantContents } from '../tenants/read.postgres.ts';
+import { countedContents, type TenantContents } from '../store/tenant-contents.postgres.ts';
 
 /** Deleted in one transaction: some hundred milliseconds, for which other changes of the tenant wait. */
 const atOnce = 500;
 
-/** What refers to others comes before them. */
-const order = ['application', 'user', 'resource', 'role'] as const;
+/** What refers to others, as the kinds do that take the lock together, comes before them. */
+const order = [
+  ...listedKinds.filter((kind) => recordKinds[kind].lock === 'together').reverse(),
+  ...listedKinds.filter((kind) => recordKinds[kind].lock !== 'together'),
+];
 
 /** The plan that deletes the next records of a tenant, and disables it; undefined if it has none. */
 export async function nextDeletions(
@@ -24,8 +26,7 @@ export async function nextDeletions(
     const found = records.map(({ record }) => record);
     if (found.length > 0) return planDeletions(tenant, { [recordKinds[kind].list]: found }, after);
   }
-  const providers = await readProviders(tx, tenantId);
-  return providers.length === 0 ? undefined : planDeletions(tenant, { providers }, after);
+  return undefined;
 }
 
 /** What is kept of people and applications that were deleted: as many rows as there were records. */
@@ -51,15 +52,9 @@ export async function forgetNext({ tx, tenantId }: RecordTransaction): Promise<b
 }
 
 /** Of a part that deletes what no kind of records counts. */
-export const nothing: TenantContents = { people: 0, applications: 0, resources: 0, roles: 0, providers: 0 };
+export const nothing: TenantContents = countedContents(() => 0);
 
 /** How many records of each kind a plan deletes. */
-export function deletedBy({ users, applications, resources, roles, providers }: TenantPlan): TenantContents {
-  return {
-    people: users.deleted.length,
-    applications: applications.deleted.length,
-    resources: resources.deleted.length,
-    roles: roles.deleted.length,
-    providers: providers.deleted.length,
-  };
+export function deletedBy(plan: TenantPlan): TenantContents {
+  return countedContents((kind) => plan[recordKinds[kind].list].deleted.length);
 }

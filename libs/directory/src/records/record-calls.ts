@@ -8,11 +8,10 @@ import {
 } from '@tessera/rpc';
 import type { Database, Queryable } from '@tessera/stores';
 import type { z } from 'zod';
-import type { RecordKind, RestorableKind } from '../fields/record-kinds.ts';
+import type { RecordKind, RestorableKind, RecordOf } from '../record-kinds.ts';
 import { listDeleted } from '../deleted/deleted-records.postgres.ts';
 import type { StatusName } from '../fields/status.ts';
 import { notFound } from '../ground/refusals.ts';
-import type { RecordOf } from '../record-of.ts';
 import { findRecord, listRecords } from '../store/read-records.postgres.ts';
 import type { RecordTransaction } from '../store/store.ts';
 import { called } from './change-records.ts';

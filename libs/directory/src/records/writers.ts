@@ -1,6 +1,6 @@
 import { Code, ConnectError, invalidFields } from '@tessera/rpc';
 import { apiOwner, owner } from '../fields/owner.ts';
-import type { RecordKind } from '../fields/record-kinds.ts';
+import type { RecordKind } from '../record-kinds.ts';
 import type { StatusName } from '../fields/status.ts';
 
 /** The owner that a request names; undefined if it names none. Throws InvalidArgument. */

@@ -1,12 +1,9 @@
 import type { Queryable } from '@tessera/stores';
-import { resourceColumns, type ResourceRecord } from './fields.ts';
+import { readAllOf } from '../fields/record-table.ts';
+import type { ResourceRecord } from './fields.ts';
+import { resourceTable } from './table.postgres.ts';
 
 /** All API resources of a tenant, with their scopes. */
 export async function readResources(tx: Queryable, tenantId: string): Promise<ResourceRecord[]> {
-  const { rows } = await tx.query({
-    name: 'directory.read_resources',
-    text: `SELECT ${resourceColumns.selected} FROM directory.api_resource r WHERE r.tenant_id = $1`,
-    values: [tenantId],
-  });
-  return rows.map(resourceColumns.read);
+  return readAllOf(tx, 'resources', resourceTable, tenantId);
 }

@@ -1,25 +1,18 @@
 import type { Queryable } from '@tessera/stores';
 import { sqlState } from '@tessera/telemetry';
 import type { PersonId } from '../ground/person-id.ts';
-import {
-  deleteApplications,
-  endApplications,
-  putApplications,
-  restoreApplications,
-} from '../applications/commands.postgres.ts';
+import { endApplications, restoreApplications } from '../applications/commands.postgres.ts';
 import { putIdentities } from '../factors/put-identities.postgres.ts';
 import { putPasskeys } from '../factors/put-passkeys.postgres.ts';
 import { putTotps } from '../factors/put-totps.postgres.ts';
-import { deleteProviders, putProviders } from '../providers/commands.postgres.ts';
 import { putJudgements } from '../providers/judge-emails.postgres.ts';
 import { judgedPeople, type JudgedPerson } from '../providers/judge-emails.ts';
 import { readProviders } from '../providers/read.postgres.ts';
-import { deleteResources, putResources } from '../resources/commands.postgres.ts';
-import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
+import { listedKinds, recordKinds, type ListedKind } from '../record-kinds.ts';
 import { deleteTenant, endTenant, putTenant } from '../tenants/commands.postgres.ts';
-import { deleteUsers, endPeople, putUsers, restoreUsers } from '../users/commands.postgres.ts';
+import { endPeople, restoreUsers } from '../users/commands.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
-import { endsOf, putOf, type TenantPlan } from '../plans/plan.ts';
+import { endsOf, putOf, type Difference, type TenantPlan } from '../plans/plan.ts';
 import type { AuditRuntime } from '../ground/audit-rows.postgres.ts';
 import { concludeChange } from '../ground/conclude-change.postgres.ts';
 import type { Command, Write } from '../ground/command.ts';
@@ -94,39 +87,42 @@ async function judgedBy(
   return proven.length === 0 ? [] : judgedPeople(users.created, proven, await readProviders(tx, tenantId));
 }
 
+/** Kinds that refer to others, or are referred to. */
+const ordered: readonly ListedKind[] = ['role', 'provider', 'resource', 'application', 'user'];
+
 /**
  * The commands that carry out a plan. The order keeps every foreign key: referrers are deleted before and created after
  * what they refer to; a unique value is freed before it is used again.
  */
 function commandsOf(plan: TenantPlan): Command[] {
-  const { desired, tenant, resources, roles, providers, users, applications, restores } = plan;
+  const { desired, tenant, users, applications, restores } = plan;
   const { totps = [], passkeys = [], bound = [] } = plan;
   const ends = endsOf(plan);
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
+  const put = (kind: ListedKind) =>
+    ifAny<never>(recordKinds[kind].put, putOf(plan[recordKinds[kind].list] as Difference<never>));
+  const remove = (kind: ListedKind) =>
+    ifAny<never>(recordKinds[kind].remove, plan[recordKinds[kind].list].deleted as never[]);
+  const others = listedKinds.filter((kind) => !ordered.includes(kind));
   return [
     ...(tenant === 'created' || tenant === 'updated' ? [putTenant(desired.tenant)] : []),
     ...(ends.tenant ? [endTenant()] : []),
-    ...ifAny(putRoles, putOf(roles)),
-    ...ifAny(
-      deleteProviders,
-      providers.deleted.map(({ name }) => name),
-    ),
-    ...ifAny(putProviders, putOf(providers)),
-    ...ifAny(putResources, putOf(resources)),
-    ...ifAny(
-      deleteResources,
-      resources.deleted.map(({ audience }) => audience),
-    ),
-    ...ifAny(deleteApplications, applications.deleted),
-    ...ifAny(putApplications, putOf(applications)),
+    ...others.flatMap((kind) => [...put(kind), ...remove(kind)]),
+    ...put('role'),
+    ...remove('provider'),
+    ...put('provider'),
+    ...put('resource'),
+    ...remove('resource'),
+    ...remove('application'),
+    ...put('application'),
     ...ifAny(
       endApplications,
       ends.applications.map(({ clientId }) => clientId),
     ),
     ...ifAny(restoreApplications, restores ? applications.created : []),
-    ...ifAny(deleteUsers, users.deleted),
-    ...ifAny(putUsers, putOf(users)),
+    ...remove('user'),
+    ...put('user'),
     ...ifAny(putTotps, totps),
     ...ifAny(putPasskeys, passkeys),
     ...ifAny(putIdentities, bound),
@@ -135,10 +131,7 @@ function commandsOf(plan: TenantPlan): Command[] {
       ends.people.map(({ userId }) => userId),
     ),
     ...ifAny(restoreUsers, restores ? users.created : []),
-    ...ifAny(
-      deleteRoles,
-      roles.deleted.map(({ name }) => name),
-    ),
+    ...remove('role'),
     ...(tenant === 'deleted' ? [deleteTenant()] : []),
   ];
 }

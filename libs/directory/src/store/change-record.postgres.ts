@@ -1,12 +1,10 @@
 import type { Database, Queryable } from '@tessera/stores';
 import { claimedValues } from '../plans/claimed-values.ts';
 import type { TenantPlan } from '../plans/plan.ts';
-import { readApplications } from '../applications/read.postgres.ts';
-import { readResources } from '../resources/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import { againIfTakenMeanwhile, carryOut, TakenMeanwhile, type PlanRuntime } from './carry-out.postgres.ts';
 import { lockTenant } from '../ground/locks.postgres.ts';
-import { lockRecord } from './read-records.postgres.ts';
+import { lockRecord, readRecords } from './read-records.postgres.ts';
 import type { ClaimedRecord, KeptClaim, RecordTransaction } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
@@ -70,8 +68,8 @@ async function besideRecords(
   const { tenantId, issuer } = desired.tenant;
   if (current?.tenant.issuer === issuer) return { current, desired };
   const records = {
-    resources: await readResources(tx, tenantId),
-    applications: await readApplications(tx, tenantId),
+    resources: await readRecords(tx, 'resource', tenantId),
+    applications: await readRecords(tx, 'application', tenantId),
   };
   return { current: current && { ...current, ...records }, desired: { ...desired, ...records } };
 }

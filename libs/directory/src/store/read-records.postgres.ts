@@ -1,23 +1,13 @@
 import type { Queryable } from '@tessera/stores';
-import { applicationTable } from '../applications/table.postgres.ts';
-import type { RecordTable } from '../fields/record-table.ts';
-import { resourceTable } from '../resources/table.postgres.ts';
-import { roleTable } from '../roles/table.postgres.ts';
-import { tenantTable } from '../tenants/table.postgres.ts';
-import { userTable } from '../users/table.postgres.ts';
-import type { RecordKind } from '../fields/record-kinds.ts';
-import type { RecordOf } from '../record-of.ts';
+import { readAllOf, type RecordTable } from '../fields/record-table.ts';
+import { recordKinds, type Kind, type ListedKind, type RecordKind, type RecordOf } from '../record-kinds.ts';
 import type { StoredRecord } from '../plans/tenant-state.ts';
 import { pageOf, type PageRequest } from '@tessera/rpc';
 import type { RecordPage } from './store.ts';
 
-const tables: { readonly [K in RecordKind]: RecordTable<RecordOf[K]> } = {
-  user: userTable,
-  application: applicationTable,
-  resource: resourceTable,
-  role: roleTable,
-  tenant: tenantTable,
-};
+function tableOf<K extends Kind>(kind: K): RecordTable<RecordOf[K]> {
+  return recordKinds[kind].table as RecordTable<RecordOf[Kind]> as RecordTable<RecordOf[K]>;
+}
 
 /** A row of what is selected of a record. */
 export type Row = Readonly<Record<string, unknown>> & {
@@ -26,6 +16,15 @@ export type Row = Readonly<Record<string, unknown>> & {
   readonly updated_at?: Date;
 };
 
+/** All records of a kind that a tenant has. */
+export async function readRecords<K extends ListedKind>(
+  tx: Queryable,
+  kind: K,
+  tenantId: string,
+): Promise<RecordOf[K][]> {
+  return readAllOf(tx, recordKinds[kind].list, tableOf(kind), tenantId);
+}
+
 /** A record of a tenant; undefined if unknown. */
 export async function findRecord<K extends RecordKind>(
   queryable: Queryable,
@@ -33,7 +32,7 @@ export async function findRecord<K extends RecordKind>(
   tenantId: string,
   id: string,
 ): Promise<StoredRecord<RecordOf[K]> | undefined> {
-  const table = tables[kind];
+  const table = tableOf(kind);
   const { from, alias, key } = table;
   const { rows } = await queryable.query<Row>({
     name: `directory.find_${kind}_record`,
@@ -53,7 +52,7 @@ export async function lockRecord<K extends RecordKind>(
   tenantId: string,
   id: string,
 ): Promise<StoredRecord<RecordOf[K]> | undefined> {
-  const { from, alias, key } = tables[kind];
+  const { from, alias, key } = tableOf(kind);
   await tx.query({
     name: `directory.lock_${kind}_record`,
     text: `SELECT FROM ${from} WHERE ${alias}.tenant_id = $1 AND ${alias}.${key} = $2 FOR UPDATE`,
@@ -69,13 +68,13 @@ const lookedAtOnce = 5000;
  * A page of the records of a tenant; empty for an unknown tenant. A page of a search may have fewer records than asked
  * for, or none, and another one after it: it ends after as many records as are looked at at once.
  */
-export async function listRecords<K extends RecordKind>(
+export async function listRecords<K extends Kind>(
   queryable: Queryable,
   kind: K,
   tenantId: string,
   { after, search, size }: PageRequest,
 ): Promise<RecordPage<RecordOf[K]>> {
-  const table = tables[kind];
+  const table = tableOf(kind);
   const selected = selectedOf(table);
   const end = search === '' ? undefined : await searchEnd(queryable, kind, tenantId, after);
   const values = [tenantId, after, search, size + 1];
@@ -98,11 +97,11 @@ export async function listRecords<K extends RecordKind>(
  */
 async function searchEnd(
   queryable: Queryable,
-  kind: RecordKind,
+  kind: Kind,
   tenantId: string,
   after: string,
 ): Promise<string | undefined> {
-  const { alias, key, page } = tables[kind];
+  const { alias, key, page } = tableOf(kind);
   const { rows } = await queryable.query<{ readonly position: string | null; readonly count: number }>({
     name: `directory.${kind}_search_end`,
     text: `SELECT max(position) AS position, count(*)::int AS count FROM (${page(`${alias}.${key}`)}) AS looked_at`,

@@ -7,8 +7,7 @@ import type { TenantPlan } from '../plans/plan.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { ListedIssuers } from '../tenants/issuer.ts';
 import type { Change } from '../ground/append-changes.postgres.ts';
-import type { RecordKind } from '../fields/record-kinds.ts';
-import type { RecordOf } from '../record-of.ts';
+import type { RecordKind, RecordOf } from '../record-kinds.ts';
 import type { PresentState, StoredRecord } from '../plans/tenant-state.ts';
 
 /**

@@ -1,15 +1,13 @@
 import { adminRoles } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
-import { readApplications } from '../applications/read.postgres.ts';
 import { mostNames, type Everybody } from '../plans/impact.ts';
+import { byList, listedKinds, type ListedKind } from '../record-kinds.ts';
+import { readRecords } from './read-records.postgres.ts';
 import { waysIn } from '../ground/ways-in.postgres.ts';
-import type { AdministratorIdentity, KnownIdentity, PresentState } from '../plans/tenant-state.ts';
-import { readProviders } from '../providers/read.postgres.ts';
-import { readResources } from '../resources/read.postgres.ts';
-import { readRoles } from '../roles/read.postgres.ts';
+import type { AdministratorIdentity, KnownIdentity, Lists, PresentState } from '../plans/tenant-state.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
 import { readProvenEmails } from '../users/email-proof.postgres.ts';
-import { readUsers, readUsersAmong } from '../users/read.postgres.ts';
+import { readUsersAmong } from '../users/read.postgres.ts';
 import { findSubjects, hasGivenUserIds } from '../users/subjects.postgres.ts';
 
 /**
@@ -25,16 +23,17 @@ export async function readTenantState(
   const tenant = await findTenant(tx, tenantId);
   if (tenant === undefined) return undefined;
   const identities = await administratorIdentities(tx, tenantId);
+  const records = new Map<ListedKind, readonly object[]>();
+  for (const kind of listedKinds)
+    records.set(
+      kind,
+      kind === 'user' && names !== undefined
+        ? await readUsersAmong(tx, tenantId, { names, userIds: subjects })
+        : await readRecords(tx, kind, tenantId),
+    );
   return {
     tenant,
-    resources: await readResources(tx, tenantId),
-    roles: await readRoles(tx, tenantId),
-    providers: await readProviders(tx, tenantId),
-    users:
-      names === undefined
-        ? await readUsers(tx, tenantId)
-        : await readUsersAmong(tx, tenantId, { names, userIds: subjects }),
-    applications: await readApplications(tx, tenantId),
+    ...byList<Lists>((kind) => records.get(kind)),
     ...(identities.length > 0 && { identities }),
     known: names === undefined ? await readKnown(tx, tenantId) : [],
     proven: names === undefined ? await readProvenEmails(tx, tenantId) : [],

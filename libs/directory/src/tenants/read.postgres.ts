@@ -1,5 +1,4 @@
 import type { Queryable } from '@tessera/stores';
-import { roleRecords } from '../roles/read.postgres.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 import type { ListedIssuers } from './issuer.ts';
 
@@ -46,56 +45,4 @@ export async function tenantIssuers(queryable: Queryable): Promise<ListedIssuers
       signingAlgorithms: row.algorithms,
     })),
   };
-}
-
-/** The tables of what is in a tenant, by the names of their kinds. */
-const contents = {
-  people: 'directory.user_account',
-  applications: 'directory.application',
-  resources: 'directory.api_resource',
-  roles: roleRecords,
-  providers: 'directory.provider',
-};
-
-/** How many records of each kind a tenant has. */
-export type TenantContents = Readonly<Record<keyof typeof contents, number>>;
-
-export async function contentsOf(tx: Queryable, tenantId: string): Promise<TenantContents> {
-  const counts = Object.entries(contents).map(
-    ([kind, table]) => `(SELECT count(*)::int FROM ${table} r WHERE r.tenant_id = $1) AS ${kind}`,
-  );
-  const { rows } = await tx.query<TenantContents>({
-    name: 'directory.tenant_contents',
-    text: `SELECT ${counts.join(', ')}`,
-    values: [tenantId],
-  });
-  const [found] = rows;
-  if (found === undefined) throw new Error('The count of a tenant has no row.');
-  return found;
-}
-
-/** The first ten owners, but this one, of what is in a tenant. */
-export async function otherOwnersIn(tx: Queryable, tenantId: string, owner: string): Promise<string[]> {
-  const owners = Object.values(contents).map(
-    (table) => `SELECT r.owner FROM ${table} r WHERE r.tenant_id = $1 AND r.owner <> $2`,
-  );
-  const { rows } = await tx.query<{ readonly owner: string }>({
-    name: 'directory.owners_in_tenant',
-    text: `SELECT DISTINCT owner FROM (${owners.join(' UNION ALL ')}) AS others ORDER BY owner LIMIT 10`,
-    values: [tenantId, owner],
-  });
-  return rows.map(({ owner: other }) => other);
-}
-
-/** Whether a tenant has no record. */
-export async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean> {
-  const none = Object.values(contents).map(
-    (table) => `NOT EXISTS (SELECT FROM ${table} r WHERE r.tenant_id = $1)`,
-  );
-  const { rows } = await tx.query<{ is_empty: boolean }>({
-    name: 'directory.tenant_is_empty',
-    text: `SELECT ${none.join(' AND ')} AS is_empty`,
-    values: [tenantId],
-  });
-  return rows[0]?.is_empty ?? true;
 }

@@ -1,6 +1,6 @@
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import { recordKinds } from '../fields/record-kinds.ts';
+import { recordKinds } from '../record-kinds.ts';
 import type { StatusName } from '../fields/status.ts';
 import { eventsOf } from '../plans/plan-events.ts';
 import { planRecord } from '../plans/plan-record.ts';

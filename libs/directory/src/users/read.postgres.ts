@@ -123,16 +123,6 @@ export async function findForPassword(
   };
 }
 
-/** All users of a tenant. */
-export async function readUsers(tx: Queryable, tenantId: string): Promise<UserRecord[]> {
-  const { rows } = await tx.query({
-    name: 'directory.read_users',
-    text: `SELECT ${userColumns.selected} FROM directory.user_account u WHERE u.tenant_id = $1`,
-    values: [tenantId],
-  });
-  return rows.map(userColumns.read);
-}
-
 /** The users of a tenant who sign in with, or are called by, one of these normalized names, or have these ids. */
 export async function readUsersAmong(
   tx: Queryable,

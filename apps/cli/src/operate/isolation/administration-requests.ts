@@ -2,6 +2,7 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
+  type DescService,
   type JsonObject,
   type JsonValue,
   ScalarType,
@@ -9,7 +10,9 @@ import {
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { uuid } from '@tessera/kit';
 import { ConnectError, declaredAccess } from '@tessera/rpc';
+import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { isClaim } from '../../records/field-help.ts';
+import { nouns } from '../../records/nouns.ts';
 import { administeredMethods } from './administration.ts';
 import { textAt, wordsOf, type Answer, type GoodRequest } from './crossing.ts';
 import type { Party } from './party.ts';
@@ -19,7 +22,7 @@ import { randomName } from './throw-away-tenants.ts';
 type Maker = (of: Party, method: string) => Promise<JsonObject>;
 
 /**
- * By service. A field of a message that has a name of another kind elsewhere is written with its message:
+ * By service, but for kinds whose records refer to nothing. A field of a message that has a name of another kind elsewhere is written with its message:
  * `DeclaredScope.name`.
  */
 const makers: Readonly<Record<string, Maker>> = {
@@ -34,10 +37,6 @@ const makers: Readonly<Record<string, Maker>> = {
     const record = { audience, name: 'API', scopes: [{ name: scope }], roles: [of.role] };
     const names = { audience, 'DeclaredScope.name': scope, roles: [of.role], search: audience, name: 'API' };
     return { ...names, ...(await created(of, method, 'Resources', { resource: record })) };
-  },
-  RolesService: async (of, method) => {
-    const name = randomName(of.id);
-    return { name, search: name, ...(await created(of, method, 'Roles', { role: { name } })) };
   },
   UsersService: person,
   ApplicationsService: application,
@@ -73,6 +72,18 @@ const makers: Readonly<Record<string, Maker>> = {
   DeclaredStateService: async () => ({}),
   DirectoryService: personAndApplication,
 };
+
+/** Of a kind of which the command line has a sample. */
+function makerOf(service: DescService): Maker | undefined {
+  const noun = nouns.find((one) => one.service === service);
+  if (noun?.sample === undefined) return undefined;
+  const { name, key, sample } = noun;
+  return async (of, method) => {
+    const record: JsonObject = sample(randomName(of.id));
+    const made = await created(of, method, service.name.replace(/Service$/, ''), { [name]: record });
+    return { ...record, search: record[key] ?? '', ...made };
+  };
+}
 
 /** Unless the request creates the record: what the server says of the one that is there. */
 async function created(of: Party, method: string, kind: string, record: JsonObject): Promise<JsonObject> {
@@ -252,7 +263,7 @@ function requestsOf(name: string, method: DescMethod, without: readonly string[]
 
 function valuesOf(name: string, { parent, input, ...method }: DescMethod, without: readonly string[]) {
   async function make(of: Party, made: string): Promise<JsonObject> {
-    const maker = makers[parent.name];
+    const maker = makers[parent.name] ?? makerOf(parent);
     if (maker === undefined) throw new Error(`nothing makes what the calls of ${parent.name} name`);
     const values = { ...(await maker(of, made)), tenantId: of.id };
     const unknown = unknownFields(input, { pageToken: '', ...values });
@@ -267,7 +278,8 @@ function valuesOf(name: string, { parent, input, ...method }: DescMethod, withou
   return async (of: Party, role: 'owns' | 'asks'): Promise<JsonObject> => {
     // What is there is tried as the name of something new, too.
     if (role === 'owns') return make(of, method.name === 'Create' ? 'Get' : method.name);
-    if (/^(Users|Applications|Resources|Roles)/.test(parent.name)) return make(of, method.name);
+    if (nouns.some(({ service }) => service === parent && service !== TenantsService))
+      return make(of, method.name);
     // Sign-ins cost time, and these calls take nothing of who asks for something of others.
     const made = kept.get(of.id) ?? make(of, method.name);
     kept.set(of.id, made);

@@ -1,36 +1,12 @@
 import { fromJson, toJson, type DescMethod, type DescService, type JsonObject } from '@bufbuild/protobuf';
-import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { ApprovalsService } from '@tessera/proto-gen/admin-approvals';
-import { AuditService } from '@tessera/proto-gen/admin-audit';
-import { ConsentsService } from '@tessera/proto-gen/admin-consents';
-import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
-import { GrantsService } from '@tessera/proto-gen/admin-grants';
-import { KeysService } from '@tessera/proto-gen/admin-keys';
-import { MailService } from '@tessera/proto-gen/admin-mail';
-import { ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { RolesService } from '@tessera/proto-gen/admin-roles';
-import { SessionsService } from '@tessera/proto-gen/admin-sessions';
-import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { UsersService } from '@tessera/proto-gen/admin-users';
+import { adminServices } from '@tessera/proto-gen/admin-all';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { Code, ConnectError, declaredAccess, type CallOptions } from '@tessera/rpc';
 import type { ClientOf } from '../records/with-service.ts';
 
 /** All that the administration API serves. */
 export const administeredServices: readonly DescService[] = [
-  TenantsService,
-  ResourcesService,
-  RolesService,
-  UsersService,
-  ApplicationsService,
-  SessionsService,
-  GrantsService,
-  ConsentsService,
-  ApprovalsService,
-  MailService,
-  KeysService,
-  AuditService,
-  DeclaredStateService,
+  ...Object.values(adminServices),
   DirectoryService,
 ];
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { tenant } from '../declared/schema.ts';
-import { tenantFields } from '../tenants/fields.ts';
+import { tenant } from './declared/schema.ts';
+import { tenantFields } from './tenants/fields.ts';
 import { listedKinds, recordKinds, recordName } from './record-kinds.ts';
 
 test('every list of the declared state has a kind, in the same order', () => {

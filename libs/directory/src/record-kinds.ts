@@ -1,0 +1,54 @@
+import { applicationKind } from './applications/kind.ts';
+import type { RecordTable } from './fields/record-table.ts';
+import { providerKind } from './providers/kind.ts';
+import { resourceKind } from './resources/kind.ts';
+import { roleKind } from './roles/kind.ts';
+import { tenantKind } from './tenants/kind.ts';
+import { userKind } from './users/kind.ts';
+
+/**
+ * Every kind of records, in the order of the declared state. What holds for all kinds reads this table; what a kind has
+ * of its own is in its folder, and where it is more than its row has (its rules, its order among others) in the file
+ * that is about that.
+ */
+export const recordKinds = {
+  tenant: tenantKind,
+  resource: resourceKind,
+  role: roleKind,
+  provider: providerKind,
+  user: userKind,
+  application: applicationKind,
+};
+
+type Kinds = typeof recordKinds;
+export type Kind = keyof Kinds;
+/** What a tenant has lists of. */
+export type ListedKind = Exclude<Kind, 'tenant'>;
+/** What is changed one by one. */
+export type RecordKind = { [K in Kind]: Kinds[K]['lock'] extends undefined ? never : K }[Kind];
+/** What can be restored after its deletion. */
+export type RestorableKind = { [K in Kind]: Kinds[K]['isStoredElsewhere'] extends true ? K : never }[Kind];
+
+type Records = { readonly [K in Kind]: Kinds[K]['table'] extends RecordTable<infer R> ? R : never };
+/** The record of each kind. */
+export interface RecordOf extends Records {}
+
+/** Something of each kind that a tenant has lists of, by the names of these. */
+export type ByList<Of extends Readonly<Record<ListedKind, unknown>>> = {
+  readonly [K in ListedKind as Kinds[K]['list']]: Of[K];
+};
+
+export const listedKinds = (Object.keys(recordKinds) as Kind[]).filter((kind) => kind !== 'tenant');
+
+/** @param valueOf what is made of each kind; the caller says of which type it is */
+export function byList<Lists extends Readonly<Record<keyof ByList<RecordOf>, unknown>>>(
+  valueOf: (kind: ListedKind) => unknown,
+): Lists {
+  return Object.fromEntries(listedKinds.map((kind) => [recordKinds[kind].list, valueOf(kind)])) as Lists;
+}
+
+/** The name of a record, or of the entry that asks for one, in the declared state. */
+export function recordName(kind: Kind, record: object | string): string {
+  if (typeof record === 'string') return record;
+  return (record as Readonly<Record<string, string>>)[recordKinds[kind].name] ?? '';
+}
