@@ -8,7 +8,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { adminReferenceFile, adminReferenceText } from './check/admin-reference.ts';
-import { referenceFile, referenceText } from './check/declared-reference.ts';
 import { importRulesFile, importRulesText } from './check/import-rules.ts';
 
 /** The protos that rpc tests itself with, and their code. */
@@ -62,6 +61,8 @@ async function generateSettings(): Promise<void> {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   generate();
+  // They import what was generated just now.
+  const { referenceFile, referenceText } = await import('./check/declared-reference.ts');
   await generateSettings();
   writeFileSync(importRulesFile, await importRulesText());
   writeFileSync(referenceFile, await referenceText());
