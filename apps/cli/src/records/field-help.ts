@@ -24,8 +24,8 @@ const usual: Readonly<Record<string, string>> = {
 };
 
 /**
- * The help text of the option for a field, by its name in JSON; empty for an unknown one. Comments of the protos are not
- * in what is generated from them.
+ * The help text of the option for a field, by its name in JSON; empty for an unknown one. Comments of the protos are
+ * not in what is generated from them.
  */
 export function fieldHelp({ help = {} }: Noun, field: string): string {
   return help[field] ?? usual[field] ?? '';

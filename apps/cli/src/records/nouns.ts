@@ -22,13 +22,15 @@ export interface Noun {
   readonly keyOption: string;
   /** The columns of a table, as the fields are called in JSON. */
   readonly columns: readonly string[];
-  /** What fields are, where another kind has none of the name or another one: in the words of libs/directory/README.md. */
+  /** What fields are, but for those that several kinds have: in the words of libs/directory/README.md. */
   readonly help?: Readonly<Record<string, string>>;
   /** What a person types after the verb. */
   readonly examples: { readonly [V in Verb]?: readonly [string, ...string[]] };
   /** A new record, of which no field refers to another one; for a kind that has such. */
   readonly sample?: (name: string) => JsonObject;
 }
+
+const neededSignIns = 'what its sign-ins need: any, second-factor or phishing-resistant';
 
 const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
   tenant: {
@@ -38,7 +40,7 @@ const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
     keyOption: '--tenant <id>',
     columns: ['tenantId', 'name', 'status', 'issuer', 'owner'],
     help: {
-      authenticationPolicy: 'what its sign-ins need: any, second-factor or phishing-resistant',
+      authenticationPolicy: neededSignIns,
       issuer: 'its own issuer; without it, it is served at the shared one',
       endpoints: 'by what paths the endpoints of its issuer are found: standard or keycloak',
       passkeyDomain: 'whose host passkeys are for: own or shared',
@@ -129,7 +131,7 @@ const byKind: { readonly [K in RecordKind]: Omit<Noun, 'name'> } = {
     keyOption: '--client-id <id>',
     columns: ['clientId', 'name', 'type', 'status', 'grantTypes', 'owner'],
     help: {
-      authenticationPolicy: 'what its sign-ins need: any, second-factor or phishing-resistant',
+      authenticationPolicy: neededSignIns,
       type: 'public or confidential',
       grantTypes: 'authorization_code, refresh_token, client_credentials, device_code, ciba',
       redirectUris: 'where people return after the sign-in',

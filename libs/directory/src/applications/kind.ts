@@ -1,5 +1,5 @@
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
-import { listedKind } from '../fields/kind-of-records.ts';
+import { listedKind } from '../kind-of-records.ts';
 import { deleteApplications, putApplications } from './commands.postgres.ts';
 import { application, applicationFields, applicationReference } from './fields.ts';
 import { applicationTable } from './table.postgres.ts';

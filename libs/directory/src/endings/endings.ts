@@ -6,8 +6,8 @@ import { recordKinds, type Kind, type RecordOf } from '../record-kinds.ts';
 type Records = { readonly [K in Kind]: Omit<RecordOf[K], (typeof recordKinds)[K]['key']> };
 
 /**
- * By kind, a row for each field that can change, and for the deletion. What reports a change beforehand and what carries
- * it out read this table, and so do its tests.
+ * By kind, a row for each field that can change, and for the deletion. What reports a change beforehand and what
+ * carries it out read this table, and so do its tests.
  */
 export const endings = Object.fromEntries(
   Object.entries(recordKinds).map(([kind, row]) => [kind, row.endings]),

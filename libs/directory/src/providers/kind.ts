@@ -1,4 +1,4 @@
-import { listedKind } from '../fields/kind-of-records.ts';
+import { listedKind } from '../kind-of-records.ts';
 import { deleteProviders, putProviders } from './commands.postgres.ts';
 import { provider, providerFields, providerReference } from './fields.ts';
 import { providerTable } from './table.postgres.ts';

@@ -1,5 +1,5 @@
 import { ResourcesService } from '@tessera/proto-gen/admin-resources';
-import { listedKind } from '../fields/kind-of-records.ts';
+import { listedKind } from '../kind-of-records.ts';
 import { deleteResources, putResources } from './commands.postgres.ts';
 import { resource, resourceFields, resourceReference } from './fields.ts';
 import { resourceTable } from './table.postgres.ts';

@@ -1,5 +1,5 @@
 import { RolesService } from '@tessera/proto-gen/admin-roles';
-import { listedKind } from '../fields/kind-of-records.ts';
+import { listedKind } from '../kind-of-records.ts';
 import { deleteRoles, putRoles } from './commands.postgres.ts';
 import { role, roleFields } from './fields.ts';
 import { roleTable } from './table.postgres.ts';

@@ -1,5 +1,5 @@
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
-import { kindOfRecords } from '../fields/kind-of-records.ts';
+import { kindOfRecords } from '../kind-of-records.ts';
 import { tenantTable } from './table.postgres.ts';
 
 export const tenantKind = kindOfRecords(

@@ -1,7 +1,7 @@
 import { isGivenUserId } from '@tessera/oauth';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { entryOf } from '../fields/field.ts';
-import { listedKind } from '../fields/kind-of-records.ts';
+import { listedKind } from '../kind-of-records.ts';
 import { deleteUsers, putUsers } from './commands.postgres.ts';
 import { user, userFields, userReference, type UserRecord } from './fields.ts';
 import { userTable } from './table.postgres.ts';

@@ -22,8 +22,8 @@ import { randomName } from './throw-away-tenants.ts';
 type Maker = (of: Party, method: string) => Promise<JsonObject>;
 
 /**
- * By service, but for kinds whose records refer to nothing. A field of a message that has a name of another kind elsewhere is written with its message:
- * `DeclaredScope.name`.
+ * By service, but for kinds whose records refer to nothing. A field of a message that has a name of another kind
+ * elsewhere is written with its message: `DeclaredScope.name`.
  */
 const makers: Readonly<Record<string, Maker>> = {
   TenantsService: async (of) => {

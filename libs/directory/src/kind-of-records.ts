@@ -1,9 +1,9 @@
 import type { DescService } from '@tessera/rpc';
 import type { z } from 'zod';
-import type { Command } from '../ground/command.ts';
-import type { EndingsOf } from './ending.ts';
-import type { Fields, ReferenceRow } from './field.ts';
-import type { RecordTable } from './record-table.ts';
+import type { Command } from './ground/command.ts';
+import type { EndingsOf } from './fields/ending.ts';
+import type { Fields, ReferenceRow } from './fields/field.ts';
+import type { RecordTable } from './fields/record-table.ts';
 
 interface Owned {
   readonly owner: string;
