@@ -102,8 +102,10 @@ async function importKeycloak(
 ): Promise<void> {
   const { redirectUris: name, redirectUrisTemplate, keepShortSecrets, verify, issuer, ...common } = options;
   if (verify && common.dryRun) throw new CommandError('--verify needs an import that is no --dry-run.', 2);
-  const texts = names.map(async (each) => ({ name: each, text: await contentOf(each, context) }));
-  const files = await Promise.all(texts);
+  const { sourceOf } = await import('./files/json-source.ts');
+  const files = await Promise.all(
+    names.map(async (each) => ({ name: each, source: await sourceOf(each, context) })),
+  );
   if (redirectUrisTemplate) {
     const { redirectUrisTemplate: templateOf } = await import('./keycloak/exact-uris.ts');
     context.out(templateOf(files, realm));
