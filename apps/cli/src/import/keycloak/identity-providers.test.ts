@@ -70,7 +70,8 @@ describe('identity providers', () => {
       preset: 'keycloak',
       issuer,
     });
-    const { provider, toDo } = brought({ config: of });
+    expect(brought({ config: of }).provider).toMatchObject({ preset: 'none', issuer });
+    const { provider, toDo } = brought({ config: { ...others, authorizationUrl: `${issuer}/authorize` } });
     expect([provider, toDo]).toEqual([undefined, [declareIt('corp', 'the file does not say its issuer')]]);
   });
 
@@ -189,6 +190,8 @@ describe('mappers of identity providers', () => {
         role: 'clerk',
       }),
       mapper('oidc-user-attribute-idp-mapper', { claim: 'dept', 'user.attribute': 'department' }),
+      // As it comes without a mapper.
+      mapper('oidc-user-attribute-idp-mapper', { claim: 'given_name', 'user.attribute': 'firstName' }),
       { ...mapper('oidc-hardcoded-role-idp-mapper', { role: 'clerk' }), identityProviderAlias: 'other' },
     );
     expect(provider).toMatchObject({

@@ -113,12 +113,12 @@ function restrictionsOf({ config, hideOnLogin, organizationId, postBrokerLoginFl
   ].filter((each) => each !== '');
 }
 
-/** As its tokens name it. Keycloak does not need it, but where the provider is a Keycloak, its address says it. */
+/** As its tokens name it. Keycloak needs none, but where the provider is a Keycloak, its address says it. */
 function issuerOf({ providerId, config }: IdentityProvider): string {
   const { issuer = '', authorizationUrl = '' } = config;
   if (providerId === 'google') return 'https://accounts.google.com';
   if (issuer !== '') return placeholder.test(issuer) || issuer.includes(',') ? '' : issuer;
-  return providerId === 'keycloak-oidc' && authorizationUrl.endsWith(keycloakEndpoint)
+  return authorizationUrl.endsWith(keycloakEndpoint)
     ? authorizationUrl.slice(0, -keycloakEndpoint.length)
     : '';
 }

@@ -3,10 +3,18 @@ import type { ProviderMapper, Realm, Report } from './realm.ts';
 import type { Roles } from './roles.ts';
 
 /** What a mapper of a provider becomes; undefined if it has no counterpart. */
-type Mapping = { readonly role: Entry } | { readonly attribute: readonly [name: string, claim: string] };
+type Mapping =
+  | { readonly role: Entry }
+  | { readonly attribute: readonly [name: string, claim: string] }
+  | { readonly isUsual: true };
 
-/** What Keycloak keeps of people beside their attributes; the provider says it here at the first sign-in. */
-const notAttributes = new Set(['email', 'firstName', 'lastName', 'username']);
+/** What Keycloak keeps of people beside their attributes, and the claim from which it comes here without a mapping. */
+const usualClaims: ReadonlyMap<string, string> = new Map([
+  ['email', 'email'],
+  ['firstName', 'given_name'],
+  ['lastName', 'family_name'],
+  ['username', ''],
+]);
 
 /** The mappings of a provider by its alias and its issuer. Reports the mappers that do not come. */
 export function providerMappings(
@@ -25,7 +33,7 @@ export function providerMappings(
         `mapper ${mapper.name} of identity provider ${alias}: ${mapper.identityProviderMapper} with these settings has no counterpart`,
       );
     else if ('role' in mapping) roleMappings.push(mapping.role);
-    else attributeMappings[mapping.attribute[0]] = mapping.attribute[1];
+    else if ('attribute' in mapping) attributeMappings[mapping.attribute[0]] = mapping.attribute[1];
   }
   return {
     ...(roleMappings.length > 0 && { roleMappings }),
@@ -66,9 +74,10 @@ function roleMapping(claim = '', value = '', role: string | undefined): Mapping 
 }
 
 function attributeMapping(name = '', claim = ''): Mapping | undefined {
-  return name !== '' && !notAttributes.has(name) && isTopLevel(claim)
-    ? { attribute: [name, claim] }
-    : undefined;
+  if (name === '' || !isTopLevel(claim)) return undefined;
+  const usual = usualClaims.get(name);
+  if (usual === undefined) return { attribute: [name, claim] };
+  return usual === claim ? { isUsual: true } : undefined;
 }
 
 /** Keycloak reads a name with dots as a path, and a backslash before one as a dot of the name. */
