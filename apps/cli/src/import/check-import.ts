@@ -12,6 +12,7 @@ import {
   accepted,
   baseEntry,
   baseOf,
+  checkedPeople,
   cleaning,
   everyKind,
   hasBase,
@@ -20,7 +21,6 @@ import {
   mostGone,
   mostRounds,
   peopleEntry,
-  presentHead,
   recordsOf,
   withoutMistakes,
   type BaseRecords,
@@ -161,7 +161,7 @@ async function checkPart(
     if (users.length === 0) return steps;
     const own = await calls.mistakesIn(peopleEntry(head, base, users));
     const asked: Answer<Compared> =
-      own.length > 0 ? { mistakes: own } : await found.ask(peopleEntry(presentHead(importing), base, users));
+      own.length > 0 ? { mistakes: own } : await found.ask(checkedPeople(importing, base, users));
     if (asked.answer !== undefined) {
       found.note(asked.answer, ({ kind }) => kind === 'user');
       return steps;
@@ -215,10 +215,7 @@ async function checkPostponed(
     const records = recordsOf(users, base);
     for (let round = 0; users.length > 0; round += 1) {
       if (round === mostRounds) throw endless();
-      const asked = await found.ask(
-        peopleEntry(presentHead(importing), base, users),
-        gone.slice(0, mostGone),
-      );
+      const asked = await found.ask(checkedPeople(importing, base, users), gone.slice(0, mostGone));
       if (asked.answer === undefined) found.leave(records, asked.mistakes);
       else {
         const ofPeople = asked.answer.differences.filter(({ change }) => change !== 'deleted');

@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import { allowAdministrationOption, moment, nonEmpty, takeOverOption } from '../options.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
-import type { ReadPeople } from './files/imported.ts';
+import type { Entry, ReadPeople } from './files/imported.ts';
 import { contentOf } from './files/text-of-file.ts';
+import type { OfTenant } from './outcome/verify-applications.ts';
 
 /** What every import is told. */
 interface Common {
@@ -32,6 +33,7 @@ interface KeycloakOptions extends Common {
   readonly redirectUrisTemplate: boolean;
   readonly keepShortSecrets?: Date;
   readonly verify: boolean;
+  readonly signIn?: string;
 }
 
 const formats = ['json', 'csv'] as const;
@@ -79,6 +81,7 @@ function addKeycloak(group: Command, context: CommandContext): void {
       moment,
     )
     .option('--verify', 'then try each application that is not disabled', false)
+    .option('--sign-in <file>', 'with --verify: CSV of people who sign in, to be read by you alone', nonEmpty)
     .addHelpText(
       'after',
       `
@@ -86,6 +89,7 @@ What would be wider here comes disabled, until tessera application enable --take
 factor but no authenticator app come without their password. With
 --accept-wider they come in full, and the lines say what is accepted. Every key of the files is read, without meaning here, or has a line.
 A client whose secret is short, or not in the files, gets a new one, which is printed once.
+--sign-in: columns username and password. Each is a sign-in as at a browser, and leaves a session.
 --redirect-uris: a set of clients in YAML, each with redirectUris and logoutRedirectUris. Give it with every import.
 The owner is keycloak:<realm>. A role of a client is <client>:<role>; what a group or a composite role gives, people get one by one.
 The sub stays the same at the issuer of the realm, as a tenant has one of its own; elsewhere clients get it as keycloak_id.${repeated}`,
@@ -100,10 +104,21 @@ async function importKeycloak(
   { tenant, realm, acceptWider: acceptsWider, keepWildcards: keepsWildcards, ...options }: KeycloakOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { redirectUris: name, redirectUrisTemplate, keepShortSecrets, verify, issuer, ...common } = options;
+  const {
+    redirectUris: name,
+    redirectUrisTemplate,
+    keepShortSecrets,
+    verify,
+    signIn,
+    issuer,
+    ...common
+  } = options;
   if (verify && common.dryRun) throw new CommandError('--verify needs an import that is no --dry-run.', 2);
-  const texts = names.map(async (each) => ({ name: each, text: await contentOf(each, context) }));
-  const files = await Promise.all(texts);
+  if (signIn !== undefined && !verify) throw new CommandError('--sign-in needs --verify.', 2);
+  const { sourceOf } = await import('./files/json-source.ts');
+  const files = await Promise.all(
+    names.map(async (each) => ({ name: each, source: await sourceOf(each, context) })),
+  );
   if (redirectUrisTemplate) {
     const { redirectUrisTemplate: templateOf } = await import('./keycloak/exact-uris.ts');
     context.out(templateOf(files, realm));
@@ -116,13 +131,25 @@ async function importKeycloak(
   ]);
   const keptUntil = keepShortSecrets && endOfShortSecrets(keepShortSecrets, context.now());
   const redirectUris = name === undefined ? undefined : { name, text: await contentOf(name, context) };
+  // Before anything is changed.
+  const walk = signIn === undefined ? undefined : await walkingSample(signIn, context);
   const imported = importedRealm(files, { realm, acceptsWider, keepsWildcards, redirectUris, keptUntil });
   const tenantId = tenant ?? imported.tenant;
   if (tenantId === '') throw new CommandError('No tenant may have the name of the realm. Give --tenant.', 2);
   const { applications } = await importRecords(imported, { tenant: tenantId, issuer, ...common }, context);
   if (!verify) return;
   const { verifyApplications } = await import('./outcome/verify-applications.ts');
-  if (!(await verifyApplications(applications, { tenantId, issuer }, context))) context.exitWith(1);
+  const areWorking = await verifyApplications(applications, { tenantId, issuer }, context);
+  const areSignedIn = walk === undefined || (await walk(applications, { tenantId, issuer }));
+  if (!areWorking || !areSignedIn) context.exitWith(1);
+}
+
+/** Reads who signs in. Resolves with what walks their sign-ins. */
+async function walkingSample(file: string, context: CommandContext) {
+  const { readSample, signInSample } = await import('./outcome/sign-in-sample.ts');
+  const sample = await readSample(file, context);
+  return async (applications: readonly Entry[], of: OfTenant) =>
+    signInSample(sample, applications, of, context);
 }
 
 function addPeople(group: Command, context: CommandContext): void {

@@ -12,14 +12,18 @@ async function deployment() {
   const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
   const run = async (words: string, input = '') =>
     printed(`${words} --direct`, environment, undefined, input);
+  const get = async () => {
+    const { out } = await run('get --tenant harbour');
+    const { tenants } = parse(out) as { readonly tenants: readonly Readonly<Record<string, Entries>>[] };
+    return tenants[0] ?? {};
+  };
   return {
     run,
     passwordHashes: async () => rows(DATABASE_URL, 'SELECT password_hash FROM directory.user_account'),
-    async applications(): Promise<Entries> {
-      const { out } = await run('get --tenant harbour');
-      const { tenants } = parse(out) as { readonly tenants: readonly { readonly applications: Entries }[] };
-      return tenants[0]?.applications ?? [];
-    },
+    get,
+    identities: async () =>
+      rows(DATABASE_URL, 'SELECT provider, issuer, subject FROM directory.provider_identity'),
+    applications: async (): Promise<Entries> => (await get())['applications'] ?? [],
   };
 }
 
@@ -217,4 +221,41 @@ it('an app from there comes once, and a password that was withheld before comes 
     { password_hash: expect.stringMatching(/^\$pbkdf2-sha256\$i=1000\$/) as string },
   ]);
   expect((await imported(8)).said).toContain('harbour: 0 created, 0 updated, 0 deleted');
+});
+
+it('identity providers and the links to them come with the first import, and a second changes nothing', async () => {
+  const { run, get, identities } = await deployment();
+  const secret = 'what-corp-knows-harbour-by';
+  const provider = (alias: string, clientSecret: string) => ({
+    alias,
+    providerId: 'oidc',
+    config: { issuer: `https://${alias}.example`, clientId: 'harbour', clientSecret },
+  });
+  const federatedIdentities = ['corp', 'masked'].map((identityProvider) => ({
+    identityProvider,
+    userId: '7',
+  }));
+  const export_ = (clientSecret: string) =>
+    JSON.stringify({
+      ...realm,
+      identityProviders: [provider('corp', clientSecret), provider('masked', '**********')],
+      users: [{ username: 'eve', enabled: true, federatedIdentities }],
+    });
+  // A tenant that is there has none of its providers.
+  await run('import keycloak -', JSON.stringify({ ...realm, users: [] }));
+  const { code, said, out } = await run('import keycloak -', export_(secret));
+  expect(code, said).toBe(0);
+  expect(said).not.toContain(secret);
+  expect(out).toContain('arrived: identity provider corp\n');
+  expect(out).toContain('to do: identity provider masked: its secret is not in the file; ');
+  expect(out).toMatch(/left out: identities\[\d\].* of user eve: is not a provider of the tenant\n/);
+  const { providers } = await get();
+  expect(providers).toMatchObject([{ name: 'corp', issuer: 'https://corp.example', createsAccounts: true }]);
+  expect(await identities()).toEqual([{ provider: 'corp', issuer: 'https://corp.example', subject: '7' }]);
+  expect((await run('import keycloak -', export_(secret))).said).toContain(
+    'harbour: 0 created, 0 updated, 0 deleted',
+  );
+  // Nobody is kept out by a file that lacks the secret alone.
+  const lacking = await run('import keycloak -', export_('**********'));
+  expect([lacking.code, lacking.said]).toEqual([3, expect.stringContaining('provider corp')]);
 });

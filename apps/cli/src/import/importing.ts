@@ -32,8 +32,8 @@ export type BaseRecords = Omit<ImportedRecords, 'users'>;
 
 /** What a part never deletes. */
 export const everyKind: readonly string[] = listedKinds;
-/** What an import has nothing to do with, or deletes one by one. */
-export const keptAtTheEnd = ['provider', 'user'];
+/** What an import deletes one by one. */
+export const keptAtTheEnd = ['user'];
 /** User names in one call. */
 export const mostGone = 1000;
 /** Each leaves something out, which may be what another refers to. */
@@ -63,6 +63,21 @@ export function headOf({ imported, tenantId: id, present }: Importing): Entry {
 export function presentHead(importing: Importing): Entry {
   const { exists, isMoved } = importing.present;
   return exists && !isMoved ? { id: importing.tenantId } : headOf(importing);
+}
+
+/**
+ * The entry with which people are checked before anything is applied. Their links to providers that the import brings
+ * are the last ones, and are checked when these are there.
+ */
+export function checkedPeople(importing: Importing, base: BaseRecords, users: readonly Entry[]): Entry {
+  const brought = new Set(base.providers?.map(({ name }) => name));
+  const shown = users.map((user) => {
+    const { identities, ...others } = user;
+    if (brought.size === 0 || !Array.isArray(identities)) return user;
+    const checked = (identities as Entry[]).filter(({ provider }) => !brought.has(provider));
+    return checked.length > 0 ? { ...others, identities: checked } : others;
+  });
+  return peopleEntry(presentHead(importing), base, shown);
 }
 
 /** The records of a part of the people. */
@@ -115,6 +130,6 @@ export function cleaning({ present, allowed, imported }: Importing, base: BaseRe
 
 /** A copy of everything but people. */
 export function baseOf({ imported: { records } }: Pick<Importing, 'imported'>): BaseRecords {
-  const { resources, roles, applications } = records;
-  return structuredClone({ resources, roles, applications });
+  const { resources, roles, applications, providers = [] } = records;
+  return structuredClone({ resources, roles, applications, providers });
 }

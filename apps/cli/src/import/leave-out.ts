@@ -17,8 +17,11 @@ const kinds = new Map<string, (typeof listedKinds)[number]>(
 const required = new Set([
   'audience',
   'clientId',
+  'clientSecret',
   'grantTypes',
+  'issuer',
   'name of application',
+  'name of provider',
   'name of resource',
   'secrets',
   'type',
@@ -40,6 +43,7 @@ const restricting = new Set([
 /** Of these a part can be left out. */
 const divisible = new Set([
   'address',
+  'attributeMappings',
   'attributes',
   'audiences',
   'claims',
@@ -53,6 +57,7 @@ const divisible = new Set([
   'passkeys',
   'redirectUriPrefixes',
   'redirectUris',
+  'roleMappings',
   'roles',
   'scopes',
 ]);

@@ -14,7 +14,8 @@ export const client = {
 /** What comes of a realm of Keycloak that has no more than these. */
 export function moved(part: Part, options?: Options) {
   const text = JSON.stringify({ realm: 'Harbour Co', clients: [client], ...part });
-  return importedRealm([{ name: 'realm.json', text }], options);
+  const imported = importedRealm([{ name: 'realm.json', text }], options);
+  return { ...imported, records: { ...imported.records, users: [...imported.records.users] } };
 }
 
 /** What comes of a client that differs from the usual one in these. */

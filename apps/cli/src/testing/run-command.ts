@@ -77,7 +77,7 @@ export async function printed(
 }
 
 /** Writes a file, which replaces the one before. Resolves with its path. */
-export function file(content: string, name = 'tessera.yaml'): string {
+export function file(content: string | Uint8Array, name = 'tessera.yaml'): string {
   directory ??= newDirectory();
   const path = join(directory, name);
   writeFileSync(path, content);

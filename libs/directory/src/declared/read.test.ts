@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { DeclaredStateError } from './declared-state-error.ts';
 import { readDeclaredState } from './read.ts';
 import { resolveDeclaredState } from './resolve.ts';
@@ -51,6 +52,25 @@ describe('a declared state', () => {
     const secrets = { environment: {}, readFile: () => 'x'.repeat(43) };
     const { state } = read(await resolveDeclaredState(example, 'state.yaml', secrets));
     expect(state.tenants[0]?.applications).toMatchObject([{ clientId: 'acme-web', type: 'confidential' }]);
+  });
+
+  it('may be JSON, with the places of its mistakes, and no key twice', async () => {
+    const user = { username: 'ada', attributes: { team: 'a\u2028b "c"' } };
+    const json = (given: object) =>
+      JSON.stringify({ tenants: [{ id: 'acme', name: 'Acme', users: [given] }] });
+    expect(read(json(user)).state).toEqual(read(stringify(JSON.parse(json(user)))).state);
+    expect(mistakes(json({ ...user, email: 'none' }))).toEqual([
+      expect.stringMatching(/^1:\d\d+: tenants\[0\].users\[0\].email: /),
+    ]);
+    const twice = json(user).replace(
+      '"username":"ada"',
+      '"status":"disabled","username":"ada","status":"active"',
+    );
+    expect(mistakes(twice)).toEqual([expect.stringMatching(/^1:\d\d+:.* a key occurs twice in one place$/)]);
+    const referring = json({ username: 'ada', passwordFromEnv: 'ADA' });
+    const secrets = { environment: { ADA: 'correct horse battery' }, readFile: () => '' };
+    const resolved = await resolveDeclaredState(referring, 'state.yaml', secrets);
+    expect(read(resolved).state.tenants[0]?.users[0]?.password).toBe('correct horse battery');
   });
 
   it('may have every key of the format', () => {

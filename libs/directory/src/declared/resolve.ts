@@ -51,6 +51,7 @@ export async function resolveDeclaredState(
   sources: ReferenceSources,
 ): Promise<string> {
   const declared = new DeclaredText(text, fileName);
+  if (declared.isJson && !Object.keys(references).some((name) => text.includes(`"${name}"`))) return text;
   const problems: Problem[] = [];
   let resolved = text;
   // From the end, so that the places found earlier in the text stay where they are.

@@ -18,6 +18,8 @@ export interface ImportedRecords {
   readonly roles: string[];
   readonly users: Entry[];
   readonly applications: Entry[];
+  /** Absent where nobody reads them. */
+  readonly providers?: Entry[];
 }
 
 /** As read: a caller that changes some of them copies them first. */

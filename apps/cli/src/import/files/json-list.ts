@@ -1,5 +1,10 @@
-const isSpace = (character: string | undefined): boolean =>
-  character !== undefined && ' \t\n\r'.includes(character);
+import { textSource, type JsonSource } from './json-source.ts';
+
+/** What gives a text its structure. */
+const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c];
+const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 
 /**
  * The entries of a list in JSON, one after the other, so that nobody needs memory for all of them. The text is the
@@ -7,96 +12,143 @@ const isSpace = (character: string | undefined): boolean =>
  * without a part of it, at once or with the entry that is none.
  */
 export function listInJson(text: string, key: string): Iterable<unknown> | undefined {
-  const start = afterSpace(text, text.startsWith('\uFEFF') ? 1 : 0);
-  if (text[start] === '[') {
-    requireEnd(text, endOfValue(text, start));
-    return listAt(text, start);
+  const source = textSource(text);
+  const start = afterSpace(source, 0);
+  if (source.codeAt(start) === listStart) {
+    requireEnd(source, endOfValue(source, start));
+    return listAt(source, start);
   }
-  if (text[start] !== '{') {
-    parsed(text.slice(start));
+  if (source.codeAt(start) !== objectStart) {
+    parsed(source.text(start, source.size));
     return undefined;
   }
-  const lists: number[] = [];
-  const end = eachPart(text, start, '}', (from) => {
-    const endOfKey = endOfValue(text, from);
-    const name = parsed(text.slice(from, endOfKey));
-    const colon = afterSpace(text, endOfKey);
-    if (typeof name !== 'string' || text[colon] !== ':') throw notJson();
-    const value = afterSpace(text, colon + 1);
-    const endOfMember = endOfValue(text, value);
-    if (name !== key) parsed(text.slice(value, endOfMember));
-    else lists.push(value);
+  const { list, end, isList } = withoutList(source, start, key);
+  requireEnd(source, end);
+  return isList ? list : undefined;
+}
+
+/** An object in JSON without a list of it, and that list. */
+export interface WithoutList {
+  /** With an empty list in its place. */
+  readonly value: unknown;
+  readonly list: Iterable<unknown>;
+}
+
+/**
+ * The object in JSON, or those of a list, each without the list that it has under `key`. Values that are no objects are
+ * as they are. Throws SyntaxError as `listInJson`.
+ */
+export function objectsInJson(source: JsonSource, key: string): readonly WithoutList[] {
+  const start = afterSpace(source, 0);
+  const found: WithoutList[] = [];
+  const read = (from: number): number => {
+    const isObject = source.codeAt(from) === objectStart;
+    const object = isObject ? withoutList(source, from, key) : valueAt(source, from);
+    found.push({ value: object.value, list: object.list });
+    return object.end;
+  };
+  const end = source.codeAt(start) === listStart ? eachPart(source, start, listEnd, read) : read(start);
+  requireEnd(source, end);
+  return found;
+}
+
+function valueAt(source: JsonSource, from: number) {
+  const end = endOfValue(source, from);
+  return { value: parsed(source.text(from, end)), list: [], end };
+}
+
+/** The object that begins at `start`, the list under its last key of this name, and where the object ends. */
+function withoutList(source: JsonSource, start: number, key: string) {
+  const texts: string[] = [];
+  let [kept, list] = [start, -1];
+  const end = eachPart(source, start, objectEnd, (from) => {
+    const endOfKey = endOfValue(source, from);
+    const name = parsed(source.text(from, endOfKey));
+    const separator = afterSpace(source, endOfKey);
+    if (typeof name !== 'string' || source.codeAt(separator) !== colon) throw notJson();
+    const value = afterSpace(source, separator + 1);
+    const endOfMember = endOfValue(source, value);
+    if (name !== key) return endOfMember;
+    list = -1;
+    if (source.codeAt(value) !== listStart) return endOfMember;
+    list = value;
+    texts.push(`${source.text(kept, value)}[]`);
+    kept = endOfMember;
     return endOfMember;
   });
-  requireEnd(text, end);
-  // As the parser does, if a key is there twice.
-  const list = lists.at(-1) ?? text.length;
-  return text[list] === '[' ? listAt(text, list) : undefined;
+  texts.push(source.text(kept, end));
+  return {
+    value: parsed(texts.join('')),
+    isList: list !== -1,
+    list: list === -1 ? [] : listAt(source, list),
+    end,
+  };
 }
 
-function listAt(text: string, start: number): Iterable<unknown> {
-  return { [Symbol.iterator]: () => entriesOf(text, start) };
+function listAt(source: JsonSource, start: number): Iterable<unknown> {
+  return { [Symbol.iterator]: () => entriesOf(source, start) };
 }
 
-function* entriesOf(text: string, start: number): Generator<unknown> {
-  let at = afterSpace(text, start + 1);
-  if (text[at] === ']') return;
+function* entriesOf(source: JsonSource, start: number): Generator<unknown> {
+  let at = afterSpace(source, start + 1);
+  if (source.codeAt(at) === listEnd) return;
   for (;;) {
-    const end = endOfValue(text, at);
-    yield parsed(text.slice(at, end));
-    const next = afterSpace(text, end);
-    if (text[next] === ']') return;
-    if (text[next] !== ',') throw notJson();
-    at = afterSpace(text, next + 1);
+    const end = endOfValue(source, at);
+    yield parsed(source.text(at, end));
+    const next = afterSpace(source, end);
+    if (source.codeAt(next) === listEnd) return;
+    if (source.codeAt(next) !== comma) throw notJson();
+    at = afterSpace(source, next + 1);
   }
 }
 
 /** Calls for each part of what begins at `start`, to learn where the part ends. Returns the end of the whole. */
-function eachPart(text: string, start: number, close: string, part: (from: number) => number): number {
-  let at = afterSpace(text, start + 1);
-  if (text[at] === close) return at + 1;
+function eachPart(source: JsonSource, start: number, close: number, part: (from: number) => number): number {
+  let at = afterSpace(source, start + 1);
+  if (source.codeAt(at) === close) return at + 1;
   for (;;) {
-    const next = afterSpace(text, part(at));
-    if (text[next] === close) return next + 1;
-    if (text[next] !== ',') throw notJson();
-    at = afterSpace(text, next + 1);
+    const next = afterSpace(source, part(at));
+    if (source.codeAt(next) === close) return next + 1;
+    if (source.codeAt(next) !== comma) throw notJson();
+    at = afterSpace(source, next + 1);
   }
 }
 
 /** Behind the value that begins at `start`, by its brackets and quotes alone. */
-function endOfValue(text: string, start: number): number {
+function endOfValue(source: JsonSource, start: number): number {
   let depth = 0;
-  for (let at = start; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfText(text, at);
-    else if (character === '[' || character === '{') depth += 1;
-    else if (character === ']' || character === '}') {
+  for (let at = start; at < source.size; at += 1) {
+    const code = source.codeAt(at);
+    if (code === quote) at = endOfText(source, at);
+    else if (code === listStart || code === objectStart) depth += 1;
+    else if (code === listEnd || code === objectEnd) {
       if (depth === 0) return at;
       depth -= 1;
-    } else if (depth > 0 || !(character === ',' || character === ':' || isSpace(character))) continue;
+    } else if (depth > 0 || !(code === comma || code === colon || isSpace(code))) continue;
     else return at;
     if (depth === 0) return at + 1;
   }
-  return text.length;
+  return source.size;
 }
 
 /** Where the text ends that begins at `start`: at its quote. */
-function endOfText(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    if (text[at] === '\\') at += 1;
-    else if (text[at] === '"') return at;
+function endOfText(source: JsonSource, start: number): number {
+  for (let at = start + 1; at < source.size; at += 1) {
+    const code = source.codeAt(at);
+    if (code === backslash) at += 1;
+    else if (code === quote) return at;
   }
   throw notJson();
 }
 
-function afterSpace(text: string, start: number): number {
+function afterSpace(source: JsonSource, start: number): number {
   let at = start;
-  while (isSpace(text[at])) at += 1;
+  while (isSpace(source.codeAt(at))) at += 1;
   return at;
 }
 
-function requireEnd(text: string, end: number): void {
-  if (afterSpace(text, end) !== text.length) throw notJson();
+function requireEnd(source: JsonSource, end: number): void {
+  if (afterSpace(source, end) < source.size) throw notJson();
 }
 
 /** The parser's message repeats a part of the text. */

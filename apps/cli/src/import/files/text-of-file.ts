@@ -33,7 +33,7 @@ export function textOfInput(text: string): string {
 }
 
 /** JSON and the first line of CSV begin with a character of one byte. */
-function encodingOf([first, second]: Uint8Array): string {
+export function encodingOf([first, second]: Uint8Array): string {
   if ((first === 0xff && second === 0xfe) || second === 0) return 'utf-16le';
   if ((first === 0xfe && second === 0xff) || first === 0) return 'utf-16be';
   return 'utf-8';

@@ -2,7 +2,7 @@ import { logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { CommandError } from '../../terminal.ts';
 import { printable } from '../files/printable.ts';
-import { ownClients, readRealm, type Client, type Realm } from './realm.ts';
+import { ownClients, readRealm, type Client, type Realm, type RealmFile } from './realm.ts';
 import { logoutUrisOf, readUri, type ExactUris } from './redirects.ts';
 
 /** By the identifier of the client. */
@@ -93,7 +93,7 @@ function offsetOf(node: Node | null): number {
  * A file for `readRedirectUris` with each client that has redirect URIs which do not come, and these as comments.
  * Throws CommandError.
  */
-export function redirectUrisTemplate(files: readonly TextOfFile[], wanted?: string): string {
+export function redirectUrisTemplate(files: readonly RealmFile[], wanted?: string): string {
   const { realm } = readRealm(files, wanted);
   const clients = realm.clients.filter(
     (client) => !ownClients.has(client.clientId) && isSignedInToByRedirect(client),

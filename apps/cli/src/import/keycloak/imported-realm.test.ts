@@ -21,7 +21,7 @@ describe('a realm', () => {
         { name: 'a', text: JSON.stringify({ realm: 'Harbour Co', clients: [client] }) },
         { name: 'b', text: JSON.stringify(second) },
       ]);
-    expect(both(users).records.users).toMatchObject([{ username: 'ada' }]);
+    expect([...both(users).records.users]).toMatchObject([{ username: 'ada' }]);
     expect(() => both({ ...users, realm: 'other' })).toThrow('The files are of several realms.');
     const noExport = 'x.json is no export of a realm of Keycloak';
     for (const [text, message] of [
@@ -45,7 +45,7 @@ describe('a realm', () => {
       new CommandError('The files are of several realms. Choose one with --realm: one, two.'),
     );
     const { tenant, records } = importedRealm(files, { realm: 'two' });
-    expect([tenant, records.users.map(({ username }) => username)]).toEqual(['two', ['two']]);
+    expect([tenant, [...records.users].map(({ username }) => username)]).toEqual(['two', ['two']]);
     expect(() => importedRealm(files, { realm: 'three' })).toThrow('The files have no realm three');
     expect(() => importedRealm([...files, ...files], { realm: 'two' })).toThrow('have the realm twice');
   });

@@ -1,13 +1,13 @@
-import { slug, type Imported, type ImportedRecords } from '../files/imported.ts';
+import { slug, type Entry, type Imported, type ImportedRecords } from '../files/imported.ts';
 import { applicationsOf } from './applications.ts';
 import { scopesOf } from './audience-scopes.ts';
 import { isOwnClaim, readMappers } from './claims.ts';
-import { linkedProvidersOf } from './identity-providers.ts';
+import { providersOf } from './identity-providers.ts';
 import { readRedirectUris } from './exact-uris.ts';
 import { asksToDeclare, knownKeys } from './known-keys.ts';
-import { peopleOf } from './people.ts';
+import { readingPeople } from './people.ts';
 import { ReadKeys } from './read-keys.ts';
-import { ownScopes, readRealm } from './realm.ts';
+import { ownScopes, readRealm, type ReadUser, type RealmFile } from './realm.ts';
 import { reportFlow, type Choices } from './restrictions.ts';
 import { noRoles } from './role-scope.ts';
 import { rolesOf } from './roles.ts';
@@ -38,15 +38,15 @@ interface Options extends Partial<Choices> {
  * read, without meaning here, or has a line. Throws CommandError.
  */
 export function importedRealm(
-  files: readonly { readonly name: string; readonly text: string }[],
+  files: readonly RealmFile[],
   { realm: wanted, acceptsWider = false, keepsWildcards, redirectUris: exact, keptUntil }: Options = {},
 ): Imported & {
-  readonly records: ImportedRecords;
+  readonly records: Omit<ImportedRecords, 'users'> & { readonly users: Iterable<Entry> };
   /** Empty if the name of the realm has no letters that a tenant may have. */
   readonly tenant: string;
   readonly tenantName: string;
 } {
-  const { realm: read, values } = readRealm(files, wanted);
+  const { realm: read, values, users } = readRealm(files, wanted);
   // What has no line yet when it is asked whether it is passed over.
   const brought = { applications: new Set<string>(), scopes: new Set<string>(ownScopes) };
   const keys = new ReadKeys(knownKeys((pattern, value) => isPassedOver(pattern, value, brought)));
@@ -54,15 +54,19 @@ export function importedRealm(
   const lines = new Set<string>();
   const report = (line: string) => void lines.add(line);
   const { realm: name, displayName, components } = realm;
-  const linkedProviders = linkedProvidersOf(realm, report);
-  for (const { name: alias } of components[federation] ?? [])
-    report(`user federation ${alias}: has no counterpart; its people are not in the file`);
   for (const [key, usual] of usualSessions)
     if (realm[key] > 0 && realm[key] !== usual)
       report(`${key}: sign-ins last as long as the installation says`);
   const flows = signInFlowsOf(realm);
   reportFlow({ realm, flows, acceptsWider }, report);
   const roles = rolesOf(realm, report);
+  const {
+    providers,
+    linked: linkedProviders,
+    toDo: toDoOfTenant,
+  } = providersOf(realm, { roles, acceptsWider }, report);
+  for (const { name: alias } of components[federation] ?? [])
+    report(`user federation ${alias}: has no counterpart; its people are not in the file`);
   const { resources, names: scopes } = scopesOf(realm, report);
   const redirectUris = exact === undefined ? new Map<string, never>() : readRedirectUris(exact, realm);
   const { applications, apis, ...ofApplications } = applicationsOf(
@@ -71,11 +75,14 @@ export function importedRealm(
   );
   const audiences = new Set(resources.map(({ audience }) => audience));
   const ofApis = apis.filter((name) => !audiences.has(name)).map((name) => ({ audience: name, name }));
-  const users = peopleOf(realm, { roles, flows, linkedProviders, acceptsWider }, report);
+  if (!realm.enabled) report('realm: is disabled, so its people and applications come disabled');
+  const broughtProviders = new Set(providers.map((provider) => String(provider['name'])));
+  const personOf = readingPeople(realm, { roles, flows, linkedProviders, broughtProviders, acceptsWider });
+  let index = 0;
+  for (const { user } of users) personOf(keys.watchedEntry('users', user), index++, report);
   for (const { clientId } of applications) brought.applications.add(String(clientId));
   for (const scope of scopes) brought.scopes.add(scope);
-  const toDoOfTenant: string[] = [];
-  for (const line of keys.unread(values))
+  for (const line of keys.unread(values, { key: 'users', values: valuesOf(users) }))
     if (asksToDeclare(line)) toDoOfTenant.push(line);
     else report(line);
   const needed = applications.some((each) => (each['roles'] as string[] | undefined)?.includes(noRoles));
@@ -89,13 +96,28 @@ export function importedRealm(
     records: {
       resources: [...resources, ...ofApis],
       roles: [...roles.names, ...(needed ? [noRoles] : [])],
-      users,
+      providers,
+      users: { [Symbol.iterator]: () => peopleOf(users, personOf) },
       applications,
     },
     leftOut: [...lines],
     toDoOfTenant,
     ...ofApplications,
   };
+}
+
+/** Read anew, as there may be too many to have at once. What is left out of them has its lines. */
+function* peopleOf(users: Iterable<ReadUser>, personOf: ReturnType<typeof readingPeople>): Generator<Entry> {
+  let index = 0;
+  for (const { user } of users) {
+    const person = personOf(user, index, () => undefined);
+    index += 1;
+    if (person !== undefined) yield person;
+  }
+}
+
+function* valuesOf(users: Iterable<ReadUser>): Generator<unknown> {
+  for (const { value } of users) yield value;
 }
 
 /** Clients of Keycloak itself, service accounts and what has a line as a whole. */

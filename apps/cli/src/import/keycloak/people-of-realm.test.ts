@@ -139,7 +139,7 @@ describe('people', () => {
       userId: `ada at ${identityProvider}`,
       userName: 'ada',
     }));
-    const { records, leftOut } = moved({
+    const { records, leftOut, toDoOfTenant } = moved({
       identityProviders: [
         provider('corp'),
         provider('off', { enabled: false }),
@@ -150,9 +150,11 @@ describe('people', () => {
       users: [{ username: 'ada', federatedIdentities }],
     });
     expect(records.users[0]?.['identities']).toEqual([{ provider: 'corp', subject: 'ada at corp' }]);
+    expect(toDoOfTenant).toEqual([
+      'identity provider corp: the file does not say its issuer; declare a provider of this name, and import again: its links come then',
+    ]);
     expect(leftOut).toEqual(
       expect.arrayContaining([
-        'identity provider corp: declare a provider of this name, and import again: its links come then',
         'identity provider off: nobody signs in with it there',
         'identity provider linked: nobody signs in with it there',
         'identity provider github: has no counterpart',

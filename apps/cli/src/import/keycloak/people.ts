@@ -73,6 +73,8 @@ interface Reading extends Choices {
   readonly flows: Pick<SignInFlows, 'takesPasskeys'>;
   /** The aliases of the identity providers whose links come. */
   readonly linkedProviders: ReadonlySet<string>;
+  /** Those that the import declares. */
+  readonly broughtProviders: ReadonlySet<string>;
 }
 
 /** How a person is read. */
@@ -86,38 +88,43 @@ interface ReadingPerson extends Choices {
   /** Of the realm's passkeys, empty if it is the host of the realm; undefined where nobody signs in with one alone. */
   readonly rpId: string | undefined;
   readonly linkedProviders: ReadonlySet<string>;
+  readonly broughtProviders: ReadonlySet<string>;
 }
 
-/** The people of a realm as users of the declared state. Reports what of them is left out. */
-export function peopleOf(realm: Realm, { roles, flows, ...common }: Reading, report: Report): Entry[] {
-  if (!realm.enabled) report('realm: is disabled, so its people and applications come disabled');
+/**
+ * How each person of a realm is read as a user of the declared state; undefined: they are none. Reports what of them is
+ * left out.
+ */
+export function readingPeople(
+  realm: Realm,
+  { roles, flows, ...common }: Reading,
+): (user: User, index: number, report: Report) => Entry | undefined {
   const groupsOf = groupAttributes(realm);
-  const { verifyEmail: verifiesEmail, browserFlow } = realm;
+  const { enabled, verifyEmail: verifiesEmail, browserFlow } = realm;
   const hasPasskeys = realm.webAuthnPolicyPasswordlessPasskeysEnabled || flows.takesPasskeys(browserFlow);
   const rpId = hasPasskeys ? realm.webAuthnPolicyPasswordlessRpId : undefined;
-  return realm.users.flatMap((user, index) => {
+  return (user, index, report) => {
     const { serviceAccountClientId, username, email } = user;
     const held = roles.of(user);
     if (serviceAccountClientId !== undefined) {
       // It stands for its client, which gets tokens by itself.
       if (held.length > 0)
         report(`roles ${held.join(', ')} of application ${serviceAccountClientId}: applications have none`);
-      return [];
+      return undefined;
     }
     // Keycloak takes the address where it is the name.
     const name = username === '' ? email : username;
     if (name === '') {
       report(`user number ${index + 1}: has no user name`);
-      return [];
+      return undefined;
     }
-    const reading = { ...common, name, roles: held, groupsOf, verifiesEmail, rpId };
-    const person = personOf(user, reading, report);
-    return [realm.enabled ? person : { ...person, status: 'disabled' }];
-  });
+    const person = personOf(user, { ...common, name, roles: held, groupsOf, verifiesEmail, rpId }, report);
+    return enabled ? person : { ...person, status: 'disabled' };
+  };
 }
 
 function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
-  const { name, roles, acceptsWider, linkedProviders } = reading;
+  const { name, roles, acceptsWider, linkedProviders, broughtProviders } = reading;
   const { email, emailVerified, enabled, firstName, lastName, requiredActions } = user;
   const person = `user ${name}`;
   const identities: Entry[] = [];
@@ -127,6 +134,12 @@ function personOf(user: User, reading: ReadingPerson, report: Report): Entry {
       report(`sign-in by ${provider} of ${person}: has no counterpart`);
     else if (isUnproven) report(`sign-in by ${provider} of ${person}: they must verify their address first`);
     else identities.push({ provider, subject });
+  // Those that can be checked before the providers are there come first.
+  identities.sort(
+    (left, right) =>
+      Number(broughtProviders.has(String(left['provider']))) -
+      Number(broughtProviders.has(String(right['provider']))),
+  );
   let isKeptOut = false;
   for (const action of requiredActions) {
     if (action === newPassword) continue;

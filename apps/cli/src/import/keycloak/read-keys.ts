@@ -50,17 +50,45 @@ export class ReadKeys {
     return this.#watchedAt(value, this.#root);
   }
 
+  /** As `watched`, an entry of a list under this key, which is read one by one. */
+  watchedEntry<T extends object>(key: string, entry: T): T {
+    return this.#watchedAt(entry, this.#entriesOf(key));
+  }
+
   /**
    * A line for each key of these values that was not read, and is not known to be without meaning. A line has patterns
    * of keys and counts, and never a value. Called once, when all is read.
+   * @param entries of the list that was read one by one
    */
-  unread(values: readonly unknown[]): string[] {
+  unread(
+    values: readonly unknown[],
+    entries?: { readonly key: string; readonly values: Iterable<unknown> },
+  ): string[] {
     for (const value of values) this.#count(value, this.#root);
+    if (entries !== undefined) this.#countEntries(entries.key, entries.values);
     const lines = [...this.#places.values()]
       .filter(({ told }) => told > 0)
       .map(({ pattern, told, known }) => `${shown(pattern, told)}: ${known?.line ?? ''}`);
     this.#tell(this.#root, new Set(), lines);
     return lines;
+  }
+
+  #entriesOf(key: string): Place {
+    const list = this.#below(this.#root, key);
+    list.isRead = true;
+    const entries = this.#below(list, undefined);
+    entries.isRead = true;
+    return entries;
+  }
+
+  /** As `#count` does with a list. */
+  #countEntries(key: string, values: Iterable<unknown>): void {
+    const place = this.#entriesOf(key);
+    let isUnread = false;
+    for (const value of values) isUnread = this.#count(value, place) || isUnread;
+    if (!isUnread) return;
+    this.#below(this.#root, key).unread += 1;
+    this.#root.unread += 1;
   }
 
   #place(named: string): Place {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { CommandError } from '../../terminal.ts';
+import { objectsInJson } from '../files/json-list.ts';
+import { textSource, type JsonSource } from '../files/json-source.ts';
 
 /** Keycloak reads numbers and truth values as texts, and texts as them. */
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
@@ -137,8 +139,21 @@ const flow = z.object({
 const identityProvider = z.object({
   alias: text,
   providerId: text.default(''),
+  displayName: text.default(''),
   enabled: flag.default(true),
   linkOnly: flag.default(false),
+  hideOnLogin: flag.default(false),
+  organizationId: text.default(''),
+  firstBrokerLoginFlowAlias: text.default(''),
+  postBrokerLoginFlowAlias: text.default(''),
+  config: texts,
+});
+
+const providerMapper = z.object({
+  name: text.default(''),
+  identityProviderAlias: text.default(''),
+  identityProviderMapper: text.default(''),
+  config: texts,
 });
 
 /** What is read of a realm representation of Keycloak 26. What becomes of other keys says `known-keys.ts`. */
@@ -161,13 +176,15 @@ const realm = z.object({
   webAuthnPolicyPasswordlessRpId: text.default(''),
   webAuthnPolicyPasswordlessPasskeysEnabled: flag.default(false),
   browserFlow: text.default(''),
+  firstBrokerLoginFlow: text.default(''),
   authenticationFlows: z.array(flow).default([]),
   defaultRole: z.object({ name: text }).optional(),
   roles: z
     .object({ realm: z.array(role).default([]), client: z.record(z.string(), z.array(role)).default({}) })
     .default({ realm: [], client: {} }),
   groups: z.array(group).default([]),
-  users: z.array(user).default([]),
+  // They are read one by one.
+  users: z.array(z.never()).default([]),
   clients: z.array(client).default([]),
   clientScopes: z.array(clientScope).optional(),
   defaultDefaultClientScopes: z.array(text).optional(),
@@ -175,6 +192,7 @@ const realm = z.object({
   scopeMappings: z.array(scopeMapping).default([]),
   clientScopeMappings: z.record(z.string(), z.array(scopeMapping)).default({}),
   identityProviders: z.array(identityProvider).default([]),
+  identityProviderMappers: z.array(providerMapper).default([]),
   components: z.record(z.string(), z.array(z.object({ name: text.default('') }))).default({}),
 });
 
@@ -187,6 +205,7 @@ export type Credential = z.infer<typeof credential>;
 export type ClientScope = z.infer<typeof clientScope>;
 export type Mapper = z.infer<typeof mapper>;
 export type IdentityProvider = z.infer<typeof identityProvider>;
+export type ProviderMapper = z.infer<typeof providerMapper>;
 export type Flow = z.infer<typeof flow>;
 
 /** Called with a line for each thing that is left out. */
@@ -220,11 +239,24 @@ export const ownScopes: ReadonlySet<string> = new Set([
   'web-origins',
 ]);
 
+/** A file of an export. */
+export type RealmFile = { readonly name: string } & (
+  { readonly text: string } | { readonly source: JsonSource }
+);
+
+/** A person of a realm, and what the file has of them. */
+export interface ReadUser {
+  readonly user: User;
+  readonly value: unknown;
+}
+
 /** An export as it was read. */
 export interface ReadRealm {
   readonly realm: Realm;
-  /** What the files have of the realm. */
+  /** What the files have of the realm, without its people. */
   readonly values: readonly unknown[];
+  /** One after the other, as often as somebody reads them. Throws CommandError where it comes to what is none. */
+  readonly users: Iterable<ReadUser>;
 }
 
 /**
@@ -232,11 +264,8 @@ export interface ReadRealm {
  * list of realms. Throws CommandError.
  * @param wanted the realm that is meant, by its name; needed if there are several
  */
-export function readRealm(
-  files: readonly { readonly name: string; readonly text: string }[],
-  wanted?: string,
-): ReadRealm {
-  const read = files.flatMap(({ name, text }) => valuesOf(name, text));
+export function readRealm(files: readonly RealmFile[], wanted?: string): ReadRealm {
+  const read = files.flatMap((file) => partsOf(file));
   const present = [...new Set(read.map(({ realm }) => realm.realm))];
   if (wanted !== undefined && !present.includes(wanted))
     throw new CommandError(`The files have no realm ${wanted}, but ${present.join(', ')}.`);
@@ -249,22 +278,56 @@ export function readRealm(
   if (whole === undefined) throw new CommandError('No file has the clients of the realm.');
   if (others.length > 0) throw new CommandError('The files have the realm twice.');
   return {
-    realm: { ...whole.realm, users: chosen.flatMap(({ realm }) => realm.users) },
+    realm: whole.realm,
     values: chosen.map(({ value }) => value),
+    users: {
+      *[Symbol.iterator]() {
+        for (const { users } of chosen) yield* users;
+      },
+    },
   };
 }
 
+/** What a file has of a realm. */
+interface RealmPart {
+  readonly realm: Realm;
+  readonly value: unknown;
+  readonly users: Iterable<ReadUser>;
+}
+
 /** The realms of a file. Throws CommandError without the content. */
-function valuesOf(name: string, text: string): { readonly realm: Realm; readonly value: unknown }[] {
-  const content = withoutNulls(jsonOf(name, text));
-  const values: unknown[] = Array.isArray(content) && content.length > 0 ? content : [content];
-  return values.map((value) => {
-    const parsed = realm.safeParse(value);
-    if (parsed.success) return { realm: parsed.data, value };
-    const path = parsed.error.issues[0]?.path.join('.') ?? '';
-    const where = path === '' ? '' : ` (${path})`;
-    throw new CommandError(`${name} is no export of a realm of Keycloak${where}.`);
+function partsOf({ name, ...of }: RealmFile): RealmPart[] {
+  const source = 'text' in of ? textSource(of.text) : of.source;
+  const found = orNoJson(name, () => objectsInJson(source, 'users')).filter(({ value }) => value !== null);
+  const parts = found.length > 0 ? found : [{ value: [], list: [] }];
+  return parts.map(({ value: given, list }) => {
+    const value = withoutNulls(given);
+    const users = { [Symbol.iterator]: () => usersOf(name, list) };
+    return { realm: parsedAs(realm, value, { name, path: '' }), value, users };
   });
+}
+
+function* usersOf(name: string, list: Iterable<unknown>): Generator<ReadUser> {
+  const entries = list[Symbol.iterator]();
+  for (let index = 0; ; index += 1) {
+    const next = orNoJson(name, () => entries.next());
+    if (next.done === true) return;
+    const value = withoutNulls(next.value);
+    if (value !== null) yield { user: parsedAs(user, value, { name, path: `users.${index}` }), value };
+  }
+}
+
+/** Throws CommandError with the path to what is wrong, and without any content. */
+function parsedAs<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  { name, path: above }: { readonly name: string; readonly path: string },
+): z.infer<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const path = [above, ...(parsed.error.issues[0]?.path ?? [])].filter((key) => key !== '').join('.');
+  const where = path === '' ? '' : ` (${path})`;
+  throw new CommandError(`${name} is no export of a realm of Keycloak${where}.`);
 }
 
 /** Without what is null, which is absent. Changes the value. */
@@ -279,10 +342,11 @@ function withoutNulls(value: unknown): unknown {
 }
 
 /** Throws CommandError without the message of the parser, which repeats a part of the text. */
-function jsonOf(name: string, text: string): unknown {
+function orNoJson<T>(name: string, read: () => T): T {
   try {
-    return JSON.parse(text);
-  } catch {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     throw new CommandError(`${name} is not JSON, so it is no export of a realm of Keycloak.`);
   }
 }

@@ -49,7 +49,8 @@ export function listsOf({ imported, base, people, leftOut, secretsFor, stayDisab
   }
   const counts = countsOf(base, arrived.length, people);
   const resources = base.resources.map(({ audience }) => `resource ${String(audience)}`);
-  return { arrived: [...arrived, ...resources], counts, toDo: lines, leftOut: [...leftOut] };
+  const providers = base.providers?.map(({ name }) => `identity provider ${String(name)}`) ?? [];
+  return { arrived: [...arrived, ...resources, ...providers], counts, toDo: lines, leftOut: [...leftOut] };
 }
 
 function countsOf({ resources, roles }: BaseRecords, applications: number, people: number): string[] {

@@ -15,7 +15,7 @@ const mostTries = 5;
 const longestPause = 120;
 
 /** What an application needs for a try. */
-interface Tried {
+export interface Tried {
   readonly clientId: string;
   readonly grantTypes: readonly string[];
   readonly redirectUri: string | undefined;
@@ -32,20 +32,10 @@ interface Tried {
  */
 export async function verifyApplications(
   applications: readonly Entry[],
-  { tenantId, issuer: given }: { readonly tenantId: string; readonly issuer?: string | undefined },
+  of: OfTenant,
   terminal: Terminal,
 ): Promise<boolean> {
-  const issuer = given ?? (await issuerOfTenant(tenantId, terminal));
-  const patient = { ...terminal, fetch: waitingFetch(terminal) };
-  const found = await discover(issuer, { clientId: 'none', clientSecret: undefined }, patient);
-  const { issuer: named, token_endpoint = '', authorization_endpoint, ...others } = found.serverMetadata();
-  const device = others.device_authorization_endpoint;
-  const server = {
-    issuer: named,
-    token_endpoint,
-    ...(authorization_endpoint && { authorization_endpoint }),
-    ...(device && { device_authorization_endpoint: device }),
-  };
+  const { issuer, server, patient } = await reachIssuer(of, terminal);
   let failed = 0;
   for (const application of applications) {
     const tried = triedOf(application);
@@ -70,7 +60,29 @@ export async function verifyApplications(
   return failed === 0;
 }
 
-function triedOf(application: Entry): Tried {
+/** A tenant, and its issuer if the command line says it. */
+export interface OfTenant {
+  readonly tenantId: string;
+  readonly issuer?: string | undefined;
+}
+
+/** The endpoints of a tenant, and a terminal that waits as its server asks. Throws CommandError. */
+export async function reachIssuer({ tenantId, issuer: given }: OfTenant, terminal: Terminal) {
+  const issuer = given ?? (await issuerOfTenant(tenantId, terminal));
+  const patient = { ...terminal, fetch: waitingFetch(terminal) };
+  const found = await discover(issuer, { clientId: 'none', clientSecret: undefined }, patient);
+  const { issuer: named, token_endpoint = '', authorization_endpoint, ...others } = found.serverMetadata();
+  const device = others.device_authorization_endpoint;
+  const server = {
+    issuer: named,
+    token_endpoint,
+    ...(authorization_endpoint && { authorization_endpoint }),
+    ...(device && { device_authorization_endpoint: device }),
+  };
+  return { issuer, server, patient };
+}
+
+export function triedOf(application: Entry): Tried {
   const of = application as {
     readonly clientId: string;
     readonly type: string;

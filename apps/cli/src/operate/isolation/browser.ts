@@ -19,6 +19,8 @@ export interface Page {
   readonly location: URL | undefined;
   readonly text: string;
   readonly forms: readonly Form[];
+  /** With which an administrator finds out more; '' if there is none. */
+  readonly reference: string;
 }
 
 interface Form {
@@ -89,11 +91,13 @@ export class Browser {
     });
     this.#keep(answer.headers.getSetCookie());
     const text = await answer.text();
+    const reference = answer.headers.get('x-request-id') ?? '';
     const location = URL.parse(answer.headers.get('location') ?? '', url);
     if (answer.status < 300 || answer.status >= 400 || location === null)
-      return { status: answer.status, location: undefined, text, forms: formsOf(text) };
+      return { status: answer.status, location: undefined, text, forms: formsOf(text), reference };
     const ours = [this.#place.issuer, this.#place.address].map((each) => new URL(each).origin);
-    if (!ours.includes(location.origin)) return { status: answer.status, location, text: '', forms: [] };
+    if (!ours.includes(location.origin))
+      return { status: answer.status, location, text: '', forms: [], reference };
     return this.#ask(new URL(location.pathname + location.search, url), undefined, redirects + 1);
   }
 

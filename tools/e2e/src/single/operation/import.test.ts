@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
@@ -123,7 +126,23 @@ it('people of a realm of Keycloak 26 sign in as before: the same sub, password a
     if (code !== undefined) expect(await signIn(username, password, code)).toBeUndefined();
     expect(await signIn(username, password, next)).toBe(sub);
   }
-  const again = await tessera(...words, '--verify');
+  const sample = join(await mkdtemp(join(tmpdir(), 'tessera-e2e-')), 'sample.csv');
+  onTestFinished(async () => rm(dirname(sample), { recursive: true }));
+  const [ada, bob] = people;
+  const rows = [ada, bob].map(({ username = '', password = '' } = {}) => `${username},${password}`);
+  await writeFile(sample, ['username,password', ...rows].join('\n'), { mode: 0o600 });
+  const again = await tessera(...words, '--verify', '--sign-in', sample);
+  expect(again.stdout).toContain('signed in: user ada\nasked for a second factor: user bob\n');
+  expect(again.stdout).toContain('by application harbour-web: 1 signed in, 1 asked for a second factor\n');
+  await appendFile(sample, '\ncarol,not that passphrase');
+  const refused = await tessera(...words, '--verify', '--sign-in', sample).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /^refused: user carol: The user name or the password .*\(tessera why \S+\)$/m,
+    ) as string,
+  });
+  for (const { password } of people) expect(JSON.stringify(refused)).not.toContain(password);
   expect(again.stderr).toContain('harbour: 0 created, 0 updated, 0 deleted');
   expect(again.stdout).toContain('working: application harbour-web: sign-in');
   expect(again.stdout).toMatch(/^Verified at .*, 0 not working$/m);
