@@ -47,10 +47,9 @@ import { createSessions } from './sessions/sessions.ts';
 import { createSessionsOfGrants } from './sessions/sessions-of-grants.ts';
 import { createCheckedSessionStore } from './store/checked-sessions.postgres.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
-import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
 import { createUpstreamSessions } from './store/upstream-sessions.postgres.ts';
-import { createRedisCodeStore, createRedisVisitStore } from './store/store.redis.ts';
+import { openVisitsAndCodes } from './store/visits-and-codes.ts';
 
 /** The schema `authorize`; run it before the service is built. */
 export const migrations: Migrations = {
@@ -92,10 +91,10 @@ export function buildAuthorize(
     allowPrivate: allowsPrivate(config, 'providers'),
     visitSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
   });
-  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
-  const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
-  const visitStore =
-    redis === undefined ? createMemoryVisitStore(clock, quota) : createRedisVisitStore(redis, quota);
+  const { visitStore, codeStore } = openVisitsAndCodes(
+    runtime,
+    config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS,
+  );
   const sessionEnds = new ChangeFeed(endStore, log);
   const purges = [
     startPurge(sessionStore, { what: 'sessions', log }),
