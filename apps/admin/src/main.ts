@@ -14,7 +14,7 @@ await runProcess({
   environment: process.env,
   start: async ({ config, log, lifecycle }) => {
     const peers = await connectPeers(config, 'admin', log, lifecycle);
-    const admin = buildAdmin(config, {
+    const admin = await buildAdmin(config, {
       keys: (service) => peers('keys').client(service),
       directory: (service) => peers('directory').client(service),
       authorize: (service) => peers('authorize').client(service),

@@ -16,14 +16,15 @@ interface Surroundings extends Pick<Runtime, 'log'> {
  * @param besides services whose methods for `operator` are served too
  */
 export async function administer(
-  admin: BuiltService,
+  admin: () => Promise<BuiltService>,
   besides: readonly BuiltService[],
   config: Config,
   { issuer, lifecycle, log }: Surroundings,
 ): Promise<void> {
   const options = { besides, log, drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000 };
   if (config.DATABASE_URL !== undefined || config.TESSERA_RPC_AUTH === 'mtls') {
-    const server = await serveAdministration(admin, config, options);
+    if (config.TESSERA_ADMIN_PORT === undefined) return;
+    const server = await serveAdministration(await admin(), config, options);
     if (server !== undefined) lifecycle.onDrain(() => server.drain());
     return;
   }
@@ -38,7 +39,7 @@ export async function administer(
     ...(shared === undefined && { of: 'operator' }),
   };
   const settings = { ...config, TESSERA_ADMIN_PORT: config.TESSERA_ADMIN_PORT ?? 0 };
-  const server = await serveAdministration(admin, settings, { ...options, credentials });
+  const server = await serveAdministration(await admin(), settings, { ...options, credentials });
   if (server === undefined) return;
   lifecycle.onDrain(() => server.drain());
   const here = { '0.0.0.0': '127.0.0.1', '::': '::1' }[server.host] ?? server.host;

@@ -27,8 +27,8 @@ export interface Composition {
   readonly token: BuiltService;
   readonly directory: BuiltService;
   readonly keys: BuiltService;
-  /** The API of administrators. */
-  readonly admin: BuiltService;
+  /** The API of administrators, loaded when it is first asked for. */
+  readonly admin: () => Promise<BuiltService>;
   /** For who runs the process, as `operator`. */
   readonly bootstrap: Client<typeof BootstrapService>;
   readonly declaredState: Client<typeof DeclaredStateService>;
@@ -93,13 +93,14 @@ export function compose(
     runtimeFor('gateway'),
     options,
   );
-  const admin = buildAdmin(config, {
-    directory: (service) => local(service, directory, 'admin', log),
-    keys: (service) => local(service, keys, 'admin', log),
-    authorize: (service) => local(service, authorize, 'admin', log),
-    device: (service) => local(service, device, 'admin', log),
-    token: (service) => local(service, token, 'admin', log),
-  });
+  const admin = () =>
+    buildAdmin(config, {
+      directory: (service) => local(service, directory, 'admin', log),
+      keys: (service) => local(service, keys, 'admin', log),
+      authorize: (service) => local(service, authorize, 'admin', log),
+      device: (service) => local(service, device, 'admin', log),
+      token: (service) => local(service, token, 'admin', log),
+    });
   return {
     services: [keys, directory, authorize, device, token, gateway],
     gateway,

@@ -147,7 +147,6 @@ const redis = [
   'limit.count',
   'limit.end',
   'authorize.save_code',
-  'authorize.answer_visit',
   'authorize.redeem_code',
 ];
 const lookedUp = 'directory.find_user_by_identifier';

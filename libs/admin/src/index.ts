@@ -13,8 +13,24 @@
  *     forward ─> merge-audit ──> keys, directory, authorize, device, token   one search of what each has recorded
  *     local-administration   how the command finds the process with embedded stores
  */
+import type { BuiltService } from '@tessera/rpc';
+import type { AdminConfig } from './config.ts';
+import type { serveAdministration as Serve } from './serve-administration.ts';
+import type { AdminPeers } from './wiring.ts';
+
 export { adminConfig, type AdminConfig } from './config.ts';
 export { announceAdministration } from './local-administration.ts';
 export * from './offered-to-command.ts';
-export { serveAdministration } from './serve-administration.ts';
-export { buildAdmin, type AdminPeers } from './wiring.ts';
+export type { AdminPeers };
+
+// The rest is loaded with its first use: most processes of compact serve no administration.
+
+/** As `wiring.ts` describes. */
+export async function buildAdmin(config: AdminConfig, peers: AdminPeers): Promise<BuiltService> {
+  return (await import('./wiring.ts')).buildAdmin(config, peers);
+}
+
+/** As `serve-administration.ts` describes. */
+export async function serveAdministration(...given: Parameters<typeof Serve>): ReturnType<typeof Serve> {
+  return (await import('./serve-administration.ts')).serveAdministration(...given);
+}

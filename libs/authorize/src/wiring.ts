@@ -1,7 +1,7 @@
 import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
 import { auditRoute, createAuditBatch } from '@tessera/audit';
 import { limitRepeats } from '@tessera/telemetry';
-import { route } from '@tessera/rpc';
+import { route, routeWhenCalled } from '@tessera/rpc';
 import type { BuiltService, Client } from '@tessera/rpc';
 import { allowsPrivate, refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
@@ -13,13 +13,11 @@ import { SessionsService } from '@tessera/proto-gen/admin-sessions';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { PersonService } from '@tessera/proto-gen/person';
-import { accountHandlers } from './account/account-calls.ts';
 import { createLinkedProviders } from './account/link-provider.ts';
 import { createAuthorizeAudit } from './audit.ts';
 import { createCodes } from './codes/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
 import { createConsentAudit } from './consent/consent-audit.ts';
-import { consentCalls } from './consent/consent-calls.ts';
 import { createConsentStore } from './consent/consents.postgres.ts';
 import { createSignInNotes } from './interaction/note-sign-in.ts';
 import { createConsentCount } from './consent/count-consents.ts';
@@ -45,15 +43,13 @@ import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessionCount } from './sessions/count-sessions.ts';
 import { createPresentPerson } from './interaction/present-person.ts';
 import { createEndProviderSessions, createSignOutAtProvider } from './logout/provider-logout.ts';
-import { sessionCalls } from './sessions/session-calls.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSessionsOfGrants } from './sessions/sessions-of-grants.ts';
 import { createCheckedSessionStore } from './store/checked-sessions.postgres.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
-import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
 import { createUpstreamSessions } from './store/upstream-sessions.postgres.ts';
-import { createRedisCodeStore, createRedisVisitStore } from './store/store.redis.ts';
+import { openVisitsAndCodes } from './store/visits-and-codes.ts';
 
 /** The schema `authorize`; run it before the service is built. */
 export const migrations: Migrations = {
@@ -95,10 +91,10 @@ export function buildAuthorize(
     allowPrivate: allowsPrivate(config, 'providers'),
     visitSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
   });
-  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
-  const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
-  const visitStore =
-    redis === undefined ? createMemoryVisitStore(clock, quota) : createRedisVisitStore(redis, quota);
+  const { visitStore, codeStore } = openVisitsAndCodes(
+    runtime,
+    config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS,
+  );
   const sessionEnds = new ChangeFeed(endStore, log);
   const purges = [
     startPurge(sessionStore, { what: 'sessions', log }),
@@ -199,7 +195,7 @@ export function buildAuthorize(
     random,
   });
   const consents = createConsentStore(database);
-  const consentAudit = createConsentAudit(batch, runtime);
+  const ofConsents = { consents, audit: createConsentAudit(batch, runtime) };
   const selectCounting = createSelectCounting(peers.directory);
   const handlers = authorizeHandlers({
     dispatcher,
@@ -235,20 +231,13 @@ export function buildAuthorize(
     }),
     countEndedConsents: createConsentCount({ consents, selectCounting }),
   });
-  const administered = sessionCalls({
-    store: sessionStore,
-    sessions,
-    directory: peers.directory,
-    idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
-    onEnd: () => sessionEnds.poke(),
-  });
   const built: BuiltService = {
     name: 'authorize',
     routes: [
       route(AuthorizeService, handlers),
-      route(
-        AccountService,
-        accountHandlers({
+      routeWhenCalled(AccountService, async () => {
+        const { accountHandlers } = await import('./account/account-calls.ts');
+        return accountHandlers({
           presentPerson,
           dispatcher,
           personService: peers.person,
@@ -258,15 +247,25 @@ export function buildAuthorize(
           store: sessionStore,
           sessions,
           linkedProviders,
-          consents,
-          audit: consentAudit,
+          ...ofConsents,
           idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
           onSessionEnd: () => sessionEnds.poke(),
-        }),
-      ),
+        });
+      }),
       auditRoute(database, 'authorize'),
-      route(SessionsService, administered),
-      route(ConsentsService, consentCalls({ consents, selectCounting, audit: consentAudit })),
+      routeWhenCalled(SessionsService, async () => {
+        const { sessionCalls } = await import('./sessions/session-calls.ts');
+        return sessionCalls({
+          store: sessionStore,
+          sessions,
+          directory: peers.directory,
+          idleSeconds: config.TESSERA_SESSION_IDLE_TTL,
+          onEnd: () => sessionEnds.poke(),
+        });
+      }),
+      routeWhenCalled(ConsentsService, async () =>
+        (await import('./consent/consent-calls.ts')).consentCalls({ ...ofConsents, selectCounting }),
+      ),
     ],
     async ready() {
       await database.query({

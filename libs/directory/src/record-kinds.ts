@@ -26,6 +26,8 @@ export type Kind = keyof Kinds;
 export type ListedKind = Exclude<Kind, 'tenant'>;
 /** What is changed one by one. */
 export type RecordKind = { [K in Kind]: Kinds[K]['lock'] extends undefined ? never : K }[Kind];
+/** A kind whose records are the fields of their entries, so that its service has no calls but the standard ones. */
+export type StandardKind = Exclude<ListedKind & RecordKind, 'user' | 'application'>;
 /** What can be restored after its deletion. */
 export type RestorableKind = { [K in Kind]: Kinds[K]['isStoredElsewhere'] extends true ? K : never }[Kind];
 
@@ -39,6 +41,10 @@ export type ByList<Of extends Readonly<Record<ListedKind, unknown>>> = {
 };
 
 export const listedKinds = (Object.keys(recordKinds) as Kind[]).filter((kind) => kind !== 'tenant');
+
+export const standardKinds = listedKinds.filter(
+  (kind): kind is StandardKind => kind !== 'provider' && kind !== 'user' && kind !== 'application',
+);
 
 /** @param valueOf what is made of each kind; the caller says of which type it is */
 export function byList<Lists extends Readonly<Record<keyof ByList<RecordOf>, unknown>>>(

@@ -69,7 +69,8 @@ export interface DirectoryRoom {
   /** The calls of records in the services that both rooms answer. */
   readonly calls: {
     readonly directory: RecordReads;
-    readonly users: UserCalls;
+    /** Loaded with the first call. */
+    readonly users: () => Promise<UserCalls>;
   };
   /** The services of records alone. */
   readonly routes: readonly Route[];

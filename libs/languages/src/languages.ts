@@ -156,7 +156,7 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
     const found = formats.get(text.replace(number, '{number}'));
     return found && String(found.format({ number: Number(number) }));
   }
-  const times = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+  let times: Intl.DateTimeFormat | undefined;
   const direction = scriptsFromTheRight.has(new Intl.Locale(tag).maximize().script ?? '') ? 'rtl' : 'ltr';
   /** Addresses and names from the left must not mix with a sentence from the right (UAX #9, FSI and PDI). */
   const isolated = (values: Values): Values =>
@@ -170,7 +170,10 @@ function languageOf(tag: string, messages: Messages, known: Messages): Language 
         );
   return {
     tag,
-    when: (time) => `${times.format(time)} UTC`,
+    when(time) {
+      times ??= new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+      return `${times.format(time)} UTC`;
+    },
     direction,
     t(text, values = {}) {
       // What others have written may equal a sentence whose values it does not have.

@@ -4,18 +4,12 @@ import { MailService } from '@tessera/proto-gen/admin-mail';
 import { UsersService } from '@tessera/proto-gen/admin-users';
 import { BootstrapService, DirectoryService } from '@tessera/proto-gen/directory';
 import { PersonService } from '@tessera/proto-gen/person';
-import { route, type BuiltService } from '@tessera/rpc';
+import { route, routeWhenCalled, type BuiltService } from '@tessera/rpc';
 import { startPurge } from '@tessera/stores';
 import { createEmailChanges } from './account/email-changes.ts';
-import { personCalls } from './account/person-calls.ts';
-import { createDeleteCredential } from './account/delete-credential.ts';
-import { factorResetCalls } from './account/factor-reset.ts';
-import { bootstrapCalls } from './bootstrap/bootstrap-calls.ts';
 import { forgetPeople } from './account/forget-people.ts';
-import { createLockDown } from './account/lock-down.ts';
 import type { DirectoryProcessConfig } from './config.ts';
 import { createProviderSignIn } from './identity/provider-sign-in.ts';
-import { linkCalls } from './links/link-calls.ts';
 import { createPasskeyLinks } from './links/passkey-links.ts';
 import { createPasswordLinks } from './links/password-links.ts';
 import { createResetRequests } from './links/reset-requests.ts';
@@ -24,13 +18,10 @@ import { usualPace, type MailPace } from './mail/mail-worker.ts';
 import { requireMail } from './mail/no-mail.ts';
 import { openMail, smtpRoute, type MailRoute } from './mail/open-mail.ts';
 import { createOutbox } from './mail/outbox.ts';
-import { outboxCalls } from './mail/outbox-calls.ts';
 import { createMethods } from './methods.ts';
 import { purgeOneTimeValues } from './one-time/one-time-values.postgres.ts';
 import { createChangePassword } from './password/change-password.ts';
 import { createPasswordSignIn } from './password/password-sign-in.ts';
-import { shownCredentials } from './account/shown-credentials.postgres.ts';
-import { createUnlock } from './password/unlock.postgres.ts';
 import { createRegistration } from './registration/registration.ts';
 import { peopleCalls } from './service.ts';
 
@@ -127,21 +118,25 @@ export function buildDirectory(
           providerSignIn,
         }),
       }),
-      route(PersonService, personCalls({ ...setting, changeRecord, outbox })),
-      route(
-        BootstrapService,
-        bootstrapCalls({ ...setting, changeRecord, links, linkBase, operatorTenant, newUserId }),
-      ),
-      route(UsersService, {
-        ...records.calls.users,
-        getCredentials: shownCredentials(database),
-        lockDown: createLockDown({ ...setting, sendsMail }),
-        deleteCredential: createDeleteCredential({ ...setting, sendsMail }),
-        unlock: createUnlock(setting),
-        ...linkCalls({ links, linkBase }),
-        ...factorResetCalls(setting),
+      routeWhenCalled(PersonService, async () => {
+        const { personCalls } = await import('./account/person-calls.ts');
+        return personCalls({ ...setting, changeRecord, outbox });
       }),
-      route(MailService, outboxCalls(setting)),
+      routeWhenCalled(BootstrapService, async () => {
+        const { bootstrapCalls } = await import('./bootstrap/bootstrap-calls.ts');
+        return bootstrapCalls({ ...setting, changeRecord, links, linkBase, operatorTenant, newUserId });
+      }),
+      routeWhenCalled(UsersService, async () => {
+        const { administeredPeople } = await import('./account/administered-people.ts');
+        return {
+          ...(await records.calls.users()),
+          ...administeredPeople({ ...setting, sendsMail, links, linkBase }),
+        };
+      }),
+      routeWhenCalled(MailService, async () => {
+        const { outboxCalls } = await import('./mail/outbox-calls.ts');
+        return outboxCalls(setting);
+      }),
       ...records.routes,
     ],
     ready: () => records.ready(),

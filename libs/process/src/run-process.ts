@@ -95,7 +95,7 @@ async function formatOf(format: 'text' | 'json'): Promise<((line: string) => str
 
 async function listen(name: string, config: ProcessConfig, lifecycle: Lifecycle): Promise<void> {
   if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
-  measureProcess();
+  await measureProcess();
   measureState(name, lifecycle);
   const rpc = config as Partial<RpcConfig>;
   const certificate = rpcCertificate(rpc);
@@ -104,7 +104,7 @@ async function listen(name: string, config: ProcessConfig, lifecycle: Lifecycle)
     host: config.TESSERA_MANAGEMENT_HOST,
     port: config.TESSERA_MANAGEMENT_PORT,
     lifecycle,
-    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+    metrics: () => metrics.read(),
   });
   lifecycle.onClose(() => management.close());
 }

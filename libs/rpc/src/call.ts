@@ -110,6 +110,27 @@ export function route<S extends DescService>(
   return { service, handlers, ...options };
 }
 
+/** As `route`, with handlers that are loaded with the first call of one of them (ADR 92). */
+export function routeWhenCalled<S extends DescService>(service: S, load: () => Promise<Handlers<S>>): Route {
+  type Handler = (request: unknown, context: CallContext) => unknown;
+  let loaded: Promise<Readonly<Record<string, Handler>>> | undefined;
+  const handler = async (name: string): Promise<Handler> => {
+    loaded ??= load() as unknown as Promise<Readonly<Record<string, Handler>>>;
+    const found = (await loaded)[name];
+    if (found === undefined) throw new Error(`${service.typeName} has no handler of ${name}`);
+    return found;
+  };
+  const handlers = service.methods.map(({ localName, methodKind }): [string, Handler] => [
+    localName,
+    methodKind === 'unary'
+      ? async (request, context) => (await handler(localName))(request, context)
+      : async function* stream(request, context) {
+          yield* (await handler(localName))(request, context) as AsyncIterable<unknown>;
+        },
+  ]);
+  return { service, handlers: Object.fromEntries(handlers) };
+}
+
 /** What `build<Service>` returns: how it is called, when it is ready, how it ends. */
 export interface BuiltService {
   readonly name: CallerName;

@@ -17,7 +17,7 @@ export * from './caller.ts';
 export { clearField } from '@bufbuild/protobuf';
 export { onBehalfOf } from './actor.ts';
 export { awaitShared, sharedCall } from './call-options.ts';
-export { route } from './call.ts';
+export { route, routeWhenCalled } from './call.ts';
 export type {
   Actor,
   AuthenticateBearer,

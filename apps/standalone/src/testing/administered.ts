@@ -91,7 +91,8 @@ export async function administered() {
   const clock = fakeClock(Date.now() - 20 * 60_000);
   const runtime = testRuntime({ database, clock });
   const composed = compose(config, () => runtime, {});
-  const { services, admin, declaredState, token, directory: directoryService } = composed;
+  const { services, declaredState, token, directory: directoryService } = composed;
+  const admin = await composed.admin();
   const files = declaredFiles(declaredState);
   atEndOfFile(async () => {
     for (const service of services.toReversed()) await service.close();

@@ -100,7 +100,8 @@ export async function impactWorld() {
   const config = loadConfig(standaloneConfig, await withSecrets(environment));
   const database = await testDatabase(...allMigrations);
   const runtime = testRuntime({ database, redis: await testRedis() });
-  const { services, declaredState, token, admin } = compose(config, () => runtime, {});
+  const { services, declaredState, token, ...composed } = compose(config, () => runtime, {});
+  const admin = await composed.admin();
   const files = declaredFiles(declaredState);
   atEndOfFile(async () => {
     for (const service of services.toReversed()) await service.close();

@@ -18,7 +18,7 @@ import type { AuthorizeAudit } from '../audit.ts';
 import { invalidContext } from '../visits/visits.ts';
 import type { CheckedRequest } from '../request/request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
-import type { CodeStore, Session, SessionStore } from '../store/store.ts';
+import type { CodeStore, EndingVisit, Session, SessionStore } from '../store/store.ts';
 
 /** A redemption by an authenticated client, as `token` sends it. */
 export interface CodeRequest {
@@ -53,11 +53,20 @@ export interface IssuedCode {
   readonly codeHash: string;
 }
 
+/** The visit that ends with a code, whose digest it is given. */
+export type EndingWith = (codeHash: string) => EndingVisit;
+
 export interface Codes {
   /**
    * Issues a code for a session and returns the response to the client; undefined if the session has ended meanwhile.
+   * @param ending the visit that ends with the code, by its digest; throws `invalid_request` if it has ended before
    */
-  issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<IssuedCode | undefined>;
+  issue(
+    from: BrowserCall,
+    request: CheckedRequest,
+    session: Session,
+    ending?: EndingWith,
+  ): Promise<IssuedCode | undefined>;
   /** Makes a code void. Throws `invalid_request` if its client has presented it, or it has expired. */
   withdraw(codeHash: string): Promise<void>;
   /**
@@ -88,19 +97,22 @@ export function createCodes(deps: {
   };
 
   return {
-    async issue(from, request, session) {
+    async issue(from, request, session, ending) {
       const code = opaqueValue('tc_', random);
       const grant = grantOf(request, session);
       if (!(await remember(request, session))) return undefined;
       const { codeChallenge, redirectUri, responseMode, state } = request.form;
       const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;
       const lifetime = Math.min(own, longestCodeLifetimeSeconds);
-      const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetime);
+      const codeHash = digest(code);
+      const record = { grant, codeChallenge, redirectUri };
+      const saved = await store.save(codeHash, record, lifetime, ending?.(codeHash));
       if (saved === 'session_ended') return undefined;
-      audit.codeIssued(from, grant, reference(digest(code)));
+      if (saved === 'visit_ended') throw invalidContext('already used');
+      audit.codeIssued(from, grant, reference(codeHash));
       const { issuer } = request;
       const response = { outcome: { code }, responseMode, state, issuer };
-      return { redirect: authorizationResponse(redirectUri, response), codeHash: digest(code) };
+      return { redirect: authorizationResponse(redirectUri, response), codeHash };
     },
 
     async withdraw(codeHash) {

@@ -2,7 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { OAuthError, type ClientRedirect } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { Codes, IssuedCode } from '../codes/codes.ts';
+import type { Codes, EndingWith, IssuedCode } from '../codes/codes.ts';
 import { accessDeniedResponse, declinedResponse, loginRequiredResponse } from '../request/error-responses.ts';
 import type { CheckedRequest } from '../request/request.ts';
 import type { BrowserCall } from '../browser-call.ts';
@@ -45,19 +45,21 @@ export interface Finish {
   /**
    * The response to the client: a code, or an error for a person other than the hinted one (OIDC Core §3.1.2.1) and for
    * one whom the access policy excludes; both stay signed in. Undefined if the session has ended.
+   * @param ending the visit that ends with the code
    */
   respond(
     from: BrowserCall,
     request: CheckedRequest,
     user: User,
     session: Session,
+    ending?: EndingWith,
   ): Promise<IssuedCode | undefined>;
 }
 
 export interface FinishDeps {
   readonly directory: Pick<DirectoryClient, 'mayUse'>;
   readonly sessions: Pick<Sessions, 'open' | 'abandon'>;
-  readonly visits: Pick<Visits, 'answer' | 'answerAgain'>;
+  readonly visits: Pick<Visits, 'answer' | 'answerAgain' | 'ending'>;
   readonly codes: Pick<Codes, 'issue' | 'withdraw'>;
   readonly audit: Pick<AuthorizeAudit, 'loginRequired' | 'accessDenied'>;
   readonly tellOfSignIn: TellOfSignIn;
@@ -72,6 +74,7 @@ export function createFinish(deps: FinishDeps): Finish {
     request: CheckedRequest,
     user: User,
     session: Session,
+    ending?: EndingWith,
   ): Promise<IssuedCode | undefined> {
     const { application } = request.record;
     if (!isHintedUser(request, session)) {
@@ -82,7 +85,7 @@ export function createFinish(deps: FinishDeps): Finish {
       audit.accessDenied(from, application, session);
       return { redirect: accessDeniedResponse(request), codeHash: '' };
     }
-    return codes.issue(from, request, session);
+    return codes.issue(from, request, session, ending);
   }
 
   /** Keeps the answer of a stored visit, for one caller. */
@@ -101,7 +104,7 @@ export function createFinish(deps: FinishDeps): Finish {
   }
 
   /**
-   * Issues the code and ends the visit. The session is opened before and the visit ended last, so that if a store fails
+   * Issues the code and ends the visit, in one step where it can. The session is opened before, so that if a store fails
    * the visit is kept for another attempt; if the visit is gone, the session ends before it reaches the browser.
    */
   async function complete(
@@ -110,16 +113,22 @@ export function createFinish(deps: FinishDeps): Finish {
     session: Session,
   ): Promise<ClientRedirect | undefined> {
     const { request } = finished.policy;
-    const { declined } = finished;
+    const { declined, interactionId, visit, before, user } = finished;
     if (request === undefined) {
       await keepAnswer(finished, session, '');
       return undefined;
     }
+    const { sessionId } = session;
+    const ending: EndingWith | undefined =
+      before === undefined && interactionId !== ''
+        ? (codeHash) => visits.ending(interactionId, visit, { codeHash, sessionId, userId: user.userId })
+        : undefined;
     const issued = declined
       ? { redirect: declinedResponse(request), codeHash: '' }
-      : await respond(from, request, finished.user, session);
+      : await respond(from, request, user, session, ending);
     if (issued === undefined) throw invalidContext('the session has ended');
-    await keepAnswer(finished, session, issued.codeHash);
+    const isEnded = ending !== undefined && issued.codeHash !== '';
+    if (!isEnded) await keepAnswer(finished, session, issued.codeHash);
     return issued.redirect;
   }
 

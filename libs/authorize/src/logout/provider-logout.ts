@@ -6,9 +6,9 @@ import type { CallContext } from '@tessera/rpc';
 import type { BrowserCall } from '../browser-call.ts';
 import type { ProviderAudit } from '../methods/upstream/provider-audit.ts';
 import type { ProviderExchange } from '../methods/upstream/provider-exchange.ts';
-import { ProviderUnreachableError } from '../methods/upstream/provider-metadata.ts';
-import { invalidAnswer, refusalOf } from '../methods/upstream/provider-refusals.ts';
-import { longestLogoutToken, withProvider, type Reach } from '../methods/upstream/provider.ts';
+import { invalidAnswer, ProviderUnreachableError, refusalOf } from '../methods/upstream/provider-refusals.ts';
+import type { Reach } from '../methods/upstream/provider.ts';
+import { withProvider } from '../methods/upstream/with-provider.ts';
 import { createUsedValues } from '../methods/upstream/used-values.postgres.ts';
 import type { EndedSession, IdentifiedSession } from '../store/store.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -50,6 +50,9 @@ export type EndProviderSessions = (
   sent: SentLogoutToken,
   call: CallContext,
 ) => Promise<EndedSession[] | undefined>;
+
+/** Seconds since a logout token was made. */
+const longestLogoutToken = 600;
 
 const unreachable = 'a provider that says a session is over cannot be reached';
 
@@ -110,7 +113,9 @@ export function createEndProviderSessions({
     if (to === undefined) return undefined;
     const by = { requestId: call.requestId, ipAddress };
     try {
-      const claims = await withProvider(to, reach, ipAddress, (opened) => opened.logoutToken(logoutToken));
+      const claims = await withProvider(to, reach, ipAddress, (opened) =>
+        opened.logoutToken(logoutToken, longestLogoutToken),
+      );
       const { jti, ...over } = saidOver(claims);
       // No token is accepted longer than that.
       const lifetimeSeconds = longestLogoutToken + 120;

@@ -184,6 +184,56 @@ export function codeStoreContract(engine: string, open: () => Promise<CodeStore>
   });
 }
 
+/** What stores of codes and visits that are opened together must do. */
+export function answeringContract(
+  engine: string,
+  open: () => Promise<{ readonly visits: VisitStore; readonly codes: CodeStore }>,
+): void {
+  describe(`codes that answer visits on ${engine}`, () => {
+    it('save the code of one of fifty callers, and keep its answer', async () => {
+      const { visits, codes } = await open();
+      const idHash = unique();
+      await visits.save(idHash, pending, 60, unique());
+      const hashes = Array.from({ length: 50 }, unique);
+      const saved = await Promise.all(
+        hashes.map((hash) =>
+          codes.save(hash, codeRecord(), 60, { idHash, answered: answeredBy(hash), lifetimeSeconds: 60 }),
+        ),
+      );
+      const first = hashes[saved.indexOf('saved')] ?? '';
+      expect(saved.toSorted()).toEqual(['saved', ...Array.from({ length: 49 }, () => 'visit_ended')]);
+      expect(await visits.find(idHash)).toBeUndefined();
+      expect(await visits.findAnswered(idHash)).toEqual(answeredBy(first));
+      for (const hash of hashes)
+        expect((await codes.redeem(hash, right)).outcome).toBe(hash === first ? 'granted' : 'unknown');
+    });
+
+    it('give a place of its address back', async () => {
+      const { visits, codes } = await open();
+      const address = unique();
+      const ids = Array.from({ length: 1000 }, unique);
+      await Promise.all(ids.map(async (id) => visits.save(id, pending, 60, address)));
+      await expect(visits.save(unique(), pending, 60, address)).rejects.toMatchObject({
+        code: 'rate_limited',
+      });
+      const ending = { idHash: ids[7] ?? '', answered: answeredBy('code'), lifetimeSeconds: 60 };
+      expect(await codes.save(unique(), codeRecord(), 60, ending)).toBe('saved');
+      await visits.save(unique(), pending, 60, address);
+    });
+
+    it('keep a visit whose session has ended, for another attempt', async () => {
+      const { visits, codes } = await open();
+      const [idHash, hash] = [unique(), unique()];
+      await visits.save(idHash, pending, 60, unique());
+      const record = codeRecord();
+      await codes.dropSession(record.grant.sessionId, 60);
+      const ending = { idHash, answered: answeredBy(hash), lifetimeSeconds: 60 };
+      expect(await codes.save(hash, record, 60, ending)).toBe('session_ended');
+      expect(await visits.find(idHash)).toEqual(pending);
+    });
+  });
+}
+
 function redemptionContract(open: () => Promise<CodeStore>): void {
   async function saved(): Promise<{ store: CodeStore; hash: string; record: CodeRecord }> {
     const store = await open();

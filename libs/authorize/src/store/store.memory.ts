@@ -1,7 +1,15 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
-import type { AnsweredVisit, CodeRecord, CodeStore, VisitStore, Visit, Redemption } from './store.ts';
+import type {
+  AnsweredVisit,
+  CodeRecord,
+  CodeStore,
+  EndingVisit,
+  VisitStore,
+  Visit,
+  Redemption,
+} from './store.ts';
 
 /** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */
 const maximumRecords = 20_000;
@@ -74,20 +82,27 @@ function createExpiringMap<V>(clock: Clock, quota = maximumOfOrigin): ExpiringMa
   };
 }
 
+interface MemoryVisitStore extends VisitStore {
+  /** As `answer`, without awaiting anything. */
+  end(ending: EndingVisit): boolean;
+}
+
 /** Visits in the memory of one process, up to `quota` of one address. */
-export function createMemoryVisitStore(clock: Clock, quota: number = maximumOfOrigin): VisitStore {
+export function createMemoryVisitStore(clock: Clock, quota: number = maximumOfOrigin): MemoryVisitStore {
   const visits = createExpiringMap<Visit>(clock, Math.min(quota, maximumOfOrigin));
   const answers = createExpiringMap<AnsweredVisit>(clock);
+  function end({ idHash, answered, lifetimeSeconds }: EndingVisit): boolean {
+    if (!visits.delete(idHash)) return false;
+    answers.set(idHash, answered, lifetimeSeconds);
+    return true;
+  }
   return {
+    end,
     save: async (idHash, request, lifetimeSeconds, origin) =>
       visits.set(idHash, request, lifetimeSeconds, origin),
     find: (idHash) => Promise.resolve(visits.get(idHash)),
     update: async (idHash, visit) => visits.replace(idHash, visit),
-    async answer(idHash, answered, lifetimeSeconds) {
-      if (!visits.delete(idHash)) return false;
-      answers.set(idHash, answered, lifetimeSeconds);
-      return true;
-    },
+    answer: async (idHash, answered, lifetimeSeconds) => end({ idHash, answered, lifetimeSeconds }),
     findAnswered: (idHash) => Promise.resolve(answers.get(idHash)),
     async answerAgain(idHash, answered, lifetimeSeconds) {
       if (answers.get(idHash) !== undefined) answers.set(idHash, answered, lifetimeSeconds);
@@ -102,7 +117,7 @@ interface StoredCode {
 }
 
 /** Codes in the memory of one process. No operation awaits anything, so each is atomic. */
-export function createMemoryCodeStore(clock: Clock): CodeStore {
+export function createMemoryCodeStore(clock: Clock, visits: Pick<MemoryVisitStore, 'end'>): CodeStore {
   const codes = createExpiringMap<{ stored: StoredCode }>(clock);
   const codesOfSession = createExpiringMap<ReadonlySet<string> | 'ended'>(clock);
   const earlierSessions = createExpiringMap<string>(clock);
@@ -122,11 +137,15 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
   }
 
   return {
-    async save(codeHash, record, lifetimeSeconds) {
+    async save(codeHash, record, lifetimeSeconds, ending) {
       const { sessionId } = record.grant;
       const others = codesOfSession.get(sessionId);
       if (others === 'ended') return 'session_ended';
       codes.set(codeHash, { stored: { record, taken: false, burnt: false } }, lifetimeSeconds);
+      if (ending !== undefined && !visits.end(ending)) {
+        codes.delete(codeHash);
+        return 'visit_ended';
+      }
       codesOfSession.set(sessionId, new Set([...(others ?? []), codeHash]), longestCodeLifetimeSeconds);
       return 'saved';
     },

@@ -4,7 +4,15 @@ import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { digest } from '../browser-call.ts';
 import { longestCodeLifetimeSeconds, purposes, tooManyPending } from './store.ts';
-import type { AnsweredVisit, CodePresentation, CodeStore, VisitStore, Visit, Redemption } from './store.ts';
+import type {
+  AnsweredVisit,
+  CodePresentation,
+  CodeStore,
+  EndingVisit,
+  VisitStore,
+  Visit,
+  Redemption,
+} from './store.ts';
 
 /** Those that every process knows. */
 const firstPurposes = ['code', 'device', 'approvals', 'password'] as const;
@@ -118,13 +126,19 @@ local record = string.sub(ARGV[1], 1, -2) .. ',"origin":"' .. cjson.decode(text)
 redis.call('SET', KEYS[1], record, 'KEEPTTL')
 return 1`;
 
-/** KEYS: visit, its answer, beginning of the key of an address's visits. ARGV: answer, its lifetime in milliseconds. */
-const answerVisit = `
-local text = redis.call('GET', KEYS[1])
-if not text then return 0 end
-redis.call('ZREM', KEYS[3] .. cjson.decode(text).origin, KEYS[1])
-redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-return redis.call('DEL', KEYS[1])`;
+/** Keys: visit, its answer, beginning of the key of an address's visits. */
+const endVisit = `
+local function endVisit(visit, answered, visitsOf, answer, lifetime)
+  local text = redis.call('GET', visit)
+  if not text then return 0 end
+  redis.call('ZREM', visitsOf .. cjson.decode(text).origin, visit)
+  redis.call('SET', answered, answer, 'PX', lifetime)
+  return redis.call('DEL', visit)
+end`;
+
+/** KEYS: those of `endVisit`. ARGV: answer, its lifetime in milliseconds. */
+const answerVisit = `${endVisit}
+return endVisit(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2])`;
 
 function read<T>(what: string, form: z.ZodType<T>, text: unknown): T | undefined {
   return typeof text === 'string' ? readStored(what, () => form.parse(JSON.parse(text))) : undefined;
@@ -132,6 +146,13 @@ function read<T>(what: string, form: z.ZodType<T>, text: unknown): T | undefined
 
 function answerText({ request, ...answer }: AnsweredVisit): string {
   return JSON.stringify({ request: toStored(request), ...answer });
+}
+
+function endOf({ idHash, answered, lifetimeSeconds }: EndingVisit) {
+  return {
+    keys: [visitKey(idHash), answeredKey(idHash), visitsOf],
+    values: [answerText(answered), milliseconds(lifetimeSeconds)],
+  };
 }
 
 /** Visits in Redis, up to `quota` of one address. */
@@ -156,8 +177,7 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
       return Number(await updateScript([visitKey(idHash)], [JSON.stringify(toStored(visit))])) === 1;
     },
     async answer(idHash, answered, lifetimeSeconds) {
-      const keys = [visitKey(idHash), answeredKey(idHash), visitsOf];
-      const values = [answerText(answered), milliseconds(lifetimeSeconds)];
+      const { keys, values } = endOf({ idHash, answered, lifetimeSeconds });
       return Number(await answerScript(keys, values)) === 1;
     },
     async findAnswered(idHash): Promise<AnsweredVisit | undefined> {
@@ -172,11 +192,12 @@ export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitS
 }
 
 /**
- * KEYS: code, codes of the session. ARGV: client, tenant, challenge, redirect URI, grant, its lifetime and the longest
- * in milliseconds.
+ * KEYS: code, codes of the session; to end a visit with it, those of `endVisit`. ARGV: client, tenant, challenge,
+ * redirect URI, grant, its lifetime and the longest in milliseconds; the answer of the visit, its lifetime.
  */
-const save = `
+const save = `${endVisit}
 if redis.call('SISMEMBER', KEYS[2], 'ended') == 1 then return 'session_ended' end
+if KEYS[3] and endVisit(KEYS[3], KEYS[4], KEYS[5], ARGV[8], ARGV[9]) == 0 then return 'visit_ended' end
 redis.call('HSET', KEYS[1], 'client_id', ARGV[1], 'tenant_id', ARGV[2], 'challenge', ARGV[3],
   'redirect_uri', ARGV[4], 'data', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
@@ -244,8 +265,9 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
   const followScript = redis.script({ name: 'authorize.follow_session', lua: followSession });
   const dropScript = redis.script({ name: 'authorize.drop_session', lua: dropSession });
   return {
-    async save(codeHash, { grant, codeChallenge, redirectUri }, lifetimeSeconds) {
-      const keys = [codeKey(codeHash), sessionKey(grant.sessionId)];
+    async save(codeHash, { grant, codeChallenge, redirectUri }, lifetimeSeconds, ending) {
+      const ended = ending && endOf(ending);
+      const keys = [codeKey(codeHash), sessionKey(grant.sessionId), ...(ended?.keys ?? [])];
       const data = JSON.stringify({ userGrant: storedGrant.encode(grant) });
       const values = [
         grant.clientId,
@@ -255,8 +277,9 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
         data,
         milliseconds(lifetimeSeconds),
         milliseconds(longestCodeLifetimeSeconds),
+        ...(ended?.values ?? []),
       ];
-      return (await saveScript(keys, values)) === 'saved' ? 'saved' : 'session_ended';
+      return saveReply.parse(await saveScript(keys, values));
     },
     async redeem(codeHash, presentation: CodePresentation) {
       const { clientId, tenantId, codeChallenge, redirectUri, confidential } = presentation;
@@ -274,6 +297,8 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
     },
   };
 }
+
+const saveReply = z.enum(['saved', 'session_ended', 'visit_ended']);
 
 const redeemReply = z.union([
   z.tuple([z.literal('granted'), z.string(), z.enum(['0', '1']), z.enum(['0', '1'])]),

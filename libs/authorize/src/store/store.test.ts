@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
-import { codeStoreContract, visitStoreContract } from './store.contract.ts';
+import { answeringContract, codeStoreContract, visitStoreContract } from './store.contract.ts';
 import type { Visit, VisitStore } from './store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store.memory.ts';
 import { createRedisCodeStore, createRedisVisitStore } from './store.redis.ts';
@@ -16,9 +16,21 @@ beforeAll(async () => {
 visitStoreContract('memory', async (quota) => createMemoryVisitStore(systemClock, quota));
 visitStoreContract('Redis', async (quota) => createRedisVisitStore(redis, quota));
 visitStoreContract('a Redis cluster', async (quota) => createRedisVisitStore(cluster, quota));
-codeStoreContract('memory', async () => createMemoryCodeStore(systemClock));
+const memoryStores = async () => {
+  const visits = createMemoryVisitStore(systemClock, 1000);
+  return { visits, codes: createMemoryCodeStore(systemClock, visits) };
+};
+const redisStores = (handle: RedisHandle) => ({
+  visits: createRedisVisitStore(handle, 1000),
+  codes: createRedisCodeStore(handle),
+});
+
+codeStoreContract('memory', async () => (await memoryStores()).codes);
 codeStoreContract('Redis', async () => createRedisCodeStore(redis));
 codeStoreContract('a Redis cluster', async () => createRedisCodeStore(cluster));
+answeringContract('memory', memoryStores);
+answeringContract('Redis', async () => redisStores(redis));
+answeringContract('a Redis cluster', async () => redisStores(cluster));
 
 describe('visits in memory', () => {
   const pending: Visit = {

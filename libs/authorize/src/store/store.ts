@@ -159,10 +159,25 @@ export type Redemption =
 /** The longest lifetime that a deployment or an application may set. */
 export const longestCodeLifetimeSeconds = 600;
 
+/** A visit to be ended as `answer` does. */
+export interface EndingVisit {
+  readonly idHash: string;
+  readonly answered: AnsweredVisit;
+  readonly lifetimeSeconds: number;
+}
+
 /** Codes by the SHA-256 of their value, hexadecimal. */
 export interface CodeStore {
-  /** Saves a code for its lifetime, unless its session was dropped meanwhile. */
-  save(codeHash: string, record: CodeRecord, lifetimeSeconds: number): Promise<'saved' | 'session_ended'>;
+  /**
+   * Saves a code for its lifetime, unless its session was dropped meanwhile. With the visit that it answers, both happen
+   * or neither: no code is saved for a visit that has ended.
+   */
+  save(
+    codeHash: string,
+    record: CodeRecord,
+    lifetimeSeconds: number,
+    ending?: EndingVisit,
+  ): Promise<'saved' | 'session_ended' | 'visit_ended'>;
   /**
    * One atomic step. A correct presentation succeeds again as long as the record lives, because the durable
    * redemption marker of `token` decides which one counts. A wrong verifier or redirect URI of the right client burns

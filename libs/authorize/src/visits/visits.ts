@@ -7,7 +7,7 @@ import { digest } from '../browser-call.ts';
 import type { Browser } from '../browser-call.ts';
 import type { CheckedRequest } from '../request/request.ts';
 import { parametersToSave } from '../request/request.ts';
-import type { AnsweredVisit, Purpose, Visit, VisitStore } from '../store/store.ts';
+import type { AnsweredVisit, EndingVisit, Purpose, Visit, VisitStore } from '../store/store.ts';
 import type { Policy } from './step.ts';
 
 /**
@@ -29,6 +29,8 @@ export interface Visits {
   update(interactionId: string, visit: Visit): Promise<void>;
   /** Ends it with this answer for exactly one caller; throws `invalid_request` for all others. */
   answer(interactionId: string, visit: Visit, answer: Answer): Promise<void>;
+  /** The same, to be done together with the code of the answer. */
+  ending(interactionId: string, visit: Visit, answer: Answer): EndingVisit;
   /** Replaces the answer that a repeated form superseded. */
   answerAgain(interactionId: string, visit: Visit, answer: Answer): Promise<void>;
 }
@@ -58,6 +60,11 @@ export function createVisits(deps: {
   readonly answerSeconds: number;
 }): Visits {
   const { store, random, lifetimeSeconds, answerSeconds } = deps;
+  const ending = (interactionId: string, visit: Visit, answer: Answer): EndingVisit => ({
+    idHash: digest(interactionId),
+    answered: { request: visit, ...answer },
+    lifetimeSeconds: answerSeconds,
+  });
   const idHashOf = (browser: Browser, interactionId: string): string => {
     if (!interactionShape.test(interactionId)) throw invalidContext('malformed identifier');
     if (!browserShape.test(browser.browserId)) throw invalidContext('no browser identifier');
@@ -94,10 +101,11 @@ export function createVisits(deps: {
     },
 
     async answer(interactionId, visit, answer) {
-      const answered = { request: visit, ...answer };
-      const isFirst = await store.answer(digest(interactionId), answered, answerSeconds);
-      if (!isFirst) throw invalidContext('already used');
+      const { idHash, answered, lifetimeSeconds } = ending(interactionId, visit, answer);
+      if (!(await store.answer(idHash, answered, lifetimeSeconds))) throw invalidContext('already used');
     },
+
+    ending,
 
     answerAgain: (interactionId, visit, answer) =>
       store.answerAgain(digest(interactionId), { request: visit, ...answer }, answerSeconds),

@@ -5,11 +5,11 @@ import { PlannedRecordSchema, type PlannedRecord } from '@tessera/proto-gen/plan
 import { administrationOf } from '../apply/administration-guard.ts';
 import { touchedBy, type DeclaredPlan, type TouchedRecord } from '../apply/touched-records.ts';
 import { valuesOf } from '../fields/field.ts';
-import { recordKinds, type Kind, type RecordOf } from '../record-kinds.ts';
+import { recordKinds, type Kind, type RecordOf, type StandardKind } from '../record-kinds.ts';
 import { providerFields, type ProviderRecord } from '../providers/fields.ts';
 import { requestDigest } from '../records/request-digest.ts';
 import { messageOfApplication } from './application-form.ts';
-import { messageOfStandard, type StandardKind } from './standard-calls.ts';
+import { messageOfStandard } from './standard-calls.ts';
 import { messageOfTenant } from './tenant-calls.ts';
 import { messageOfUser } from './user-form.ts';
 

@@ -1,52 +1,33 @@
-import { route, type Route } from '@tessera/rpc';
+import { routeWhenCalled, type Handlers, type Route } from '@tessera/rpc';
 import { ApplicationsService } from '@tessera/proto-gen/admin-applications';
 import { TenantsService } from '@tessera/proto-gen/admin-tenants';
 import { DeclaredStateService } from '@tessera/proto-gen/admin-declared_state';
 import { PlanService } from '@tessera/proto-gen/plan';
-import { applicationCalls } from './application-calls.ts';
-import { declaredStateCalls, planCalls } from './declared-state-calls.ts';
-import type { DocumentDeps } from './declared-documents.ts';
-import { resourceRefusals } from './resource-calls.ts';
-import { roleRefusals } from './role-calls.ts';
-import { standardRoute, type Refusals, type StandardKind } from './standard-calls.ts';
-import { tenantCalls } from './tenant-calls.ts';
-import { userCalls, type UserCalls } from './user-calls.ts';
-import { listedKinds } from '../record-kinds.ts';
-import { createRecordChanges } from '../records/change-records.ts';
-
-type Deps = Parameters<typeof createRecordChanges>[0] &
-  DocumentDeps &
-  Omit<
-    Parameters<typeof applicationCalls>[0] &
-      Parameters<typeof tenantCalls>[0] &
-      Parameters<typeof userCalls>[0],
-    'records'
-  >;
-
-/** What kinds refuse that have no calls but the standard ones. */
-const refusals: { readonly [K in StandardKind]?: Refusals<K> } = {
-  resource: resourceRefusals,
-  role: roleRefusals,
-};
-
-const standardKinds = listedKinds.filter(
-  (kind): kind is StandardKind => kind !== 'provider' && kind !== 'user' && kind !== 'application',
-);
+import { recordKinds, standardKinds } from '../record-kinds.ts';
+import type { administeredRecords, AdministeredRecordsDeps } from './administered-records.ts';
+import type { UserCalls } from './user-calls.ts';
 
 /**
  * The services of the records, one for each kind, and those of all kinds of a tenant; of that of people the calls which
- * are about records.
+ * are about records. They are loaded with the first call: most processes that could serve them never do.
  */
-export function recordRoutes(given: Deps): { readonly routes: Route[]; readonly users: UserCalls } {
-  const deps = { ...given, records: createRecordChanges(given) };
+export function recordRoutes(deps: AdministeredRecordsDeps): {
+  readonly routes: Route[];
+  readonly users: () => Promise<UserCalls>;
+} {
+  let made: Promise<ReturnType<typeof administeredRecords>> | undefined;
+  const calls = () =>
+    (made ??= import('./administered-records.ts').then((loaded) => loaded.administeredRecords(deps)));
   return {
     routes: [
-      route(TenantsService, tenantCalls(deps)),
-      ...standardKinds.map((kind) => standardRoute<never>(kind as never, refusals[kind] ?? {}, deps)),
-      route(ApplicationsService, applicationCalls(deps)),
-      route(DeclaredStateService, declaredStateCalls(deps)),
-      route(PlanService, planCalls(deps)),
+      routeWhenCalled(TenantsService, async () => (await calls()).tenants),
+      ...standardKinds.map((kind) =>
+        routeWhenCalled(recordKinds[kind].service, async () => (await calls()).standard(kind) as Handlers<never>),
+      ),
+      routeWhenCalled(ApplicationsService, async () => (await calls()).applications),
+      routeWhenCalled(DeclaredStateService, async () => (await calls()).declaredState),
+      routeWhenCalled(PlanService, async () => (await calls()).plans),
     ],
-    users: userCalls(deps),
+    users: async () => (await calls()).users,
   };
 }

@@ -1,14 +1,11 @@
 import type { CallContext, DescMessage, DescService, Route } from '@tessera/rpc';
 import { z } from 'zod';
 import { desiredOf, entryOf, shapeOf, valuesOf, type Fields } from '../fields/field.ts';
-import { recordKinds, type ListedKind, type RecordKind, type RecordOf } from '../record-kinds.ts';
+import { recordKinds, type RecordOf, type StandardKind } from '../record-kinds.ts';
 import type { Outcome } from '../records/change-requests.ts';
 import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
 import { recordForm, type RecordForm } from '../records/record-form.ts';
 import type { RecordTransaction } from '../store/store.ts';
-
-/** A kind whose records are the fields of their entries, so that its service has no calls but these. */
-export type StandardKind = Exclude<ListedKind & RecordKind, 'user' | 'application'>;
 
 /** What a kind refuses besides what its fields do. */
 export interface Refusals<K extends StandardKind> {
@@ -47,11 +44,11 @@ function madeFor(kind: StandardKind): Standard {
 }
 
 /** The calls that read and change one record of a kind, as far as its service has them. */
-export function standardRoute<K extends StandardKind>(
+export function standardCalls<K extends StandardKind>(
   kind: K,
   refuse: Refusals<K>,
   deps: RecordCallsDeps,
-): Route {
+): Route['handlers'] {
   const { service, fields, form } = standard(kind);
   const { key, list } = recordKinds[kind];
   const schema = z.strictObject(shapeOf(fields));
@@ -95,7 +92,7 @@ export function standardRoute<K extends StandardKind>(
   const offered = service.methods.map(({ localName }) => [localName, handlers[localName]] as const);
   const lacking = offered.filter(([, handler]) => handler === undefined).map(([name]) => name);
   if (lacking.length > 0) throw new Error(`${service.typeName} has calls of its own: ${lacking.join(', ')}`);
-  return { service, handlers: Object.fromEntries(offered) };
+  return Object.fromEntries(offered);
 }
 
 export function messageOfStandard<K extends StandardKind>(kind: K, outcome: Outcome<RecordOf[K]>) {

@@ -1,5 +1,4 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { CompactEncrypt, compactDecrypt } from 'jose';
 import { temporarilyUnavailable } from '@tessera/oauth';
 
 /** Encrypts secrets that must be readable, so that none is stored as it is (RFC 7516, A256GCM). */
@@ -19,13 +18,16 @@ export function derivedKey(pepper: KeyObject, use: string): KeyObject {
 export function createSealing(pepper: KeyObject, use: string): Sealing {
   const key = derivedKey(pepper, use);
   return {
-    seal: async (subject, secret) =>
-      new CompactEncrypt(secret)
+    async seal(subject, secret) {
+      const { CompactEncrypt } = await import('jose');
+      return new CompactEncrypt(secret)
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', sub: subject })
-        .encrypt(key),
+        .encrypt(key);
+    },
 
     async open(subject, sealed) {
       try {
+        const { compactDecrypt } = await import('jose');
         const { plaintext, protectedHeader } = await compactDecrypt(sealed, key);
         if (protectedHeader['sub'] !== subject) throw new Error('It was sealed for another subject.');
         return Buffer.from(plaintext);

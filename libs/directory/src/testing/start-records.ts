@@ -12,11 +12,11 @@ import {
   local,
   rootCall,
   route,
+  routeWhenCalled,
   type BuiltService,
   type CallerName,
   type DescService,
   type Handlers,
-  type Route,
 } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { silentLog, testRuntime } from '@tessera/test-kit';
@@ -51,7 +51,11 @@ export function buildRecords(database: Database, { settings = {}, onError }: Giv
   const { calls, passwords, routes, ...room } = openDirectory(config, runtime, nobody);
   const service: BuiltService = {
     name: 'directory',
-    routes: [routeOf(DirectoryService, calls.directory), routeOf(UsersService, calls.users), ...routes],
+    routes: [
+      route(DirectoryService, handlersOf(DirectoryService, calls.directory)),
+      routeWhenCalled(UsersService, async () => handlersOf(UsersService, await calls.users())),
+      ...routes,
+    ],
     ready: () => room.ready(),
     close: () => room.close(),
   };
@@ -68,15 +72,15 @@ export function buildRecords(database: Database, { settings = {}, onError }: Giv
   };
 }
 
-/** A service whose other calls, those of people, fail. */
-function routeOf<S extends DescService>(service: S, calls: Partial<Handlers<S>>): Route {
+/** Of a service whose other calls, those of people, fail. */
+function handlersOf<S extends DescService>(service: S, calls: Partial<Handlers<S>>): Handlers<S> {
   const others = service.methods.map(({ localName }) => [
     localName,
     () => {
       throw new Error(`${localName} is a call of people.`);
     },
   ]);
-  return route(service, { ...Object.fromEntries(others), ...calls } as Handlers<S>);
+  return { ...Object.fromEntries(others), ...calls } as Handlers<S>;
 }
 
 /** As `buildRecords`, with its clients, until the test ends. */

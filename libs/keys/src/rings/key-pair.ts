@@ -1,5 +1,7 @@
 import { KeyObject } from 'node:crypto';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
+import { exportJWK } from 'jose/key/export';
+import { generateKeyPair } from 'jose/key/generate/keypair';
 import { publicMembersOf, signingAlgorithms, type SigningAlgorithmName } from '@tessera/oauth';
 import { readsAsSecret } from '@tessera/telemetry';
 import type { NewKey } from '../store.ts';

@@ -11,8 +11,9 @@ describe('metrics', () => {
     });
     requests.labels('/token', '200').inc();
     requests.labels('/token', '200').inc(2);
-    expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(await metrics.text()).toContain(
+    const { contentType, text } = await metrics.read();
+    expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(text).toContain(
       '# HELP requests_total Requests.\n# TYPE requests_total counter\nrequests_total{route="/token",status="200"} 3\n',
     );
   });
@@ -40,7 +41,7 @@ describe('metrics', () => {
   });
 
   it('of a process include its memory, processor time and event loop delay', async () => {
-    measureProcess();
+    await measureProcess();
     await new Promise((resolve) => setTimeout(resolve, 50));
     const text = await metrics.text();
     expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { collectDefaultMetrics } from 'prom-client';
 import { metrics } from './metrics.ts';
 
 /** Each sample wakes the process: at 10 ms, the default, that is half of what an idle one costs. */
 const resolutionMs = 100;
 
-/** Measures the process itself: the default metrics of Prometheus clients, and how late its event loop is. */
-export function measureProcess(): void {
+/** Opens the metrics, and measures the process itself: the default metrics of Prometheus clients, and how late its event loop is. */
+export async function measureProcess(): Promise<void> {
+  const { collectDefaultMetrics } = await metrics.open();
   collectDefaultMetrics({ eventLoopMonitoringPrecision: resolutionMs });
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();

@@ -1,4 +1,4 @@
-import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
+import * as openTelemetry from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import {
   defaultResource,
@@ -13,7 +13,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createAllowList } from './allow-list.ts';
 import { createReportingBatch } from './reporting.ts';
-import { activateTracer } from './tracing.ts';
+import { activateTracing } from './tracing.ts';
+
+const { context, diag, DiagLogLevel, propagation, trace } = openTelemetry;
 
 export type OtlpProtocol = 'grpc' | 'http/protobuf' | 'http/json';
 
@@ -70,7 +72,7 @@ export function registerTraces(processor: SpanProcessor, config: NodeTracerConfi
   const provider = new NodeTracerProvider({ ...config, spanProcessors: [createAllowList(processor)] });
   // Without baggage, which would carry a client's values between services.
   provider.register({ propagator: new W3CTraceContextPropagator() });
-  const deactivate = activateTracer(provider.getTracer('tessera'));
+  const deactivate = activateTracing({ tracer: provider.getTracer('tessera'), api: openTelemetry });
   return async () => {
     deactivate();
     for (const api of [trace, context, propagation]) api.disable();

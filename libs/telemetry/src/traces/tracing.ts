@@ -1,5 +1,5 @@
-import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type { Span, SpanContext, Tracer } from '@opentelemetry/api';
+import type * as OpenTelemetry from '@opentelemetry/api';
+import type { Context, Span, SpanContext, Tracer } from '@opentelemetry/api';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
 import { sqlState } from '../log/serialize-error.ts';
@@ -14,13 +14,19 @@ export interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
-const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT };
+const kinds = { internal: 'INTERNAL', server: 'SERVER', client: 'CLIENT' } as const;
 
 /** Header and metadata key (W3C Trace Context §3.2). */
 export const traceparentKey = 'traceparent';
 
-/** The tracer of this process; undefined where traces are off, which is the default. */
-let active: Tracer | undefined;
+/** Who makes the spans of this process, with the library that is loaded for it. */
+interface Tracing {
+  readonly tracer: Tracer;
+  readonly api: typeof OpenTelemetry;
+}
+
+/** Undefined where traces are off, which is the default. */
+let active: Tracing | undefined;
 
 /** Whether traces are on. Services ask when they are built: without traces, nothing of them is on their path. */
 export function isTracing(): boolean {
@@ -28,8 +34,8 @@ export function isTracing(): boolean {
 }
 
 /** @returns a function that switches traces off again */
-export function activateTracer(tracer: Tracer): () => void {
-  active = tracer;
+export function activateTracing(tracing: Tracing): () => void {
+  active = tracing;
   return () => {
     active = undefined;
   };
@@ -40,11 +46,15 @@ export function activateTracer(tracer: Tracer): () => void {
  * sampled.
  */
 export function startRootSpan(options: SpanOptions, parent: SpanContext | undefined): Span | undefined {
-  return start(options, parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent));
+  return start(options, ({ trace, ROOT_CONTEXT }) =>
+    parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent),
+  );
 }
 
 /** Runs work, and everything that it starts, within a span. */
 export function runInSpan<T>(span: Span, work: () => T): T {
+  if (active === undefined) return work();
+  const { context, trace } = active.api;
   return context.with(trace.setSpan(context.active(), span), work);
 }
 
@@ -59,7 +69,12 @@ export function tracedRoot<T>(
 
 /** Runs work in a span under the current one; without a current span it just runs. */
 export function traced<T>(options: SpanOptions, work: () => Promise<T>): Promise<T> {
-  return currentSpan() === undefined ? work() : untilDone(start(options, context.active()), work);
+  return currentSpan() === undefined
+    ? work()
+    : untilDone(
+        start(options, ({ context }) => context.active()),
+        work,
+      );
 }
 
 /** Adds an attribute to the current span. */
@@ -80,13 +95,15 @@ export function traceFieldsOf(span: Span | undefined): object {
 
 /** The span that a `traceparent` names; undefined if it is malformed, and where traces are off. */
 export function readTraceparent(value: unknown): SpanContext | undefined {
-  if (typeof value !== 'string') return undefined;
+  if (active === undefined || typeof value !== 'string') return undefined;
+  const { propagation, ROOT_CONTEXT, trace } = active.api;
   return trace.getSpanContext(propagation.extract(ROOT_CONTEXT, { [traceparentKey]: value }));
 }
 
 /** The current span as a `traceparent`; undefined without one. */
 export function currentTraceparent(): string | undefined {
-  if (currentSpan() === undefined) return undefined;
+  if (active === undefined || currentSpan() === undefined) return undefined;
+  const { context, propagation } = active.api;
   const carrier: Record<string, string> = {};
   propagation.inject(context.active(), carrier);
   return carrier[traceparentKey];
@@ -94,13 +111,18 @@ export function currentTraceparent(): string | undefined {
 
 /** Work that goes on after its request was answered, such as writing gathered rows, is in no span. */
 function currentSpan(): Span | undefined {
-  const span = active === undefined ? undefined : trace.getActiveSpan();
+  const span = active?.api.trace.getActiveSpan();
   return span?.isRecording() === true ? span : undefined;
 }
 
-function start({ name, kind, attributes = {} }: SpanOptions, parent: typeof ROOT_CONTEXT): Span | undefined {
-  const span = active?.startSpan(name, { kind: kinds[kind], attributes }, parent);
-  return span?.isRecording() === true ? span : undefined;
+function start(
+  { name, kind, attributes = {} }: SpanOptions,
+  parentIn: (api: Tracing['api']) => Context,
+): Span | undefined {
+  if (active === undefined) return undefined;
+  const { api, tracer } = active;
+  const span = tracer.startSpan(name, { kind: api.SpanKind[kinds[kind]], attributes }, parentIn(api));
+  return span.isRecording() ? span : undefined;
 }
 
 async function untilDone<T>(span: Span | undefined, work: () => Promise<T>): Promise<T> {
@@ -119,7 +141,7 @@ async function untilDone<T>(span: Span | undefined, work: () => Promise<T>): Pro
 
 /** Only a failure on our side is an error of the span; a mistake of the client is in `error.type` alone. */
 export function markFault(span: Span, isFault: boolean): void {
-  if (isFault) span.setStatus({ code: SpanStatusCode.ERROR });
+  if (isFault && active !== undefined) span.setStatus({ code: active.api.SpanStatusCode.ERROR });
 }
 
 const faults: ReadonlySet<Code> = new Set([

@@ -14,7 +14,10 @@ import {
   type AccessTokenClaims,
   type SigningAlgorithmName,
 } from '@tessera/oauth';
-import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
+import type { CompactJWSHeaderParameters, CryptoKey } from 'jose';
+import * as errors from 'jose/errors';
+import { compactVerify } from 'jose/jws/compact/verify';
+import { decodeJwt } from 'jose/jwt/decode';
 import { z } from 'zod';
 import type { RevokedAccessTokens } from './revoked-access-tokens.ts';
 import type { VerificationKeys } from './verification-keys.ts';

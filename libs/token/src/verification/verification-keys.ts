@@ -11,7 +11,8 @@ import {
   type SigningAlgorithmName,
 } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
-import { importJWK, type CryptoKey } from 'jose';
+import type { CryptoKey } from 'jose';
+import { importJWK } from 'jose/key/import';
 
 /** A public key, and the tenant whose own issuer it is of; empty for the shared issuer. */
 export interface FoundKey {

@@ -9,7 +9,8 @@ import { lacksClaims } from './claims-of-person.ts';
 import { departureOf, newTicket, stateOf, ticketOfDeparture, type Ticket } from './departure.ts';
 import { isRecent, providerRequest, type Asked, type Demands } from './provider-request.ts';
 import { invalidAnswer, NotRecentError } from './provider-refusals.ts';
-import { withProvider, type DeclaredProvider, type ProviderAnswer, type Reach } from './provider.ts';
+import type { DeclaredProvider, ProviderAnswer, Reach } from './provider.ts';
+import { withProvider } from './with-provider.ts';
 import type { UsedValues } from './used-values.postgres.ts';
 
 export interface ExchangeDeps {

@@ -1,22 +1,18 @@
 import { boundedCache, type Clock } from '@tessera/kit';
 import type { Fetch } from '@tessera/outbound';
-import { createRemoteJWKSet, customFetch as keysFetch, type RemoteJWKSet } from 'jose';
-import * as client from 'openid-client';
+import type { RemoteJWKSet } from 'jose';
+import type { ServerMetadata } from 'openid-client';
+import { ProviderUnreachableError } from './provider-refusals.ts';
 
 /** What a provider says of itself (OIDC Discovery §3), and its keys. */
 export interface ProviderMetadata {
-  readonly server: client.ServerMetadata;
+  readonly server: ServerMetadata;
   /** Asks for new keys when a signature names an unknown one, at most once within some seconds. */
   readonly keys: RemoteJWKSet;
 }
 
 /** Finds the metadata of an issuer. Rejects if it cannot be had, or is another issuer's. */
 export type FindMetadata = (issuer: string) => Promise<ProviderMetadata>;
-
-/** The provider gives no usable answer. */
-export class ProviderUnreachableError extends Error {
-  override readonly name = 'ProviderUnreachableError';
-}
 
 const keptMs = 600_000;
 /** People who try again neither wait for an unavailable provider each time nor flood it. */
@@ -43,6 +39,10 @@ export function createMetadataCache({
   const kept = boundedCache<Kept>(mostIssuers);
 
   async function discover(issuer: string): Promise<ProviderMetadata> {
+    const [client, { createRemoteJWKSet, customFetch: keysFetch }] = await Promise.all([
+      import('openid-client'),
+      import('jose'),
+    ]);
     const insecure = allowInsecure ? [client.allowInsecureRequests] : [];
     const configuration = await client
       .discovery(new URL(issuer), 'discovery', undefined, client.None(), {

@@ -1,5 +1,17 @@
-import { ProviderUnreachableError } from './provider-metadata.ts';
-import { ProviderAnswerError } from './provider.ts';
+/** The provider gives no usable answer. */
+export class ProviderUnreachableError extends Error {
+  override readonly name = 'ProviderUnreachableError';
+}
+
+/** What of an answer cannot be used. `denied`: the person or the provider did not go through with it. */
+export class ProviderAnswerError extends Error {
+  override readonly name = 'ProviderAnswerError';
+  readonly reason: 'denied' | 'invalid';
+  constructor(reason: 'denied' | 'invalid', cause: unknown) {
+    super(`the answer of the provider is ${reason}`, { cause });
+    this.reason = reason;
+  }
+}
 
 /** The person did not sign in at the provider as lately as they had to. */
 export class NotRecentError extends Error {

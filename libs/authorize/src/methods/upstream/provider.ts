@@ -1,15 +1,9 @@
 import type { GetProviderResponse } from '@tessera/proto-gen/directory';
-import { NoPlaceError, type Fetch, type Places } from '@tessera/outbound';
-import { temporarilyUnavailable, waitingPhase } from '@tessera/oauth';
-import { addressKey } from '@tessera/stores';
+import type { Fetch, Places } from '@tessera/outbound';
 import { errors, jwtVerify, type JWTPayload } from 'jose';
 import * as client from 'openid-client';
-import {
-  isHttp,
-  ProviderUnreachableError,
-  type FindMetadata,
-  type ProviderMetadata,
-} from './provider-metadata.ts';
+import { isHttp, type FindMetadata, type ProviderMetadata } from './provider-metadata.ts';
+import { ProviderAnswerError, ProviderUnreachableError } from './provider-refusals.ts';
 
 /** A provider as it is declared, with its secret. */
 export type DeclaredProvider = Omit<GetProviderResponse, '$typeName' | '$unknown'>;
@@ -43,16 +37,6 @@ export interface ProviderAnswer {
   readonly userInfo: Claims | undefined;
 }
 
-/** What of an answer cannot be used. `denied`: the person or the provider did not go through with it. */
-export class ProviderAnswerError extends Error {
-  override readonly name = 'ProviderAnswerError';
-  readonly reason: 'denied' | 'invalid';
-  constructor(reason: 'denied' | 'invalid', cause: unknown) {
-    super(`the answer of the provider is ${reason}`, { cause });
-    this.reason = reason;
-  }
-}
-
 /** A provider of a tenant that we are a client of. */
 export interface Provider {
   /** Where the browser goes (OIDC Core §3.1.2.1); without PKCE and `state` it is not complete. */
@@ -71,8 +55,9 @@ export interface Provider {
   /**
    * The claims of a logout token that the provider signed for us, none of which is judged but `iss`, `aud` and the
    * times (OIDC Back-Channel Logout §2.6). Throws as `answer` does.
+   * @param longestSeconds since the token was made
    */
-  logoutToken(token: string): Promise<JWTPayload>;
+  logoutToken(token: string, longestSeconds: number): Promise<JWTPayload>;
 }
 
 /** Whom an ID token is signed by can be proved to others: a shared secret proves nothing, and `none` nothing at all. */
@@ -92,31 +77,8 @@ const algorithms = [
 
 const toleranceSeconds = 30;
 
-/** Made once, and without a cause, so that it is not logged for each. */
-const providerIsBusy = temporarilyUnavailable(undefined, 2).withRefusal({
-  phase: waitingPhase,
-  reason: 'too many requests wait for the provider',
-});
-
-/**
- * Does something with a provider on behalf of an address. Rejects with ProviderUnreachableError if it cannot be
- * reached, and at once with `temporarily_unavailable` while too many wait for it.
- */
-export async function withProvider<T>(
-  declared: DeclaredProvider,
-  reach: Reach,
-  ipAddress: string,
-  use: (provider: Provider) => Promise<T> | T,
-): Promise<T> {
-  const waiting = { server: declared.issuer, address: addressKey(ipAddress) };
-  try {
-    return await reach.places.hold(waiting, async () => use(await openProvider(declared, reach)));
-  } catch (error) {
-    throw error instanceof NoPlaceError ? providerIsBusy : error;
-  }
-}
-
-async function openProvider(declared: DeclaredProvider, reach: Reach): Promise<Provider> {
+/** By its metadata, found through `reach`. */
+export async function openProvider(declared: DeclaredProvider, reach: Reach): Promise<Provider> {
   const metadata = await reach.find(declared.issuer);
   const configuration = configurationOf(declared, metadata, reach);
 
@@ -160,7 +122,8 @@ async function openProvider(declared: DeclaredProvider, reach: Reach): Promise<P
       return client.buildEndSessionUrl(configuration, { ...parameters }).href;
     },
 
-    logoutToken: async (token) => verifyLogoutToken(token, declared, metadata),
+    logoutToken: async (token, longestSeconds) =>
+      verifyLogoutToken(token, longestSeconds, declared, metadata),
   };
 }
 
@@ -215,14 +178,12 @@ async function verifySignature(
   }
 }
 
-/** Seconds since a logout token was made. */
-export const longestLogoutToken = 600;
-
 const typesOfLogoutTokens: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'logout+jwt']);
 
 /** Anybody may send one, so that new keys are fetched for it at most once within some seconds. */
 async function verifyLogoutToken(
   token: string,
+  maxTokenAge: number,
   { issuer, clientId: audience }: DeclaredProvider,
   { keys }: ProviderMetadata,
 ): Promise<JWTPayload> {
@@ -232,7 +193,7 @@ async function verifyLogoutToken(
       audience,
       algorithms,
       clockTolerance: toleranceSeconds,
-      maxTokenAge: longestLogoutToken,
+      maxTokenAge,
       requiredClaims: ['iat', 'exp', 'jti', 'events'],
     });
     const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, '');

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { afterEach, expect, test, vi } from 'vitest';
 import { rootCall } from '../../call-options.ts';
+import { routeWhenCalled, type Handlers } from '../../call.ts';
 import { local } from './local.ts';
 import { createSubject, writeRequest } from '../../testing/subject.ts';
 import { WriteResponseSchema } from '../../testing/trial/trial_pb.ts';
@@ -66,4 +67,29 @@ test('an unread stream starts no work', async () => {
   local(TrialStreamService, subject.built, 'token', subject.log).watch({});
   await Promise.resolve();
   expect(started).toBe(false);
+});
+
+test('handlers that are loaded when they are called are loaded once, and answer and stream as others do', async () => {
+  const { built, log } = createSubject();
+  let loads = 0;
+  const write = routeWhenCalled(TrialService, async () => {
+    loads += 1;
+    return { write: () => ({ texts: ['one'] }) } as unknown as Handlers<typeof TrialService>;
+  });
+  const watch = routeWhenCalled(TrialStreamService, async () => ({
+    async *watch() {
+      yield {};
+      yield {};
+    },
+  }));
+  const late = { ...built, routes: [write, watch] };
+  const client = local(TrialService, late, 'token', log);
+  expect(loads).toBe(0);
+  const answers = await Promise.all([client.write({}), client.write({})]);
+  expect(answers.map(({ texts }) => texts)).toEqual([['one'], ['one']]);
+  expect(loads).toBe(1);
+  await expect(client.read({})).rejects.toThrow('internal error');
+  const streamed = [];
+  for await (const each of local(TrialStreamService, late, 'token', log).watch({})) streamed.push(each);
+  expect(streamed).toHaveLength(2);
 });
