@@ -152,13 +152,6 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- toYaml (dict "exact" $exact "prefix" $prefix) -}}
 {{- end -}}
 
-{{- /* Where a secret of the server is: {values, name}. The former name of deviceHmacKey stands in for it for one more version. */ -}}
-{{- define "tessera.secretOf" -}}
-{{- $secret := get .values.secrets .name -}}
-{{- if and (eq .name "deviceHmacKey") (not $secret.existingSecret) }}{{ $secret = .values.secrets.deviceMarkKey }}{{ end -}}
-{{- toYaml $secret -}}
-{{- end -}}
-
 {{- /* What each component works with, as its main.ts puts it together. Peers are those it calls. */ -}}
 {{- define "tessera.catalog" -}}
 {{- if eq .Values.topology "compact" }}
